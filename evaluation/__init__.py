@@ -1,0 +1,1 @@
+"""JUDGES: the harness that compares agents. The only package that knows both sides."""

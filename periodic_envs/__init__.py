@@ -1,0 +1,1 @@
+"""WORLDS: Gymnasium environments whose rewards repeat."""
