@@ -1,1 +1,38 @@
-"""WORLDS: Gymnasium environments whose rewards repeat."""
+"""WORLDS: Gymnasium environments whose rewards repeat.
+
+Importing the package registers every id::
+
+    >>> import gymnasium as gym
+    >>> import periodic_envs
+    >>> env = gym.make("PeriodicGP-Synthetic-v0")
+    >>> observation, info = env.reset(seed=0)
+    >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    >>> info["regret"] >= 0
+    True
+
+This package never imports ``agents`` or ``evaluation``.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from periodic_envs import processes
+from periodic_envs.base import PeriodicBanditEnv
+from periodic_envs.process import Public, RewardProcess, WarmStart, World
+from periodic_envs.registration import ids, register_world
+from periodic_envs.vector import PeriodicBanditVectorEnv
+
+# One file per world: a new file in ``processes`` is a new id, with nothing else to edit.
+for _module in iter_modules(processes.__path__, f"{processes.__name__}."):
+    import_module(_module.name)
+
+__all__ = [
+    "PeriodicBanditEnv",
+    "PeriodicBanditVectorEnv",
+    "Public",
+    "RewardProcess",
+    "WarmStart",
+    "World",
+    "ids",
+    "register_world",
+]

@@ -1,0 +1,1 @@
+"""One reward process per file; importing a file registers its id."""

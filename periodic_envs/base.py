@@ -1,0 +1,198 @@
+"""One Gymnasium environment for every world."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import InvalidAction, ResetNeeded
+from numpy.typing import NDArray
+
+from periodic_envs import checks
+from periodic_envs.episode import Episode, Setup, reset_info
+from periodic_envs.process import Public, RewardProcess, World
+from periodic_envs.rendering import History, Viewer
+
+Array = NDArray[np.float64]
+
+
+class PeriodicBanditEnv(gym.Env[Any, Any]):
+    """A bandit in a world that repeats.
+
+    At each step the agent sees the time, the phase of the season and, in some worlds, a context,
+    chooses an action ``a_t`` and receives ``y_t = f(a_t, t) + eps_t``. ``info`` tells what the
+    agent must not know: the regret ``max_a f(a, t) - f(a_t, t)`` and the best action.
+
+    All randomness of an episode is drawn at ``reset`` and so depends on the seed only: whatever
+    two agents choose, on the same seed they meet the same world and the same noise. ``reset()``
+    without a seed draws the next world of the same stream.
+
+    ``info`` after ``step`` describes the decision just made (``t``, ``phase``, ``regret``,
+    ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``); after
+    ``reset`` it has the ``t`` and ``phase`` of the first decision and, where the world has prior
+    information, ``warm_start`` (arrays ``t``, ``action``, ``reward``).
+
+    Args:
+        world: a world, a reward process, or "module:Class" of a world (JSON-able).
+        horizon: steps in an episode.
+        noise: "gaussian", "student-t", "heteroscedastic" or "poisson"; see ``Noise``.
+        noise_std: standard deviation of the noise.
+        noise_df: degrees of freedom of "student-t".
+        reveal_period: whether the observation shows the phase.
+        render_mode: None, "rgb_array", "ansi" or "human" (needs the extra ``render``).
+        world_kwargs: arguments of the world, when it is given by name.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own convention)
+        "render_modes": ["human", "rgb_array", "ansi"],
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        world: World | RewardProcess | str,
+        *,
+        horizon: int = 200,
+        noise: str = "gaussian",
+        noise_std: float = 1.0,
+        noise_df: float = 3.0,
+        reveal_period: bool = True,
+        render_mode: str | None = None,
+        **world_kwargs: Any,
+    ) -> None:
+        if render_mode is not None:
+            checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
+        self.setup = Setup.of(
+            world, horizon, noise, noise_std, noise_df, reveal_period, world_kwargs
+        )
+        self.observation_space = self.setup.observation_space()
+        self.action_space = self.setup.action_space()
+        self.render_mode = render_mode
+        self.episode: Episode | None = None
+        self._n_actions = self.setup.public.n_actions
+        self._shape = self.action_space.shape
+        self._step = self.setup.horizon
+        self._cumulative_regret = 0.0
+        self._history = History() if render_mode is not None else None
+        self._viewer: Viewer | None = None
+
+    @property
+    def horizon(self) -> int:
+        """Steps in an episode."""
+        return self.setup.horizon
+
+    @property
+    def observation_fields(self) -> tuple[str, ...]:
+        """Names of the entries of an observation."""
+        return self.setup.observation_fields
+
+    @property
+    def public(self) -> Public:
+        """What agents may know of the world."""
+        return self.setup.public
+
+    @property
+    def noise_std(self) -> float | None:
+        """The noise level agents may know."""
+        return self.setup.noise.public_std
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start an episode in a new world."""
+        super().reset(seed=seed)
+        self.episode = self.setup.draw(self.np_random)
+        self._step = 0
+        self._cumulative_regret = 0.0
+        if self._history is not None:
+            self._history.clear()
+        if self.render_mode == "human":
+            self._render_frame()
+        return self.episode.observations[0].copy(), reset_info(self.episode)
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Make one decision."""
+        episode, step = self.episode, self._step
+        if episode is None or step >= self.setup.horizon:
+            raise ResetNeeded(
+                f"the episode has ended after {self.setup.horizon} steps: call reset() first"
+                if episode is not None
+                else "call reset() before step()"
+            )
+        checked = self._checked(action)
+        process, t = episode.process, episode.first_step + step
+        mean = float(process.mean(checked, t))
+        optimal_action, optimal_reward = process.optimum(t)
+        noise = episode.noise
+        reward = mean + noise.item(step) if noise.ndim == 1 else noise.item(step, checked)
+        regret = optimal_reward - mean
+        if regret < 0.0:  # round-off at the optimum
+            regret = 0.0
+        self._cumulative_regret += regret
+        self._step = step = step + 1
+        info = {
+            "t": t,
+            "phase": t % process.period,
+            "regret": regret,
+            "cumulative_regret": self._cumulative_regret,
+            "mean_reward": mean,
+            "optimal_reward": optimal_reward,
+            "optimal_action": optimal_action,
+        }
+        if self._history is not None:
+            self._history.add(checked, reward, info)
+            if self.render_mode == "human":
+                self._render_frame()
+        return episode.observations[step].copy(), reward, False, step >= self.setup.horizon, info
+
+    def _checked(self, action: Any) -> Any:
+        """The action as an index or a float64 vector, or an error that says what is allowed."""
+        if self._n_actions is not None:
+            try:
+                index = operator.index(action)
+            except TypeError:
+                index = -1
+            if not 0 <= index < self._n_actions:
+                raise InvalidAction(
+                    f"action must be a whole number in [0, {self._n_actions - 1}], got {action!r}"
+                )
+            return index
+        try:
+            vector = np.asarray(action, dtype=np.float64)
+        except (TypeError, ValueError):
+            vector = np.empty(0)
+        # A NaN is in no interval. For so few entries Python is quicker than NumPy.
+        if vector.shape != self._shape or not all(-1.0 <= x <= 1.0 for x in vector.tolist()):
+            raise InvalidAction(
+                f"action must be an array of shape {self._shape} with entries in "
+                f"[-1, 1], got {action!r}"
+            )
+        return vector
+
+    def render(self) -> Any:
+        """Draw the landscape, the choices and the regret so far."""
+        if self.render_mode is None:
+            gym.logger.warn("render() does nothing: make the env with a render_mode")
+            return None
+        return self._render_frame()
+
+    def _render_frame(self) -> Any:
+        if self.episode is None:
+            raise ResetNeeded("call reset() before render()")
+        if self._viewer is None:
+            title = self.spec.id if self.spec is not None else type(self.setup.world).__name__
+            self._viewer = Viewer(title, self.setup, self.metadata["render_fps"])
+        assert self._history is not None
+        return self._viewer.show(self.render_mode, self.episode, self._history)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._viewer is not None:
+            self._viewer.close()
+            self._viewer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A window cannot be pickled and is made again when needed.
+        return {**self.__dict__, "_viewer": None}

@@ -1,0 +1,242 @@
+"""The episodes of many copies in one set of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs.episode import Episode
+from periodic_envs.fields.maximise import maximise
+from periodic_envs.process import (
+    ContinuousProcess,
+    FiniteProcess,
+    LatticeProcess,
+    RewardProcess,
+)
+
+Array = NDArray[np.float64]
+
+
+class BatchProcess(Protocol):
+    """The reward processes of all copies; copy i is asked about action i."""
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Mean rewards (n,)."""
+
+    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
+        """Best actions (n, ...) and their mean rewards (n,)."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Everything random about one episode of every copy.
+
+    Attributes:
+        processes: the worlds.
+        first_step: time of the first decision.
+        periods: season of each copy, shape (n,), or of all, shape ().
+        noise: errors to add, shape (T, n), or rewards, shape (T, n, actions).
+        table: observations, shape (T + 1, n, fields).
+        copies: 0 .. n - 1.
+    """
+
+    processes: BatchProcess
+    first_step: int
+    periods: Array
+    noise: Array
+    table: Array
+    copies: NDArray[np.intp]
+
+    def mean(self, actions: NDArray[Any], step: int) -> Array:
+        """Mean rewards of the actions at a step."""
+        return self.processes.mean(actions, self.first_step + step)
+
+    def optimum(self, step: int) -> tuple[NDArray[Any], Array]:
+        """Best actions and their mean rewards at a step."""
+        return self.processes.optimum(self.first_step + step)
+
+    def reward(self, mean: Array, actions: NDArray[Any], step: int) -> Array:
+        """Rewards received at a step."""
+        noise = self.noise[step]
+        rewards: Array = mean + noise if noise.ndim == 1 else noise[self.copies, actions]
+        return rewards
+
+    def observations(self, step: int) -> Array:
+        """What is seen before a step."""
+        observations: Array = self.table[step].copy()
+        return observations
+
+    def phase(self, step: int) -> Array:
+        """Phase of each copy's season."""
+        phase = (self.first_step + step) % self.periods
+        return np.full(self.table.shape[1], phase)
+
+
+def stack(episodes: list[Episode]) -> Batch:
+    """Put the episodes of all copies into one batch."""
+    periods = np.array([episode.process.period for episode in episodes])
+    return Batch(
+        _stack_processes([episode.process for episode in episodes]),
+        episodes[0].first_step,
+        periods[0] if (periods == periods[0]).all() else periods,
+        np.stack([episode.noise for episode in episodes], axis=1),
+        np.stack([episode.observations for episode in episodes], axis=1),
+        np.arange(len(episodes)),
+    )
+
+
+def _stack_processes(processes: list[RewardProcess]) -> BatchProcess:
+    finite = [p for p in processes if isinstance(p, FiniteProcess)]
+    if len(finite) == len(processes):
+        return _FiniteBatch(finite)
+    boxes = [p for p in processes if isinstance(p, ContinuousProcess)]
+    lattices = [p for p in boxes if isinstance(p, LatticeProcess)]
+    if len(lattices) == len(processes) and all(p.basis is lattices[0].basis for p in lattices):
+        return _LatticeBatch(lattices)
+    return _ContinuousBatch(boxes) if len(boxes) == len(processes) else _AnyBatch(processes)
+
+
+class _Rows:
+    """Which table row each copy is in; mostly all copies are in the same."""
+
+    def __init__(self, processes: Sequence[Any]) -> None:
+        self.depth = max(int(p.rows.max()) + 1 for p in processes)
+        self.copies = np.arange(len(processes))
+        self._shared: NDArray[np.intp] = processes[0].rows
+        differ = any(not np.array_equal(p.rows, self._shared) for p in processes)
+        self._each = np.stack([p.rows for p in processes]) if differ else None
+
+    def at(self, t: int) -> Any:
+        """The row of all copies at time t, or one row per copy, shape (n,)."""
+        return self._each[:, t] if self._each is not None else self._shared[t]
+
+    def take(self, table: NDArray[Any], t: int) -> NDArray[Any]:
+        """Entries (n, ...) at time t of a table (depth, n, ...)."""
+        row = self.at(t)
+        entries: NDArray[Any] = table[row] if row.ndim == 0 else table[row, self.copies]
+        return entries
+
+    def stack(self, tables: list[NDArray[Any]]) -> NDArray[Any]:
+        """Tables (rows, ...) of all copies in one (depth, n, ...), zero where a copy has less."""
+        shape = (self.depth, len(tables), *tables[0].shape[1:])
+        stacked = np.zeros(shape, dtype=tables[0].dtype)
+        for i, table in enumerate(tables):
+            stacked[: len(table), i] = table
+        return stacked
+
+
+class _FiniteBatch:
+    """Copies of a finite world: look-up in a table (depth, n, actions)."""
+
+    def __init__(self, processes: list[FiniteProcess]) -> None:
+        self._rows = _Rows(processes)
+        self._values = self._rows.stack([p.values for p in processes])
+        self._best_action = self._values.argmax(2)
+        self._best_value = self._values.max(2)
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Mean rewards (n,)."""
+        mean: Array = self._rows.take(self._values, t)[self._rows.copies, actions]
+        return mean
+
+    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
+        """Best actions (n,) and their mean rewards (n,)."""
+        return (
+            self._rows.take(self._best_action, t).copy(),
+            self._rows.take(self._best_value, t).copy(),
+        )
+
+
+class _ContinuousBatch:
+    """Copies of a continuous world, each with a feature map of its own."""
+
+    def __init__(self, processes: Sequence[ContinuousProcess]) -> None:
+        self._processes = processes
+        self._rows = _Rows(processes)
+        self._best_action, self._best_value = self._maximise()
+
+    def _maximise(self) -> tuple[NDArray[np.float32], Array]:
+        best = [p.best for p in self._processes]
+        return self._rows.stack([a for a, _ in best]), self._rows.stack([v for _, v in best])
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Mean rewards (n,)."""
+        pairs = zip(self._processes, actions, strict=True)
+        return np.array([process.mean(action, t) for process, action in pairs])
+
+    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
+        """Best actions (n, d) and their mean rewards (n,)."""
+        return (
+            self._rows.take(self._best_action, t).copy(),
+            self._rows.take(self._best_value, t).copy(),
+        )
+
+
+class _LatticeBatch(_ContinuousBatch):
+    """Copies of a one-dimensional world, as polynomials in ``exp(i omega a)``."""
+
+    def __init__(self, processes: list[LatticeProcess]) -> None:
+        super().__init__(processes)
+        self._half_fundamental = processes[0].fundamental / 2.0
+        stacked = self._rows.stack([p.coefficients for p in processes])
+        # Harmonics before copies: each step of Horner's rule reads one contiguous row.
+        self._coefficients = np.ascontiguousarray(np.moveaxis(stacked, 2, 1))
+
+    def _maximise(self) -> tuple[NDArray[np.float32], Array]:
+        """All copies at once: they share the feature map."""
+        sizes = [len(p.weights) for p in self._processes]
+        basis = self._processes[0].basis
+        actions, values = maximise(basis, np.concatenate([p.weights for p in self._processes]))
+        cuts = np.cumsum(sizes)[:-1]
+        return (
+            self._rows.stack(np.split(actions.astype(np.float32), cuts)),
+            self._rows.stack(np.split(values, cuts)),
+        )
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Mean rewards (n,)."""
+        # cos and sin from the tangent of half the angle, which stays below pi / 2.
+        half = np.tan(self._half_fundamental * actions[:, 0].astype(np.float64))
+        squared = half * half
+        below = 1.0 / (1.0 + squared)
+        z = np.empty(len(half), dtype=np.complex128)
+        np.multiply(1.0 - squared, below, out=z.real)
+        np.multiply(2.0 * half, below, out=z.imag)
+        coefficients = self._current(t)
+        total = coefficients[-1] * z
+        for coefficient in coefficients[-2:0:-1]:
+            total += coefficient
+            total *= z
+        mean: Array = total.real + coefficients[0].real
+        return mean
+
+    def _current(self, t: int) -> NDArray[np.complex128]:
+        """Coefficients (harmonics, n) at time t."""
+        row = self._rows.at(t)
+        coefficients: NDArray[np.complex128] = (
+            self._coefficients[row]
+            if row.ndim == 0
+            else self._coefficients[row, :, self._rows.copies].T
+        )
+        return coefficients
+
+
+class _AnyBatch:
+    """Copies of any other process, one by one."""
+
+    def __init__(self, processes: list[RewardProcess]) -> None:
+        self._processes = processes
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Mean rewards (n,)."""
+        pairs = zip(self._processes, actions, strict=True)
+        return np.array([float(process.mean(action, t)) for process, action in pairs])
+
+    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
+        """Best actions (n, ...) and their mean rewards (n,)."""
+        actions, values = zip(*(process.optimum(t) for process in self._processes), strict=True)
+        return np.array(actions), np.array(values)

@@ -1,0 +1,73 @@
+"""Noise on the rewards. Drawn whole at reset, so that it cannot depend on what is chosen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs import checks
+from periodic_envs.process import FiniteProcess, RewardProcess
+
+Array = NDArray[np.float64]
+KINDS = ("gaussian", "heteroscedastic", "poisson", "student-t")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How rewards scatter around their mean.
+
+    Attributes:
+        kind: "gaussian"; "student-t" with ``df`` degrees of freedom, scaled to the same standard
+            deviation; "heteroscedastic", Gaussian with a standard deviation that swings by a
+            factor of three within each season and has ``std`` as its root mean square; or
+            "poisson", counts (finite actions with non-negative means; ``std`` is not used).
+        std: standard deviation.
+        df: degrees of freedom of "student-t", above 2.
+    """
+
+    kind: str = "gaussian"
+    std: float = 1.0
+    df: float = 3.0
+
+    def __post_init__(self) -> None:
+        checks.one_of("noise", self.kind, KINDS)
+        checks.at_least("noise_std", self.std, 0.0)
+        if self.kind == "student-t" and not checks.positive("noise_df", self.df) > 2.0:
+            raise ValueError(f"noise_df must be greater than 2, got {self.df!r}")
+
+    @property
+    def public_std(self) -> float | None:
+        """What agents are told: the standard deviation, None where there is no single one."""
+        return None if self.kind == "poisson" else float(self.std)
+
+    def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:
+        """Errors to add to the mean, shape (T,); for counts the rewards, shape (T, n)."""
+        if self.kind == "poisson":
+            return _counts(rng, process, times)
+        if self.kind == "student-t":
+            return self.std * math.sqrt(1.0 - 2.0 / self.df) * rng.standard_t(self.df, len(times))
+        errors = self.std * rng.standard_normal(len(times))
+        if self.kind == "heteroscedastic":
+            errors *= _swing(times / process.period)
+        return errors
+
+
+def _swing(phase: Array) -> Array:
+    """1 + sin/2, between 1/2 and 3/2, with a mean square of one."""
+    swing: Array = (1.0 + 0.5 * np.sin(2.0 * np.pi * phase)) / np.sqrt(1.0 + 0.125)
+    return swing
+
+
+def _counts(rng: np.random.Generator, process: Any, times: Array) -> Array:
+    if not isinstance(process, FiniteProcess) or process.values.min() < 0:
+        raise ValueError(
+            "noise='poisson' needs a finite set of actions with non-negative mean rewards; "
+            "choose noise='gaussian' for this world"
+        )
+    # Every action's count is drawn, whichever is chosen: comparisons stay paired.
+    means = process.values[process.rows[times.astype(np.intp)]]
+    return rng.poisson(means).astype(np.float64)

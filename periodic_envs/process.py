@@ -1,0 +1,180 @@
+"""Reward processes: what is true in one world, with no Gymnasium in it.
+
+A *world* (one class per file in :mod:`periodic_envs.processes`) is a recipe: ``draw`` makes a
+*reward process* from it, which knows the mean reward of every action at every time.
+"""
+
+from __future__ import annotations
+
+import cmath
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs.fields.basis import Basis, FourierBasis
+from periodic_envs.fields.maximise import maximise
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Public:
+    """What a world tells the agents about itself, before anything is tried.
+
+    Attributes:
+        n_actions: size of a finite action set, or None for the box [-1, 1]^dim.
+        dim: dimension of the action coordinates.
+        action_features: coordinates of each action of a finite set, shape (n_actions, dim).
+        action_half_width: what one unit of a box action is in the units of the length-scales.
+        periods: the seasons, the one that the observation shows first; empty if hidden.
+        context_dim: length of the context vector in the observation, each entry in [-1, 1].
+    """
+
+    n_actions: int | None
+    dim: int
+    periods: tuple[float, ...]
+    action_features: Array | None = None
+    action_half_width: float = 1.0
+    context_dim: int = 0
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """Past pairs that every agent is given before it starts: arrays of equal length."""
+
+    t: NDArray[np.int64]
+    action: NDArray[Any]
+    reward: Array
+
+    def as_info(self) -> dict[str, NDArray[Any]]:
+        """A fresh copy for ``info``."""
+        return {"t": self.t.copy(), "action": self.action.copy(), "reward": self.reward.copy()}
+
+
+class RewardProcess(Protocol):
+    """One realised world."""
+
+    @property
+    def period(self) -> float:
+        """The season of which ``phase`` is taken."""
+
+    def mean(self, actions: Any, t: Any) -> Any:
+        """Mean reward; actions (...) or (..., d) and times (...) broadcast."""
+
+    def optimum(self, t: int) -> tuple[Any, float]:
+        """A best action at time t and its mean reward."""
+
+
+class World(Protocol):
+    """A recipe for reward processes."""
+
+    @property
+    def public(self) -> Public:
+        """What agents may know."""
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
+        """A new reward process, known for t = 0 .. horizon - 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabularProcess:
+    """A process that is tabulated over time: step t is described by row ``rows[t]`` of a table.
+
+    Attributes:
+        rows: table row of each step, shape (horizon,).
+        period: the season of which ``phase`` is taken.
+        contexts: what the agent sees at each step, shape (horizon + 1, c), or None.
+        warm_start: prior information, or None.
+        first_step: time of the first decision.
+    """
+
+    rows: NDArray[np.intp]
+    period: float
+    contexts: Array | None = None
+    warm_start: WarmStart | None = None
+    first_step: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiniteProcess(TabularProcess):
+    """Finitely many actions: ``values[row, action]`` is the mean reward."""
+
+    values: Array
+
+    def mean(self, actions: Any, t: Any) -> Any:
+        """Mean reward of actions (indices) at times t."""
+        return self.values[self.rows[t], actions]
+
+    @cached_property
+    def best(self) -> tuple[NDArray[np.intp], Array]:
+        """Best action and its value for every row."""
+        return self.values.argmax(1), self.values.max(1)
+
+    def optimum(self, t: int) -> tuple[int, float]:
+        """A best action at time t and its mean reward."""
+        row = self.rows[t]
+        actions, values = self.best
+        return int(actions[row]), float(values[row])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContinuousProcess(TabularProcess):
+    """Actions in [-1, 1]^d: ``phi(action) . weights[row]`` is the mean reward."""
+
+    basis: Basis
+    weights: Array
+
+    def mean(self, actions: Any, t: Any) -> Any:
+        """Mean reward of actions (..., d) at times t (...)."""
+        features = self.basis(np.asarray(actions, dtype=np.float64))
+        weights = self.weights[self.rows[t]]
+        if weights.ndim == 1:
+            return features @ weights
+        return np.einsum("...m,...m->...", features, weights)
+
+    @cached_property
+    def best(self) -> tuple[NDArray[np.float32], Array]:
+        """Best action and its value for every row."""
+        actions, values = maximise(self.basis, self.weights)
+        return actions.astype(np.float32), values
+
+    def optimum(self, t: int) -> tuple[NDArray[np.float32], float]:
+        """A best action at time t and its mean reward."""
+        row = self.rows[t]
+        actions, values = self.best
+        return actions[row].copy(), float(values[row])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatticeProcess(ContinuousProcess):
+    """Actions in [-1, 1] and frequencies ``k omega``: quick for one action at a time.
+
+    With ``z = exp(i omega a)`` the mean reward is the polynomial ``Re sum_k (c_k - i s_k) z^k``.
+    """
+
+    basis: FourierBasis
+    fundamental: float
+
+    @cached_property
+    def coefficients(self) -> NDArray[np.complex128]:
+        """``c_k - i s_k``, shape (rows, K)."""
+        on_cos, on_sin = np.split(self.weights, 2, axis=1)
+        return np.asarray(on_cos - 1j * on_sin)
+
+    @cached_property
+    def _backwards(self) -> list[list[complex]]:
+        lists: list[list[complex]] = self.coefficients[:, ::-1].tolist()
+        return lists
+
+    def mean(self, actions: Any, t: Any) -> Any:
+        """Mean reward of actions (..., 1) at times t (...)."""
+        if np.shape(actions) != (1,) or np.ndim(t) != 0:
+            return super().mean(actions, t)
+        z = cmath.rect(1.0, self.fundamental * float(actions[0]))
+        total = 0j
+        for coefficient in self._backwards[self.rows[t]]:
+            total = total * z + coefficient
+        return total.real

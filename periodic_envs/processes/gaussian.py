@@ -1,0 +1,133 @@
+"""What all worlds drawn from a Gaussian process share: their actions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from periodic_envs import checks
+from periodic_envs.fields.basis import (
+    Basis,
+    FourierBasis,
+    LinearBasis,
+    lattice,
+    random_frequencies,
+)
+from periodic_envs.fields.covariance import matern
+from periodic_envs.process import (
+    ContinuousProcess,
+    FiniteProcess,
+    LatticeProcess,
+    Public,
+    TabularProcess,
+)
+
+Array = NDArray[np.float64]
+ACTION_KERNELS = ("linear", "matern", "se")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianWorld:
+    """Actions with a covariance; subclasses say how the weights move with time.
+
+    Attributes:
+        period: the season that the observation shows, in steps; any positive real.
+        n_actions: None for the box [-1, 1]^dim, or the size of a finite set of points in it.
+        dim: dimension of the actions, 1 to 6.
+        action_kernel: "se", "matern" or "linear".
+        nu: smoothness of the Matern kernel (at least 0.5; at least 1.5 when dim > 1).
+        action_length_scale: length-scale of the action kernel.
+        action_width: width of the action box in the same unit.
+    """
+
+    period: float = 20.0
+    n_actions: int | None = None
+    dim: int = 1
+    action_kernel: str = "se"
+    nu: float = 2.5
+    action_length_scale: float = 1.0
+    action_width: float = 10.0
+
+    def __post_init__(self) -> None:
+        checks.positive("period", self.period)
+        if self.n_actions is not None:
+            checks.whole("n_actions", self.n_actions, 1)
+        checks.whole("dim", self.dim, 1, 6)
+        checks.one_of("action_kernel", self.action_kernel, ACTION_KERNELS)
+        # Rougher fields in the plane have maxima that no search could vouch for.
+        checks.at_least("nu", self.nu, 0.5 if self.dim == 1 else 1.5)
+        checks.positive("action_length_scale", self.action_length_scale)
+        checks.positive("action_width", self.action_width)
+
+    @property
+    def periods(self) -> tuple[float, ...]:
+        """The seasons agents may know."""
+        return (float(self.period),)
+
+    @property
+    def public(self) -> Public:
+        """What agents may know."""
+        half_width = self.action_width / 2.0
+        return Public(
+            n_actions=self.n_actions,
+            dim=self.dim,
+            periods=self.periods,
+            action_features=None if self.n_actions is None else half_width * self.points,
+            action_half_width=half_width,
+        )
+
+    @cached_property
+    def points(self) -> Array:
+        """The finite set in [-1, 1]^dim: evenly spaced on a line, a Halton set beyond."""
+        assert self.n_actions is not None
+        if self.dim == 1:
+            return np.linspace(-1.0, 1.0, self.n_actions)[:, None]
+        points: Array = qmc.Halton(self.dim, scramble=False).random(self.n_actions)
+        return 2.0 * points - 1.0
+
+    def draw_basis(self, rng: np.random.Generator) -> Basis:
+        """Feature map of one draw; random frequencies from two dimensions on."""
+        length_scale = self.action_length_scale / (self.action_width / 2.0)
+        nu = self.nu if self.action_kernel == "matern" else None
+        if self.action_kernel == "linear":
+            return LinearBasis(self.dim)
+        if self.dim == 1:
+            return self._lattice
+        return random_frequencies(self.dim, length_scale, nu, rng)
+
+    @cached_property
+    def _lattice(self) -> Basis:
+        length_scale = self.action_length_scale / (self.action_width / 2.0)
+        return lattice(length_scale, self.nu if self.action_kernel == "matern" else None)
+
+    def process(self, basis: Basis, weights: Array, **timeline: Any) -> TabularProcess:
+        """A reward process from unit normal weights (rows, m) and what happens when."""
+        weights = weights * basis.scale
+        if self.n_actions is not None:
+            return FiniteProcess(values=weights @ basis(self.points).T, **timeline)
+        if isinstance(basis, FourierBasis) and basis.fundamental is not None:
+            return LatticeProcess(
+                basis=basis, weights=weights, fundamental=basis.fundamental, **timeline
+            )
+        return ContinuousProcess(basis=basis, weights=weights, **timeline)
+
+    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
+        """Stated covariance between two times, given what else the draw fixed."""
+        raise NotImplementedError
+
+    def covariance(self, process: TabularProcess, a: Array, t: int, b: Array, s: int) -> float:
+        """Stated covariance of f(a, t) and f(b, s): a shared test holds draws against it."""
+        return self.action_covariance(a, b) * self.time_covariance(process, t, s)
+
+    def action_covariance(self, a: Array, b: Array) -> float:
+        """Stated covariance between two points of [-1, 1]^dim."""
+        if self.action_kernel == "linear":
+            return float(a @ b) / self.dim
+        distance = math.dist(a, b) * self.action_width / 2.0 / self.action_length_scale
+        return float(matern(distance, self.nu if self.action_kernel == "matern" else None))

@@ -1,0 +1,118 @@
+"""The introduction's example, simulated: where in the city are rides wanted now?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs import checks
+from periodic_envs.process import FiniteProcess, Public
+from periodic_envs.registration import register_world
+
+PERIOD_HOURS = 24
+
+# Zone, east and north of the centre in km, and relative demand: at all hours, in the morning
+# commute, the evening commute, the evening's leisure, and in an airport's three waves.
+ZONES: tuple[tuple[str, float, float, float, float, float, float, float], ...] = (
+    ("Downtown", 0.0, 0.0, 0.15, 0.70, 0.90, 0.25, 0.0),
+    ("Business district", 1.2, 2.5, 0.10, 0.40, 1.00, 0.10, 0.0),
+    ("Central station", -0.8, -1.5, 0.20, 0.85, 0.60, 0.20, 0.0),
+    ("Old town", -0.6, 0.5, 0.12, 0.20, 0.30, 0.95, 0.0),
+    ("Theatre quarter", 0.9, -0.7, 0.08, 0.10, 0.30, 0.85, 0.0),
+    ("Riverside bars", -1.8, 0.2, 0.05, 0.05, 0.15, 0.90, 0.0),
+    ("University", -2.5, 3.0, 0.10, 0.45, 0.50, 0.45, 0.0),
+    ("North suburb", 0.5, 7.0, 0.10, 0.80, 0.15, 0.15, 0.0),
+    ("West suburb", -6.5, 0.5, 0.08, 0.70, 0.15, 0.15, 0.0),
+    ("South suburb", 1.0, -6.0, 0.10, 0.75, 0.20, 0.20, 0.0),
+    ("Trade fair", 6.0, 3.5, 0.05, 0.15, 0.45, 0.05, 0.0),
+    ("Airport", 9.5, 5.0, 0.20, 0.10, 0.15, 0.05, 0.90),
+)
+# Hours of the peaks behind the columns above, and their widths in hours.
+PEAKS: tuple[tuple[tuple[float, ...], float], ...] = (
+    ((8.0,), 1.3),
+    ((18.0,), 1.7),
+    ((22.5,), 2.0),
+    ((5.5, 13.5, 21.0), 1.2),
+)
+
+
+@register_world("PeriodicGP-RideShare-v0", horizon=336, noise="poisson")
+@dataclass(frozen=True, kw_only=True)
+class RideShare:
+    """Ride requests in twelve zones of a city: wait where the demand is.
+
+    ## Description
+    The paper's introduction: drivers reposition to where rides are wanted. Twelve zones with
+    commuter peaks (suburbs and stations in the morning, offices in the evening), evening leisure
+    in the old town, and three waves of arrivals at the airport. Every seed is another city: the
+    strength of every zone's peaks and their hours vary. Hourly steps over two weeks.
+
+    ## Action Space
+    ``Discrete(12)``: the zone to wait in. The coordinates of the zones in km are public.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
+
+    ## Rewards
+    The number of requests in the chosen zone in that hour: a Poisson count, a whole number.
+    Regret is counted in expected requests.
+
+    ## Starting State
+    ``t = 0``, midnight, in a new city.
+
+    ## Episode End
+    Truncated after ``horizon`` steps.
+
+    ## Arguments
+    ``busiest_hour`` (40.0 requests expected in the busiest zone and hour of an average city),
+    ``variety`` (0.3: spread of the peaks' strengths between cities), and those of every
+    environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+
+    ## Version History
+    v0: first version.
+    """
+
+    busiest_hour: float = 40.0
+    variety: float = 0.3
+
+    def __post_init__(self) -> None:
+        checks.positive("busiest_hour", self.busiest_hour)
+        checks.at_least("variety", self.variety, 0.0)
+
+    @property
+    def public(self) -> Public:
+        """What agents may know."""
+        coordinates = np.array([zone[1:3] for zone in ZONES])
+        return Public(
+            n_actions=len(ZONES),
+            dim=2,
+            periods=(float(PERIOD_HOURS),),
+            action_features=coordinates,
+        )
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+        """Draw one city."""
+        strength = np.array([zone[3:] for zone in ZONES])
+        strength = strength * np.exp(self.variety * rng.standard_normal(strength.shape))
+        delay_hours = rng.normal(0.0, 0.5, (len(ZONES), len(PEAKS)))
+        hours = np.arange(PERIOD_HOURS)
+        demand = np.tile(strength[:, 0], (PERIOD_HOURS, 1))
+        for peak, (centres, width_hours) in enumerate(PEAKS):
+            for centre in centres:
+                shape = _bump(hours[:, None] - centre - delay_hours[:, peak], width_hours)
+                demand += strength[:, 1 + peak] * shape
+        return FiniteProcess(
+            values=self.busiest_hour * demand,
+            rows=np.arange(horizon) % PERIOD_HOURS,
+            period=float(PERIOD_HOURS),
+        )
+
+
+def _bump(hours: NDArray[np.float64], width_hours: float) -> NDArray[np.float64]:
+    """A smooth peak of height 1 on the 24-hour circle."""
+    angle = 2.0 * np.pi * hours / PERIOD_HOURS
+    width = 2.0 * np.pi * width_hours / PERIOD_HOURS
+    bump: NDArray[np.float64] = np.exp((np.cos(angle) - 1.0) / width**2)
+    return bump

@@ -1,0 +1,43 @@
+"""How a world becomes a Gymnasium id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import gymnasium as gym
+
+ENTRY_POINT = "periodic_envs.base:PeriodicBanditEnv"
+VECTOR_ENTRY_POINT = "periodic_envs.vector:PeriodicBanditVectorEnv"
+
+WorldClass = TypeVar("WorldClass", bound=type)
+
+
+def register_world(env_id: str, **defaults: Any) -> Callable[[WorldClass], WorldClass]:
+    """Class decorator: register ``env_id`` for a world class.
+
+    Args:
+        env_id: the Gymnasium id, ``Name-v0``.
+        defaults: JSON-able keyword arguments of the environment (``horizon``, ``noise_std``, ...).
+    """
+
+    def register(world: WorldClass) -> WorldClass:
+        path = f"{world.__module__}:{world.__qualname__}"
+        known = gym.registry.get(env_id)
+        if known is not None and known.kwargs.get("world") == path:
+            # A reloaded module registers the same world again: no reason for a warning.
+            del gym.registry[env_id]
+        gym.register(
+            env_id,
+            entry_point=ENTRY_POINT,
+            vector_entry_point=VECTOR_ENTRY_POINT,
+            kwargs={"world": path, **defaults},
+        )
+        return world
+
+    return register
+
+
+def ids() -> list[str]:
+    """Every registered id of this suite, third parties' included."""
+    return sorted(key for key, spec in gym.registry.items() if spec.entry_point == ENTRY_POINT)

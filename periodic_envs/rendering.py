@@ -1,0 +1,211 @@
+"""Pictures of a world: its landscape over actions and time, the choices made, the regret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from periodic_envs.episode import Episode, Setup
+
+Array = NDArray[np.float64]
+
+WINDOW = 240
+"""Most steps shown side by side; longer episodes scroll."""
+_RESOLUTION = 121
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass
+class History:
+    """What was done so far in this episode."""
+
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    infos: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, action: Any, reward: float, info: dict[str, Any]) -> None:
+        """Remember one step."""
+        self.actions.append(action)
+        self.rewards.append(reward)
+        self.infos.append(dict(info))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.actions.clear()
+        self.rewards.clear()
+        self.infos.clear()
+
+
+class Viewer:
+    """Shows episodes of one environment in any render mode."""
+
+    def __init__(self, title: str, setup: Setup, fps: int) -> None:
+        self._title = title
+        self._setup = setup
+        self._fps = fps
+        self._screen: Any = None
+        self._clock: Any = None
+
+    def show(self, mode: str | None, episode: Episode, history: History) -> Any:
+        """A picture (rgb_array), a text (ansi), or a window (human)."""
+        if mode == "ansi":
+            return _text(self._title, self._setup, episode, history)
+        frame = to_rgb(episode_figure(self._title, self._setup, episode, history))
+        if mode == "rgb_array":
+            return frame
+        self._to_window(frame)
+        return None
+
+    def _to_window(self, frame: NDArray[np.uint8]) -> None:
+        try:
+            import pygame
+        except ImportError as error:
+            from gymnasium.error import DependencyNotInstalled
+
+            raise DependencyNotInstalled(
+                'render_mode="human" needs pygame: pip install "periodic-gp[render]"'
+            ) from error
+        if self._screen is None:
+            pygame.display.init()
+            pygame.display.set_caption(self._title)
+            self._screen = pygame.display.set_mode(frame.shape[1::-1])
+            self._clock = pygame.time.Clock()
+        self._screen.blit(pygame.surfarray.make_surface(frame.swapaxes(0, 1)), (0, 0))
+        pygame.event.pump()
+        pygame.display.flip()
+        self._clock.tick(self._fps)
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._screen is not None:
+            import pygame
+
+            pygame.display.quit()
+            self._screen = None
+
+
+def to_rgb(figure: Figure) -> NDArray[np.uint8]:
+    """The figure as an array (height, width, 3)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    frame: NDArray[np.uint8] = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+    return frame
+
+
+def episode_figure(title: str, setup: Setup, episode: Episode, history: History) -> Figure:
+    """The landscape with the choices made, above the regret so far."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
+    above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
+    done = len(history.actions)
+    start = max(0, min(done - WINDOW // 2, setup.horizon - WINDOW))
+    times = episode.first_step + np.arange(start, min(start + WINDOW, setup.horizon))
+    _draw_landscape(above, setup, episode, times)
+    total = history.infos[-1]["cumulative_regret"] if done else 0.0
+    above.set_title(f"{title}    step {done} of {setup.horizon}    regret {total:,.1f}")
+    if done:
+        _draw_choices(above, history)
+        below.plot(
+            [info["t"] for info in history.infos],
+            [info["cumulative_regret"] for info in history.infos],
+            color="tab:red",
+        )
+    below.set(xlim=(times[0] - 0.5, times[-1] + 0.5), ylim=(0.0, None))
+    below.set(xlabel="time t", ylabel="regret so far")
+    below.grid(alpha=0.3)
+    return figure
+
+
+def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
+    """The landscape above the best and the average reward: a world with nobody in it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
+    above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
+    times = episode.first_step + np.arange(min(WINDOW, setup.horizon))
+    values = _draw_landscape(above, setup, episode, times)
+    above.set_title(title)
+    below.plot(times, [episode.process.optimum(int(t))[1] for t in times], label="best action")
+    below.plot(times, values.mean(0), label="average action", color="tab:gray")
+    below.set(xlabel="time t", ylabel="mean reward", xlim=(times[0] - 0.5, times[-1] + 0.5))
+    below.grid(alpha=0.3)
+    below.legend(loc="upper right")
+    return figure
+
+
+def _draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[np.intp]) -> Array:
+    """Heat map of the mean rewards (actions x times) with the best actions; returns the values."""
+    process, public = episode.process, setup.public
+    best = [process.optimum(int(t))[0] for t in times]
+    if public.n_actions is not None:
+        grid = np.arange(public.n_actions)
+        values = np.stack([process.mean(grid, int(t)) for t in times], axis=1)
+        low, high, path = -0.5, public.n_actions - 0.5, np.array(best)
+        axes.set_ylabel("action")
+    else:
+        line = np.linspace(-1.0, 1.0, _RESOLUTION)
+        columns = []
+        for t, action in zip(times, best, strict=True):
+            # Beyond one dimension: the cut along the first axis through the best action.
+            points = np.repeat(action[None].astype(np.float64), _RESOLUTION, axis=0)
+            points[:, 0] = line
+            columns.append(process.mean(points, int(t)))
+        values = np.stack(columns, axis=1)
+        low, high, path = -1.0, 1.0, np.array(best)[:, 0]
+        axes.set_ylabel("action" if public.dim == 1 else "action[0], cut through the best")
+    image = axes.imshow(
+        values,
+        origin="lower",
+        aspect="auto",
+        cmap="viridis",
+        interpolation="nearest",
+        extent=(times[0] - 0.5, times[-1] + 0.5, low, high),
+    )
+    axes.figure.colorbar(image, ax=axes, label="mean reward", pad=0.01)
+    axes.plot(times, path, ".", color="white", markersize=4, label="best action")
+    axes.set_ylim(low, high)
+    return values
+
+
+def _draw_choices(axes: Axes, history: History) -> None:
+    axes.plot(
+        [info["t"] for info in history.infos],
+        [float(np.ravel(action)[0]) for action in history.actions],
+        "o",
+        color="none",
+        markeredgecolor="tab:red",
+        markersize=5,
+        label="choice",
+    )
+    axes.legend(loc="upper right", framealpha=0.8, facecolor="lightgray")
+
+
+def _text(title: str, setup: Setup, episode: Episode, history: History) -> str:
+    """Three lines: where we are, the last decision, the recent regrets."""
+    done = len(history.actions)
+    lines = [f"{title}  step {done} of {setup.horizon}  t = {episode.first_step + done}"]
+    if done:
+        info = history.infos[-1]
+        lines.append(
+            f"action {_short(history.actions[-1])} (best {_short(info['optimal_action'])})  "
+            f"reward {history.rewards[-1]:.3f}  regret {info['regret']:.3f}  "
+            f"so far {info['cumulative_regret']:.2f}"
+        )
+        recent = np.array([info["regret"] for info in history.infos[-60:]])
+        scaled = (recent / max(recent.max(), 1e-12) * (len(_BARS) - 1)).round().astype(int)
+        lines.append("regret " + "".join(_BARS[i] for i in scaled))
+    return "\n".join(lines) + "\n"
+
+
+def _short(action: Any) -> str:
+    return np.array2string(np.asarray(action), precision=3)
