@@ -1,1 +1,35 @@
 """JUDGES: the harness that compares agents. The only package that knows both sides."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+
+def _require_our_agents() -> None:
+    """Another well-known distribution installs the import name ``agents``, too: say so."""
+    try:
+        found = import_module("agents")
+    except Exception as error:  # a foreign package may fail in any way while importing
+        problem = f"importing it failed: {error}"
+    else:
+        if getattr(found, "DISTRIBUTION", None) == "periodic-gp":
+            return
+        problem = f"it is another package, at {getattr(found, '__file__', 'an unknown place')}"
+    message = (
+        "periodic-gp needs its own package 'agents', but "
+        f"{problem}; install periodic-gp in an environment of its own, "
+        "without other packages that provide 'agents'."
+    )
+    if _is_command_line():
+        raise SystemExit(message)
+    raise ImportError(message)
+
+
+def _is_command_line() -> bool:
+    """Whether this import is the start of ``periodic-gp`` or ``python -m evaluation``."""
+    return Path(sys.argv[0]).stem in {"periodic-gp", "-m"} if sys.argv else False
+
+
+_require_our_agents()

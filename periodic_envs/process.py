@@ -28,6 +28,7 @@ class Public:
         n_actions: size of a finite action set, or None for the box [-1, 1]^dim.
         dim: dimension of the action coordinates.
         action_features: coordinates of each action of a finite set, shape (n_actions, dim).
+        action_names: what people call each action of a finite set, or None.
         action_half_width: what one unit of a box action is in the units of the length-scales.
         periods: the seasons, the one that the observation shows first; empty if hidden.
         context_dim: length of the context vector in the observation, each entry in [-1, 1].
@@ -37,6 +38,7 @@ class Public:
     dim: int
     periods: tuple[float, ...]
     action_features: Array | None = None
+    action_names: tuple[str, ...] | None = None
     action_half_width: float = 1.0
     context_dim: int = 0
 

@@ -112,7 +112,8 @@ def episode_figure(title: str, setup: Setup, episode: Episode, history: History)
     times = episode.first_step + np.arange(start, min(start + WINDOW, setup.horizon))
     _draw_landscape(above, setup, episode, times)
     total = history.infos[-1]["cumulative_regret"] if done else 0.0
-    above.set_title(f"{title}    step {done} of {setup.horizon}    regret {total:,.1f}")
+    progress = f"step {done} of {setup.horizon}    regret {total:,.1f}"
+    above.set_title(f"{title}    {progress}", loc="left", fontsize=11)
     if done:
         _draw_choices(above, history)
         below.plot(
@@ -120,6 +121,7 @@ def episode_figure(title: str, setup: Setup, episode: Episode, history: History)
             [info["cumulative_regret"] for info in history.infos],
             color="tab:red",
         )
+    _legend(above)
     below.set(xlim=(times[0] - 0.5, times[-1] + 0.5), ylim=(0.0, None))
     below.set(xlabel="time t", ylabel="regret so far")
     below.grid(alpha=0.3)
@@ -134,12 +136,13 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
     times = episode.first_step + np.arange(min(WINDOW, setup.horizon))
     values = _draw_landscape(above, setup, episode, times)
-    above.set_title(title)
+    above.set_title(title, loc="left", fontsize=11)
     below.plot(times, [episode.process.optimum(int(t))[1] for t in times], label="best action")
     below.plot(times, values.mean(0), label="average action", color="tab:gray")
     below.set(xlabel="time t", ylabel="mean reward", xlim=(times[0] - 0.5, times[-1] + 0.5))
     below.grid(alpha=0.3)
-    below.legend(loc="upper right")
+    _legend(above)
+    _legend(below)
     return figure
 
 
@@ -151,7 +154,10 @@ def _draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[n
         grid = np.arange(public.n_actions)
         values = np.stack([process.mean(grid, int(t)) for t in times], axis=1)
         low, high, path = -0.5, public.n_actions - 0.5, np.array(best)
-        axes.set_ylabel("action")
+        if public.action_names is not None:
+            axes.set_yticks(grid, public.action_names, fontsize=min(9.0, 220.0 / len(grid)))
+        else:
+            axes.set_ylabel("action")
     else:
         line = np.linspace(-1.0, 1.0, _RESOLUTION)
         columns = []
@@ -187,7 +193,19 @@ def _draw_choices(axes: Axes, history: History) -> None:
         markersize=5,
         label="choice",
     )
-    axes.legend(loc="upper right", framealpha=0.8, facecolor="lightgray")
+
+
+def _legend(axes: Axes) -> None:
+    """Above the right corner, where it hides nothing."""
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 0.99),
+        ncols=2,
+        fontsize=8,
+        borderpad=0.2,
+        facecolor="darkgray",
+        framealpha=0.6,
+    )
 
 
 def _text(title: str, setup: Setup, episode: Episode, history: History) -> str:

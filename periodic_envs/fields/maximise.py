@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 _CHUNK = 2_000_000
 """Most grid values held at once."""
 _STARTS = 32
-"""Ascents per function in two or more dimensions."""
+"""Ascents per function and dimension beyond the first."""
 
 
 def maximise(basis: Basis, weights: Array) -> tuple[Array, Array]:
@@ -21,7 +21,7 @@ def maximise(basis: Basis, weights: Array) -> tuple[Array, Array]:
 
     A grid finer than the highest frequency finds the hills, a Newton ascent their tops.
     In one dimension every hill that could be the highest is climbed; in two or three the best
-    32 of thousands of quasi-random points are, which brute force confirms in the tests. Above
+    of thousands of quasi-random points are, which brute force confirms in the tests. Above
     three dimensions the same search runs, but no search of this size could be exhaustive.
 
     Returns:
@@ -42,16 +42,17 @@ def _search_points(basis: Basis) -> Array:
     if basis.dim == 1:
         # Half a radian of the fastest wave: hills cannot hide between two points.
         return np.linspace(-1.0, 1.0, int(np.ceil(4.0 * basis.bandwidth)) + 3)[:, None]
-    sobol = qmc.Sobol(basis.dim, scramble=False).random_base2(min(10 + basis.dim, 14))
-    corners = np.stack(np.meshgrid(*[[-1.0, 1.0]] * basis.dim), axis=-1).reshape(-1, basis.dim)
-    return np.vstack([2.0 * sobol - 1.0, corners])
+    sobol = qmc.Sobol(basis.dim, scramble=False).random_base2(min(9 + 2 * basis.dim, 15))
+    # Reaching beyond the walls and clipped to them: many maxima lie on faces and edges.
+    points: Array = np.clip(1.2 * (2.0 * sobol - 1.0), -1.0, 1.0)
+    return points
 
 
 def _maximise_chunk(
     basis: Basis, weights: Array, points: Array, features: Array
 ) -> tuple[Array, Array]:
     height = weights @ features.T
-    row, start = _hills(height) if basis.dim == 1 else _highest(height)
+    row, start = _hills(height) if basis.dim == 1 else _highest(height, _STARTS * (basis.dim - 1))
     action, value = _ascend(basis, weights[row], points[start])
     # Last of each row after sorting by (row, value): the highest top.
     order = np.lexsort((value, row))
@@ -69,9 +70,9 @@ def _hills(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return row, column
 
 
-def _highest(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    column = np.argpartition(height, -_STARTS, axis=1)[:, -_STARTS:]
-    return np.repeat(np.arange(len(height)), _STARTS), column.ravel()
+def _highest(height: Array, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    column = np.argpartition(height, -count, axis=1)[:, -count:]
+    return np.repeat(np.arange(len(height)), count), column.ravel()
 
 
 def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:

@@ -90,6 +90,7 @@ class RideShare:
             dim=2,
             periods=(float(PERIOD_HOURS),),
             action_features=coordinates,
+            action_names=tuple(zone[0] for zone in ZONES),
         )
 
     def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:

@@ -1,0 +1,118 @@
+"""The command line, ``periodic-gp``."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium as gym
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import periodic_envs
+from periodic_envs.base import PeriodicBanditEnv
+from periodic_envs.rendering import world_figure
+
+app = typer.Typer(
+    help="Decision-making in a world that repeats.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+
+PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
+
+
+class CommandError(Exception):
+    """What the user can mend: shown as one sentence, without a traceback."""
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except CommandError as error:
+        Console(stderr=True, soft_wrap=True).print(f"Error: {error}", markup=False, style="red")
+        raise SystemExit(1) from None
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"periodic-gp {version('periodic-gp')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Decision-making in a world that repeats."""
+
+
+@app.command()
+def envs(
+    env_id: Annotated[
+        str | None, typer.Argument(help="An id, to read about it; without, all are listed.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the landscape of one world into this file.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which world to draw.")] = 0,
+) -> None:
+    """List the environments, describe one, or draw one."""
+    if env_id is None:
+        if picture is not None:
+            raise CommandError("--picture needs an id: periodic-gp envs ID --picture FILE")
+        console.print(_env_table())
+        return
+    env = _make(env_id)
+    if picture is None:
+        console.print(inspect.cleandoc(type(env.setup.world).__doc__ or ""), highlight=False)
+        return
+    env.reset(seed=seed)
+    assert env.episode is not None
+    figure = world_figure(f"{env_id}, seed {seed}", env.setup, env.episode)
+    _save(figure, picture)
+    console.print(f"Drew {env_id}, seed {seed}, into {picture}", highlight=False, soft_wrap=True)
+
+
+def _env_table() -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "actions", "period", "horizon", "world"):
+        table.add_column(column, no_wrap=column == "id")
+    for env_id in periodic_envs.ids():
+        env = _make(env_id)
+        public = env.public
+        actions = f"box, {public.dim}-D" if public.n_actions is None else f"{public.n_actions}"
+        periods = ", ".join(f"{period:.4g}" for period in public.periods) or "hidden"
+        line = (type(env.setup.world).__doc__ or "").strip().splitlines()[0]
+        table.add_row(env_id, actions, periods, str(env.horizon), line)
+    return table
+
+
+def _make(env_id: str) -> PeriodicBanditEnv:
+    if env_id not in periodic_envs.ids():
+        close = difflib.get_close_matches(env_id, periodic_envs.ids(), n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(close)}?" if close else "see: periodic-gp envs"
+        raise CommandError(f"there is no environment {env_id!r}; {hint}")
+    env = gym.make(env_id).unwrapped
+    assert isinstance(env, PeriodicBanditEnv)
+    return env
+
+
+def _save(figure: Any, path: Path) -> None:
+    if path.suffix.lower() not in PICTURE_FORMATS:
+        raise CommandError(
+            f"a picture's name must end in {', '.join(PICTURE_FORMATS)}, got {str(path)!r}"
+        )
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
