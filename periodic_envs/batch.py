@@ -185,6 +185,8 @@ class _LatticeBatch(_ContinuousBatch):
         stacked = self._rows.stack([p.coefficients for p in processes])
         # Harmonics before copies: each step of Horner's rule reads one contiguous row.
         self._coefficients = np.ascontiguousarray(np.moveaxis(stacked, 2, 1))
+        self._shown: NDArray[np.complex128] = self._coefficients[0].copy()
+        self._shown_rows = np.zeros(len(processes), dtype=np.intp)
 
     def _maximise(self) -> tuple[NDArray[np.float32], Array]:
         """All copies at once: they share the feature map."""
@@ -217,12 +219,14 @@ class _LatticeBatch(_ContinuousBatch):
     def _current(self, t: int) -> NDArray[np.complex128]:
         """Coefficients (harmonics, n) at time t."""
         row = self._rows.at(t)
-        coefficients: NDArray[np.complex128] = (
-            self._coefficients[row]
-            if row.ndim == 0
-            else self._coefficients[row, :, self._rows.copies].T
-        )
-        return coefficients
+        if row.ndim == 0:
+            self._shown = self._coefficients[row]
+        else:
+            # Copies change at times of their own, and seldom: move only those that do.
+            changed = np.flatnonzero(row != self._shown_rows)
+            self._shown[:, changed] = self._coefficients[row[changed], :, changed].T
+            self._shown_rows = row
+        return self._shown
 
 
 class _AnyBatch:

@@ -117,9 +117,9 @@ class FiniteProcess(TabularProcess):
 
     def optimum(self, t: int) -> tuple[int, float]:
         """A best action at time t and its mean reward."""
-        row = self.rows[t]
+        row = self.rows.item(t)
         actions, values = self.best
-        return int(actions[row]), float(values[row])
+        return actions.item(row), values.item(row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +145,9 @@ class ContinuousProcess(TabularProcess):
 
     def optimum(self, t: int) -> tuple[NDArray[np.float32], float]:
         """A best action at time t and its mean reward."""
-        row = self.rows[t]
+        row = self.rows.item(t)
         actions, values = self.best
-        return actions[row].copy(), float(values[row])
+        return actions[row].copy(), values.item(row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,10 +173,10 @@ class LatticeProcess(ContinuousProcess):
 
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward of actions (..., 1) at times t (...)."""
-        if np.shape(actions) != (1,) or np.ndim(t) != 0:
+        if type(t) is not int or type(actions) is not np.ndarray or actions.shape != (1,):
             return super().mean(actions, t)
-        z = cmath.rect(1.0, self.fundamental * float(actions[0]))
+        z = cmath.rect(1.0, self.fundamental * actions.item())
         total = 0j
-        for coefficient in self._backwards[self.rows[t]]:
+        for coefficient in self._backwards[self.rows.item(t)]:
             total = total * z + coefficient
         return total.real

@@ -88,7 +88,8 @@ class FourierBasis:
         """Value (n,), gradient (n, d) and Hessian (n, d, d) of row i's function at action i."""
         angles = actions @ self.frequencies.T
         cos, sin = np.cos(angles), np.sin(angles)
-        on_cos, on_sin = np.split(weights, 2, axis=1)
+        half = len(self.frequencies)
+        on_cos, on_sin = weights[:, :half], weights[:, half:]
         waves = on_cos * cos + on_sin * sin
         slopes = on_sin * cos - on_cos * sin
         omega = self.frequencies

@@ -85,7 +85,8 @@ def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
         x, g, h = action[moving], gradient[moving], hessian[moving]
         proposal = np.clip(x + _newton_step(x, g, h, damping[moving]), -1.0, 1.0)
         new_value, new_gradient, new_hessian = basis.derivatives(proposal, weights[moving])
-        moved = np.abs(proposal - x).max(1) > 1e-10
+        # The value's error is of second order in the last step: far below round-off here.
+        moved = np.abs(proposal - x).max(1) > 1e-8
         better = new_value > value[moving]
         # A step that went down is taken back and tried again, shorter.
         damping[moving] = np.where(better, damping[moving] / 8.0, damping[moving] * 4.0 + 1.0)
@@ -103,17 +104,18 @@ def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
 def _newton_step(x: Array, gradient: Array, hessian: Array, damping: Array) -> Array:
     """Solve ``(shift I - H) step = g`` on the coordinates not held at a wall."""
     held = ((x >= 1.0) & (gradient > 0)) | ((x <= -1.0) & (gradient < 0))
+    if x.shape[1] == 1:
+        bend = np.abs(hessian[:, 0])
+        step: Array = np.where(held, 0.0, gradient) / (bend + damping[:, None] + 1e-12)
+        return step
     free = ~held
     size = np.abs(hessian).max((1, 2))
     gradient = np.where(free, gradient, 0.0)
     hessian = np.where(free[:, :, None] & free[:, None, :], hessian, 0.0)
     hessian -= (held * size[:, None])[:, :, None] * np.eye(x.shape[1])
     # Uphill even where the hill is not concave: shift beyond the largest curvature.
-    curvature = hessian[:, 0, 0] if x.shape[1] == 1 else np.linalg.eigvalsh(hessian)[:, -1]
+    curvature = np.linalg.eigvalsh(hessian)[:, -1]
     shift = np.maximum(curvature + 0.1 * size, 0.0) * (curvature > -1e-3 * size) + damping
     matrix = (shift + 1e-12)[:, None, None] * np.eye(x.shape[1]) - hessian
-    if x.shape[1] == 1:
-        along: Array = gradient / matrix[:, 0]
-        return along
-    step: Array = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
-    return step
+    solution: Array = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
+    return solution

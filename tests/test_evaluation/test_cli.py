@@ -1,0 +1,108 @@
+"""The command line, run as a user runs it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import periodic_envs
+
+WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}
+
+
+def run(
+    *arguments: str, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess:
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "evaluation", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, **WIDE, **environment},
+        check=False,
+    )
+
+
+def test_envs_lists_every_id_with_its_facts() -> None:
+    result = run("envs")
+    assert result.returncode == 0, result.stderr
+    for env_id in periodic_envs.ids():
+        assert env_id in result.stdout
+    ride_share = next(line for line in result.stdout.splitlines() if "RideShare" in line)
+    assert all(word in ride_share for word in ("12", "24", "336", "Ride requests"))
+
+
+def test_envs_describes_one() -> None:
+    result = run("envs", "PeriodicGP-RideShare-v0")
+    assert "## Rewards" in result.stdout
+    assert "Poisson" in result.stdout
+
+
+def test_envs_draws_one(tmp_path: Path) -> None:
+    picture = tmp_path / "out.png"
+    result = run("envs", "PeriodicGP-RideShare-v0", "--picture", str(picture), "--seed", "2")
+    assert result.returncode == 0, result.stderr
+    with Image.open(picture) as image:
+        assert image.size == (900, 600)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["envs", "PeriodicGP-RideShre-v0"], "did you mean PeriodicGP-RideShare-v0"),
+        (["envs", "CartPole-v1"], "there is no environment 'CartPole-v1'"),
+        (["envs", "--picture", "x.png"], "--picture needs an id"),
+        (["envs", "PeriodicGP-RideShare-v0", "--picture", "x.xyz"], "must end in .jpg, .pdf"),
+        (["envs", "PeriodicGP-RideShare-v0", "--picture", "no/x.png"], "cannot write 'no/x.png'"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: list[str], message: str, tmp_path: Path) -> None:
+    result = run(*arguments, cwd=tmp_path)
+    assert result.returncode == 1
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr + result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_usage_errors_have_their_own_exit_code() -> None:
+    assert run("envs", "--seed", "minus-one").returncode == 2
+    assert run("no-such-command").returncode == 2
+
+
+def foreign_agents(folder: Path, source: str) -> str:
+    (folder / "agents").mkdir()
+    (folder / "agents" / "__init__.py").write_text(source)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [("class Agent: ...", "it is another package"), ("1 / 0", "importing it failed")],
+)
+def test_a_foreign_agents_package_is_named(tmp_path: Path, source: str, reason: str) -> None:
+    path = foreign_agents(tmp_path, source)
+    command = run("envs", cwd=tmp_path, PYTHONPATH=path)
+    assert command.returncode == 1
+    assert "periodic-gp needs its own package 'agents'" in command.stderr
+    assert reason in command.stderr
+    assert "Traceback" not in command.stderr
+    library = subprocess.run(
+        [sys.executable, "-c", "import evaluation"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert library.returncode == 1
+    assert "ImportError: periodic-gp needs its own package 'agents'" in library.stderr
+
+
+def test_worlds_do_not_mind_foreign_agents(tmp_path: Path) -> None:
+    foreign_agents(tmp_path, "raise RuntimeError('do not touch')")
+    code = "import gymnasium as g; g.make('periodic_envs:PeriodicGP-Synthetic-v0').reset(seed=0)"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
