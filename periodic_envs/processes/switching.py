@@ -82,6 +82,6 @@ class Switching(Synthetic):
         return weights
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Eq. (2) times the decay of Bogunovic et al. (2016)."""
+        """Eq. (2) times the decay of [@bogunovic2016time]."""
         decay: float = (1.0 - self.drift) ** (abs(t - s) / 2.0)
         return super().time_covariance(process, t, s) * decay

@@ -1,5 +1,6 @@
 """The command line, run as a user runs it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,10 @@ import periodic_envs
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}
 
 
-def run(
-    *arguments: str, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess:
-    import os
+Result = subprocess.CompletedProcess
 
+
+def run(*arguments: str, cwd: Path | None = None, **environment: str) -> Result:
     return subprocess.run(
         [sys.executable, "-m", "evaluation", *arguments],
         capture_output=True,
