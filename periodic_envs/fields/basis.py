@@ -149,7 +149,8 @@ def random_frequencies(
 ) -> FourierBasis:
     """SE or Matern field in any dimension: frequencies drawn from the spectral density.
 
-    The random features of [@rahimi2007random]. Averaged over draws the covariance is exactly the kernel's.
+    The random features of [@rahimi2007random]: averaged over draws the covariance is exactly
+    the kernel's.
     """
     omega = rng.standard_normal((count, dim)) / length_scale
     if nu is not None:
