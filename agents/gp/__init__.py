@@ -1,0 +1,1 @@
+"""Gaussian-process mathematics: kernels, posteriors, action choice, fitting."""

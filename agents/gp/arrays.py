@@ -1,0 +1,95 @@
+"""The one array type of this package, and sets of actions written as points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Actions as a kernel sees them.
+
+    Attributes:
+        x: Coordinates, shape (n, d).
+        arm: Arm numbers, shape (n,); None when the actions come from a box.
+    """
+
+    x: Array
+    arm: Integers | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Finite:
+    """A finite set of actions; an action is its row number in ``x``.
+
+    Attributes:
+        x: Coordinates of the arms, shape (n, d); ``Finite.arms(n)`` when they have none.
+    """
+
+    x: Array
+
+    def __post_init__(self) -> None:
+        x = np.array(self.x, dtype=np.float64)
+        if x.ndim != 2 or not len(x) or not np.isfinite(x).all():
+            raise ValueError(f"expected finite coordinates of shape (n, d), got shape {x.shape}")
+        object.__setattr__(self, "x", x)
+
+    @classmethod
+    def arms(cls, n: int) -> Finite:
+        """A set of ``n`` arms without coordinates: arm i sits at i."""
+        return cls(np.arange(n, dtype=np.float64)[:, None])
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def points(self, actions: Any = None) -> Points:
+        """The given arms (all of them by default) with their coordinates."""
+        if actions is None:
+            return Points(self.x, np.arange(len(self.x)))
+        arm = np.atleast_1d(np.asarray(actions)).astype(np.int64)
+        if arm.size and not 0 <= arm.min() <= arm.max() < len(self.x):
+            raise IndexError(f"arm outside 0..{len(self.x) - 1}")
+        return Points(self.x[arm], arm)
+
+    def buffer(self, capacity: int) -> NDArray[Any]:
+        """Room for ``capacity`` actions."""
+        return np.zeros(capacity, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box of actions; an action is a point with ``low <= x <= high``, shape (d,)."""
+
+    low: Array
+    high: Array
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        low, high = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
+        if low.ndim != 1 or not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
+            raise ValueError("a box needs finite low < high, one pair per dimension")
+        object.__setattr__(self, "low", np.array(low, dtype=np.float64))
+        object.__setattr__(self, "high", np.array(high, dtype=np.float64))
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+        return len(self.low)
+
+    def points(self, actions: Any) -> Points:
+        """Coordinates of shape (q, d), or one action of shape (d,), as points."""
+        x = np.asarray(actions, dtype=np.float64)
+        return Points(x if x.ndim == 2 else x.reshape(-1, self.dimension))
+
+    def buffer(self, capacity: int) -> NDArray[Any]:
+        """Room for ``capacity`` actions."""
+        return np.zeros((capacity, self.dimension))
+
+
+Actions: TypeAlias = Finite | Box

@@ -1,0 +1,83 @@
+"""The dense reference posterior: Eq. (5) by a plain solve. For tests, and to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agents.gp.arrays import Actions, Array
+from agents.gp.kernel import Kernel
+from agents.gp.posterior import Gradient, Prediction, State, gaussian_sample
+
+
+class Dense:
+    """Keeps every observation and solves from scratch at every question: O(t^3)."""
+
+    name = "dense"
+
+    def __init__(self, kernel: Kernel, actions: Actions, noise_variance: float) -> None:
+        self.kernel, self.actions, self.noise_variance = kernel, actions, noise_variance
+        self._chosen = actions.buffer(0)
+        self._t, self._y = np.zeros(0), np.zeros(0)
+
+    @property
+    def count(self) -> int:
+        """Number of observations."""
+        return len(self._y)
+
+    @property
+    def log_evidence(self) -> float:
+        """log N(y; 0, K + sigma^2 I)."""
+        K = self._noisy()
+        fit = float(self._y @ np.linalg.solve(K, self._y)) if self.count else 0.0
+        return -0.5 * (fit + np.linalg.slogdet(K)[1] + self.count * np.log(2 * np.pi))
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in y = f(action, t) + noise."""
+        row = np.asarray(action, dtype=self._chosen.dtype).reshape(1, *self._chosen.shape[1:])
+        self._chosen = np.concatenate((self._chosen, row))
+        self._t, self._y = np.append(self._t, t), np.append(self._y, y)
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., t)."""
+        mean, covariance = self._joint(t, actions)
+        return Prediction(mean, np.diagonal(covariance))
+
+    def gradient(self, t: float, actions: Any) -> Gradient:
+        """Prediction with its derivatives."""
+        points = self.actions.points(actions)
+        when = np.full(len(points.x), t)
+        k = self.kernel.gram(self._past(), self._t, points, when)
+        slope = self.kernel.gradient(points, when, self._past(), self._t)
+        alpha = np.linalg.solve(self._noisy(), np.column_stack((self._y, k)))
+        mean_slope = np.einsum("qtd,t->qd", slope, alpha[:, 0])
+        variance_slope = -2 * np.einsum("qtd,tq->qd", slope, alpha[:, 1:])
+        return Gradient(*self.predict(t, actions), mean_slope, variance_slope)
+
+    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+        """One draw of f(., t), shape (q,)."""
+        return gaussian_sample(*self._joint(t, actions), rng)
+
+    def state(self) -> State:
+        """Observations as arrays."""
+        return {"chosen": self._chosen, "t": self._t, "y": self._y}
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``."""
+        self._chosen, self._t, self._y = (np.array(state[k]) for k in ("chosen", "t", "y"))
+
+    def _past(self) -> Any:
+        return self.actions.points(self._chosen)
+
+    def _noisy(self) -> Array:
+        K = self.kernel.gram(self._past(), self._t, self._past(), self._t)
+        return K + self.noise_variance * np.eye(self.count)
+
+    def _joint(self, t: float, actions: Any) -> tuple[Array, Array]:
+        points = self.actions.points(actions)
+        when = np.full(len(points.x), t)
+        k = self.kernel.gram(self._past(), self._t, points, when)
+        alpha = np.linalg.solve(self._noisy(), np.column_stack((self._y, k)))
+        prior = self.kernel.gram(points, when, points, when)
+        return k.T @ alpha[:, 0], prior - k.T @ alpha[:, 1:]  # Eq. (5)

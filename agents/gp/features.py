@@ -1,0 +1,140 @@
+"""Features of a whole kernel: f(a, t) = sum over blocks of phi(a)^T W psi(t), W ~ N(0, I).
+
+A term of the kernel would be one block, all action features times all time features. Where an
+action feature is weak already, only the strong time features matter, so a term is cut into a few
+blocks, the weaker the fewer time features. Each stays a full grid: contracting it is one product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.gp.arrays import Actions, Array, Integers, Points
+from agents.gp.basis import Basis, RankError, find_basis
+from agents.gp.kernel import Kernel, Term
+from agents.gp.spectrum import TimeFeatures
+
+DROP = 1e-13
+"""Features below this share of the prior variance are dropped (about 1e-12 in sum)."""
+LEVELS = 4
+"""Blocks per term, at most."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A grid of action features (columns) times time features (clock) in the state (rows)."""
+
+    columns: slice
+    clock: slice
+    rows: slice
+    log_rho: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m_a, m_t) of the block."""
+        return (self.columns.stop - self.columns.start, self.clock.stop - self.clock.start)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """All features of a kernel over a set of actions.
+
+    Attributes:
+        bases: Action features, one basis per term; together M_a columns.
+        clock: Time features of all terms, one after the other; together M_t.
+        blocks: How the two combine.
+        whole_times: Whether only whole t are allowed.
+    """
+
+    bases: tuple[Basis, ...]
+    clock: TimeFeatures
+    blocks: tuple[Block, ...]
+    whole_times: bool
+
+    @property
+    def size(self) -> int:
+        """Length m of the state."""
+        return int(self.blocks[-1].rows.stop)
+
+    @property
+    def width(self) -> int:
+        """Number M_a of action features."""
+        return int(self.blocks[-1].columns.stop)
+
+    def phi(self, points: Points) -> Array:
+        """Action features, shape (q, M_a)."""
+        parts = [basis(points) for basis in self.bases]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def slope(self, points: Points) -> Array:
+        """Derivative of phi, shape (q, d, M_a)."""
+        parts = [basis.slope(points) for basis in self.bases]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+
+    def psi(self, t: float) -> Array:
+        """Time features, shape (M_t,)."""
+        if self.whole_times and t != int(t):
+            raise ValueError(f"features for whole times only were asked for, got t = {t}")
+        return self.clock(t)
+
+
+def find_features(kernel: Kernel, actions: Actions, *, whole_times: bool = False) -> Features:
+    """Build the features of a kernel.
+
+    Args:
+        kernel: Sum of terms whose time kernels all have a spectrum.
+        actions: Finite set or box.
+        whole_times: Promise that every t is a whole number; saves features when the period is
+            short: never more than tau for a whole period tau.
+
+    Raises:
+        RankError: If the kernel has no finite features, or far too many.
+    """
+    clocks = [_clock(term, whole_times) for term in kernel.terms]
+    bases = [find_basis(term, actions) for term in kernel.terms]
+    total = sum(float(basis.weight.sum()) for basis in bases)
+    counts = [_counts(b.weight / total, c) for b, c in zip(bases, clocks, strict=True)]
+    bases = [basis.head(len(count)) for basis, count in zip(bases, counts, strict=True)]
+    parts = [np.concatenate([getattr(c, f) for c in clocks]) for f in ("nu", "shift", "amplitude")]
+    blocks = tuple(_blocks(kernel.terms, counts, clocks))
+    return Features(tuple(bases), TimeFeatures(*parts), blocks, whole_times)
+
+
+def _clock(term: Term, whole_times: bool) -> TimeFeatures:
+    spectrum = term.spectrum()
+    if spectrum is None:
+        raise RankError("a time kernel without finite features")
+    return TimeFeatures.of(spectrum.folded() if whole_times else spectrum, whole_times=whole_times)
+
+
+def _counts(weight: Array, clock: TimeFeatures) -> Integers:
+    """How many time features each action feature needs; falling, rounded up to LEVELS values."""
+    needed = (np.outer(weight, clock.amplitude**2) > DROP).sum(axis=1)
+    needed = np.maximum.accumulate(needed[::-1])[::-1]
+    needed = needed[: max(1, np.count_nonzero(needed))]
+    step = -(-int(needed.max()) // LEVELS)
+    return np.minimum(-(-needed // step) * step, len(clock.nu))
+
+
+def _blocks(
+    terms: Iterable[Term], counts: list[Integers], clocks: list[TimeFeatures]
+) -> Iterator[Block]:
+    """Lay the blocks one after the other."""
+    column = tick = row = 0
+    for term, count, clock in zip(terms, counts, clocks, strict=True):
+        spectrum = term.spectrum()
+        assert spectrum is not None
+        for size in np.unique(count)[::-1]:
+            width = int((count == size).sum())
+            block = Block(
+                slice(column, column + width),
+                slice(tick, tick + int(size)),
+                slice(row, row + width * int(size)),
+                spectrum.log_rho,
+            )
+            yield block
+            column, row = block.columns.stop, block.rows.stop
+        tick += len(clock.nu)

@@ -1,0 +1,97 @@
+"""What every posterior can do, whichever engine computes it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from agents.gp.arrays import Actions, Array
+from agents.gp.kernel import Kernel
+
+State: TypeAlias = dict[str, Any]
+"""Plain arrays, numbers, strings and JSON-able dictionaries; no objects."""
+
+
+class Prediction(NamedTuple):
+    """Posterior mean and variance of f at q actions, each of shape (q,)."""
+
+    mean: Array
+    variance: Array
+
+
+class Gradient(NamedTuple):
+    """A prediction with its derivatives in the action, the slopes of shape (q, d)."""
+
+    mean: Array
+    variance: Array
+    mean_slope: Array
+    variance_slope: Array
+
+
+class Posterior(Protocol):
+    """The belief about f after some observations y = f(a, t) + N(0, noise_variance).
+
+    An action is an arm number for a ``Finite`` set and a point of shape (d,) for a ``Box``;
+    several actions are an array of those. ``actions=None`` means all arms.
+
+    >>> import numpy as np
+    >>> from agents.gp import Finite, Periodic, SquaredExponential, make_posterior
+    >>> kernel = SquaredExponential(1.0) * Periodic(24.0)
+    >>> posterior = make_posterior(kernel, Finite(np.eye(3)), noise_variance=0.1)
+    >>> posterior.observe(2, t=1, y=0.7)
+    >>> mean, variance = posterior.predict(t=25)
+    >>> int(mean.argmax())
+    2
+    """
+
+    @property
+    def name(self) -> str:
+        """Which engine this is, and its size."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The prior covariance."""
+
+    @property
+    def actions(self) -> Actions:
+        """Where actions come from."""
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the observation noise."""
+
+    @property
+    def count(self) -> int:
+        """Number of observations so far."""
+
+    @property
+    def log_evidence(self) -> float:
+        """log N(y; 0, K + noise_variance I) of all observations so far."""
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in one observation; times may come in any order."""
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., t)."""
+
+    def gradient(self, t: float, actions: Any) -> Gradient:
+        """Prediction with derivatives, for actions in a box."""
+
+    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+        """One joint draw of f(., t) at q actions, shape (q,)."""
+
+    def state(self) -> State:
+        """All there is to know, for ``from_state``."""
+
+
+def gaussian_sample(mean: Array, covariance: Array, rng: np.random.Generator) -> Array:
+    """One draw of N(mean, covariance); a covariance that is singular by rounding is fine."""
+    value, vector = np.linalg.eigh(covariance)
+    return mean + vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))
+
+
+def require_finite(t: float, y: float) -> None:
+    """Refuse what would silently spoil a posterior for good."""
+    if not (np.isfinite(t) and np.isfinite(y)):
+        raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")
