@@ -1,1 +1,67 @@
-"""Gaussian-process mathematics: kernels, posteriors, action choice, fitting."""
+"""Gaussian-process mathematics: kernels, posteriors, action choice, fitting.
+
+Symbols are listed in NOTATION.md, beside this file.
+"""
+
+from agents.gp.acquisition import UCB, argmax, upper_bound
+from agents.gp.action_kernels import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
+from agents.gp.arrays import Actions, Array, Box, Finite, Points
+from agents.gp.basis import RankError
+from agents.gp.beta import Beta, BoxBeta, ConstantBeta, FiniteBeta, PaperBeta, parse_beta
+from agents.gp.dense import Dense
+from agents.gp.engines import make_posterior
+from agents.gp.fit import Fit, fit
+from agents.gp.incremental import Incremental
+from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
+from agents.gp.normaliser import Normaliser
+from agents.gp.posterior import Gradient, Posterior, Prediction, State
+from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
+from agents.gp.state_space import StateSpace
+from agents.gp.time_kernels import Constant, Decay, Periodic, TimeSquaredExponential
+
+__all__ = [
+    "UCB",
+    "ActionKernel",
+    "Actions",
+    "Array",
+    "Beta",
+    "Box",
+    "BoxBeta",
+    "Constant",
+    "ConstantBeta",
+    "Decay",
+    "Dense",
+    "EmpiricalCovariance",
+    "Finite",
+    "FiniteBeta",
+    "Fit",
+    "Gradient",
+    "Incremental",
+    "Index",
+    "Kernel",
+    "Linear",
+    "Matern",
+    "Normaliser",
+    "PaperBeta",
+    "Periodic",
+    "Points",
+    "Posterior",
+    "Prediction",
+    "RankError",
+    "SquaredExponential",
+    "State",
+    "StateSpace",
+    "Sum",
+    "Term",
+    "TimeKernel",
+    "TimeSquaredExponential",
+    "argmax",
+    "fit",
+    "from_state",
+    "kernel_from_json",
+    "kernel_to_json",
+    "make_posterior",
+    "parse_beta",
+    "to_state",
+    "upper_bound",
+]

@@ -72,10 +72,10 @@ class Matern(ActionKernel):
         if self.nu in (0.5, 1.5, 2.5):
             powers = {0.5: 1.0, 1.5: 1 + s, 2.5: 1 + s + s**2 / 3}
             return np.asarray(powers[self.nu] * np.exp(-s))
-        return 2 ** (1 - self.nu) / gamma(self.nu) * _power_bessel(self.nu, s)
+        return np.asarray(2 ** (1 - self.nu) / gamma(self.nu) * _power_bessel(self.nu, s))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """k'(r) / r (a - b) / l^2, where k'(r) / r = -2 nu 2^(1-nu)/Gamma(nu) s^(nu-1) K_(nu-1)(s)."""
+        """k'(r) / r (a - b) / l^2, with k'(r) / r = -2 nu 2^(1-nu) / Gamma(nu) s^(nu-1) K_nu-1(s)."""
         s = math.sqrt(2 * self.nu) * _scaled(a, b, self.length_scale, "euclidean")
         scale = -2 * self.nu * 2 ** (1 - self.nu) / gamma(self.nu)
         return _radial_slope(scale * _power_bessel(self.nu - 1, s), a, b, self.length_scale)

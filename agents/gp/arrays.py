@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,12 +34,14 @@ class Finite:
     """
 
     x: Array
+    _all: Points = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         x = np.array(self.x, dtype=np.float64)
         if x.ndim != 2 or not len(x) or not np.isfinite(x).all():
             raise ValueError(f"expected finite coordinates of shape (n, d), got shape {x.shape}")
         object.__setattr__(self, "x", x)
+        object.__setattr__(self, "_all", Points(x, np.arange(len(x))))
 
     @classmethod
     def arms(cls, n: int) -> Finite:
@@ -52,7 +54,7 @@ class Finite:
     def points(self, actions: Any = None) -> Points:
         """The given arms (all of them by default) with their coordinates."""
         if actions is None:
-            return Points(self.x, np.arange(len(self.x)))
+            return self._all
         arm = np.atleast_1d(np.asarray(actions)).astype(np.int64)
         if arm.size and not 0 <= arm.min() <= arm.max() < len(self.x):
             raise IndexError(f"arm outside 0..{len(self.x) - 1}")

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.stats import qmc
 
 from agents.gp.arrays import Actions, Array, Box, Finite, Integers, Points
+from agents.gp.designs import chebyshev, sobol
 from agents.gp.kernel import Term
 
 RESIDUAL = 1e-14
@@ -112,7 +112,8 @@ def find_basis(term: Term, actions: Actions) -> Basis:
 def _pivoted_cholesky(term: Term, points: Points) -> tuple[Array, Integers]:
     """L (n, r) with k = L L^T, and the r pivots; L[pivots] is lower triangular."""
     left = term.own(points)
-    stop, rows, pivots = RESIDUAL * left.max(), np.zeros((64, len(left))), []
+    stop, rows = RESIDUAL * left.max(), np.zeros((64, len(left)))
+    pivots: list[int] = []
     while left.max() > stop:
         p, r = int(left.argmax()), len(pivots)
         if r == min(MAX_RANK, len(left)):
@@ -134,20 +135,14 @@ def _one(points: Points, p: int) -> Points:
 
 
 def _candidates(box: Box) -> Array:
-    """Chebyshev points of the box up to d = 3, Sobol points above."""
-    size = {1: 256, 2: 48, 3: 16}.get(box.dimension)
-    if size is None:
-        unit = qmc.Sobol(box.dimension, seed=0).random(4096)
-    else:
-        axis = 0.5 - 0.5 * np.cos(np.pi * np.arange(size) / (size - 1))
-        unit = np.stack(np.meshgrid(*[axis] * box.dimension), axis=-1).reshape(-1, box.dimension)
-    return np.asarray(box.low + unit * (box.high - box.low))
+    """Where to look for nodes."""
+    per_axis = {1: 256, 2: 48, 3: 16}.get(box.dimension)
+    return chebyshev(box, per_axis) if per_axis else sobol(box, 4096)
 
 
 def _verify(basis: Nystrom, box: Box) -> None:
     """Between the candidates, too, nothing may be left to explain."""
-    unit = qmc.Sobol(box.dimension, seed=1).random(1024)
-    points = box.points(box.low + unit * (box.high - box.low))
+    points = box.points(sobol(box, 1024, shift=np.pi / 10))
     own = basis.term.variance * basis.term.own(points)
     left = own - (basis(points) ** 2).sum(axis=1)
     if np.abs(left).max() > 10 * TOLERANCE * own.max():

@@ -9,7 +9,8 @@ and an observation y = h . w + noise, h = phi(a) x psi(t), is a rank-one step
     g = P h,    s = h . g + sigma^2,    w <- w + g (y - h . w) / s,    P <- P - g g^T / s.
 
 At one time t all actions share psi(t): it is contracted first, (m, m) -> (M_a, m) -> (M_a, M_a),
-which serves the prediction of every action and the update that follows.
+which serves the prediction of every action and the update that follows. P and w are kept as one
+array S = [P, w], since each of these operations does the same to both.
 """
 
 from __future__ import annotations
@@ -35,46 +36,46 @@ class Slice(NamedTuple):
 
 
 class Belief:
-    """Weights w (m,) with covariance P (m, m), valid at ``time``."""
+    """Weights with mean w (m,) and covariance P (m, m), valid at ``time``."""
 
     def __init__(self, features: Features) -> None:
         self.features = features
         blocks, m, M = features.blocks, features.size, features.width
-        self.w, self.P, self.time = np.zeros(m), np.eye(m), -math.inf
-        self._cross = np.empty((M, m))
+        self.S, self.time = np.eye(m, m + 1), -math.inf
+        self._cross, self._covariance = np.empty((M, m + 1)), np.empty((M, M))
         self._log_rho = np.zeros(len(features.clock.nu))
         self._column, self._tick = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
         for b in blocks:
             self._log_rho[b.clock] = b.log_rho
-            self._column[b.rows], self._tick[b.rows] = np.indices(b.shape).reshape(2, -1)
-            self._column[b.rows] += b.columns.start
-            self._tick[b.rows] += b.clock.start
+            grid = np.indices(b.shape).reshape(2, -1)
+            self._column[b.rows] = grid[0] + b.columns.start
+            self._tick[b.rows] = grid[1] + b.clock.start
         self.decays = bool(self._log_rho.any())
-        # Views, made once: w, P and cross only ever change in place.
-        self._grids = [self.P[b.rows].reshape(*b.shape, m) for b in blocks]
-        self._weights = [self.w[b.rows].reshape(b.shape) for b in blocks]
-        self._crosses = [self._cross[:, b.rows].reshape(M, *b.shape) for b in blocks]
         self._slice: Slice | None = None
+        # Views, made once: the arrays only ever change in place.
+        self._inner = [
+            (b.clock, self.S[b.rows].reshape(*b.shape, m + 1), self._cross[b.columns])
+            for b in blocks
+        ]
+        self._outer = [
+            (b.clock, self._cross[:, b.rows].reshape(M, *b.shape), self._covariance[:, b.columns])
+            for b in blocks
+        ]
 
     def at(self, t: float) -> Slice:
-        """The belief about f(., t); kept until the next update."""
+        """The belief about f(., t); valid until the next call for another t or update."""
         if self._slice is not None and self._slice.t == t:
             return self._slice
-        psi, M = self.features.psi(t), self.features.width
+        psi = self.features.psi(t)
         rho = self._decay(t)
         wave = rho * psi if self.decays else psi
-        mean, covariance = np.empty(M), np.empty((M, M))
-        for b, grid, weights in zip(self.features.blocks, self._grids, self._weights, strict=True):
-            np.matmul(wave[b.clock], grid, out=self._cross[b.columns])
-            np.matmul(weights, wave[b.clock], out=mean[b.columns])
-        for b, cross in zip(self.features.blocks, self._crosses, strict=True):
-            np.matmul(cross, wave[b.clock], out=covariance[:, b.columns])
+        for clock, grid, out in self._inner:
+            np.matmul(wave[clock], grid, out=out)
+        for clock, cross, out in self._outer:
+            np.matmul(cross, wave[clock], out=out)
         if self.decays:
-            fresh = (1.0 - rho**2) * psi**2
-            for b in self.features.blocks:
-                i = range(b.columns.start, b.columns.stop)
-                covariance[i, i] += fresh[b.clock].sum()
-        self._slice = Slice(t, psi, rho, mean, covariance)
+            self._refresh((1.0 - rho**2) * psi**2)
+        self._slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
         return self._slice
 
     def update(self, phi: Array, t: float, y: float, noise_variance: float) -> float:
@@ -85,29 +86,35 @@ class Belief:
         """
         now = self.at(t)
         s = float(phi @ now.covariance @ phi) + noise_variance
-        e = y - float(phi @ now.mean)
-        g = phi @ self._cross
+        g = phi @ self._cross  # (P h, h . w)
+        e = y - float(g[-1])
         if self.decays and t >= self.time:
-            self._move(g, phi, now)
-        self.w += g * (e / s)
-        g /= math.sqrt(s)
-        dger(-1.0, g, g, a=self.P.T, overwrite_a=1)  # P is symmetric: P.T is P, Fortran-ordered
+            self._move(g[:-1], phi, now)
+        g[-1] = -e
+        g *= 1.0 / math.sqrt(s)
+        dger(-1.0, g, g[:-1], a=self.S.T, overwrite_a=1)  # in place: S.T is Fortran-ordered
         self.time, self._slice = max(t, self.time), None
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
-    def copy_from(self, w: Array, P: Array, time: float) -> None:
+    def load(self, S: Array, time: float) -> None:
         """Overwrite the state."""
-        self.w[:], self.P[:], self.time, self._slice = w, P, time, None
+        self.S[:], self.time, self._slice = S, time, None
 
     def _decay(self, t: float) -> Array:
         lag = 0.0 if math.isinf(self.time) else abs(t - self.time)
         return np.exp(self._log_rho * lag)
 
+    def _refresh(self, fresh: Array) -> None:
+        """Add what is new at t to the variance of v."""
+        for b in self.features.blocks:
+            i = np.arange(b.columns.start, b.columns.stop)
+            self._covariance[i, i] += fresh[b.clock].sum()
+
     def _move(self, g: Array, phi: Array, now: Slice) -> None:
-        """Move the state, and with it the gain g, to the time of the slice."""
+        """Move the state, and with it the gain g = P h, to the time of the slice."""
         r = now.rho[self._tick]
+        fresh = 1.0 - r * r
         g *= r
-        g += (1.0 - r * r) * phi[self._column] * now.psi[self._tick]
-        self.w *= r
-        self.P *= np.multiply.outer(r, r)
-        self.P.flat[:: len(r) + 1] += 1.0 - r * r
+        g += fresh * phi[self._column] * now.psi[self._tick]
+        self.S *= np.multiply.outer(r, np.append(r, 1.0))
+        self.S.flat[:: len(r) + 2] += fresh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,12 @@ class Dense:
         """log N(y; 0, K + sigma^2 I)."""
         K = self._noisy()
         fit = float(self._y @ np.linalg.solve(K, self._y)) if self.count else 0.0
-        return -0.5 * (fit + np.linalg.slogdet(K)[1] + self.count * np.log(2 * np.pi))
+        log_det = float(np.linalg.slogdet(K)[1])
+        return -0.5 * (fit + log_det + self.count * math.log(2 * math.pi))
+
+    def reset(self) -> None:
+        """Forget all observations."""
+        self.__init__(self.kernel, self.actions, self.noise_variance)  # type: ignore[misc]
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in y = f(action, t) + noise."""
@@ -47,7 +53,7 @@ class Dense:
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with its derivatives."""
         points = self.actions.points(actions)
-        when = np.full(len(points.x), t)
+        when = np.array([t])
         k = self.kernel.gram(self._past(), self._t, points, when)
         slope = self.kernel.gradient(points, when, self._past(), self._t)
         alpha = np.linalg.solve(self._noisy(), np.column_stack((self._y, k)))
@@ -76,7 +82,7 @@ class Dense:
 
     def _joint(self, t: float, actions: Any) -> tuple[Array, Array]:
         points = self.actions.points(actions)
-        when = np.full(len(points.x), t)
+        when = np.array([t])
         k = self.kernel.gram(self._past(), self._t, points, when)
         alpha = np.linalg.solve(self._noisy(), np.column_stack((self._y, k)))
         prior = self.kernel.gram(points, when, points, when)

@@ -19,8 +19,8 @@ from agents.gp.spectrum import TimeFeatures
 
 DROP = 1e-13
 """Features below this share of the prior variance are dropped (about 1e-12 in sum)."""
-LEVELS = 4
-"""Blocks per term, at most."""
+LEVELS = 8
+"""Blocks per term, at most; how many is a question of microseconds (see ``_counts``)."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,13 @@ def _clock(term: Term, whole_times: bool) -> TimeFeatures:
 
 
 def _counts(weight: Array, clock: TimeFeatures) -> Integers:
-    """How many time features each action feature needs; falling, rounded up to LEVELS values."""
+    """How many time features each action feature gets: enough, and in few different numbers."""
     needed = (np.outer(weight, clock.amplitude**2) > DROP).sum(axis=1)
     needed = np.maximum.accumulate(needed[::-1])[::-1]
     needed = needed[: max(1, np.count_nonzero(needed))]
-    step = -(-int(needed.max()) // LEVELS)
-    return np.minimum(-(-needed // step) * step, len(clock.nu))
+    steps = [-(-int(needed.max()) // levels) for levels in range(1, LEVELS + 1)]
+    rounded = [np.minimum(-(-needed // step) * step, len(clock.nu)) for step in steps]
+    return min(rounded, key=lambda count: 6.0 * len(np.unique(count)) + 5e-4 * count.sum() ** 2)
 
 
 def _blocks(

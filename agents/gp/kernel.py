@@ -44,7 +44,10 @@ class Kernel:
     __rmul__ = __mul__
 
     def gram(self, a: Points, t: Array, b: Points, s: Array) -> Array:
-        """Covariance of (a_i, t_i) with (b_j, s_j), shape (n, m)."""
+        """Covariance of (a_i, t_i) with (b_j, s_j), shape (n, m).
+
+        A single time, shape (1,), stands for the same time at every action.
+        """
         lag = np.subtract.outer(t, s)
         return _total([p.variance * p.over_actions(a, b) * p.over_time(lag) for p in self.terms])
 
@@ -108,6 +111,11 @@ class Term:
         if not 0 < self.variance < math.inf:
             raise ValueError(f"a variance must be positive and finite, got {self.variance}")
 
+    @property
+    def factors(self) -> tuple[ActionKernel | TimeKernel, ...]:
+        """All kernels of the product."""
+        return (*self.actions, *self.clocks)
+
     def times(self, other: Term) -> Term:
         """Product of two terms."""
         variance = self.variance * other.variance
@@ -123,7 +131,9 @@ class Term:
 
     def slope(self, a: Points, b: Points) -> Array:
         """Derivative of ``over_actions`` by the product rule, shape (n, m, d)."""
-        rest = [Term(1.0, self.actions[:i] + self.actions[i + 1 :]) for i in range(len(self.actions))]
+        rest = [
+            Term(1.0, self.actions[:i] + self.actions[i + 1 :]) for i in range(len(self.actions))
+        ]
         parts = [
             k.slope(a, b) * r.over_actions(a, b)[:, :, None]
             for k, r in zip(self.actions, rest, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -81,17 +82,24 @@ class Posterior(Protocol):
     def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
         """One joint draw of f(., t) at q actions, shape (q,)."""
 
+    def reset(self) -> None:
+        """Forget all observations."""
+
     def state(self) -> State:
-        """All there is to know, for ``from_state``."""
+        """The observations; ``to_state`` adds the kernel, the actions and the features."""
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``, bit for bit."""
 
 
 def gaussian_sample(mean: Array, covariance: Array, rng: np.random.Generator) -> Array:
     """One draw of N(mean, covariance); a covariance that is singular by rounding is fine."""
     value, vector = np.linalg.eigh(covariance)
-    return mean + vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))
+    step = vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))
+    return np.asarray(mean + step)
 
 
 def require_finite(t: float, y: float) -> None:
     """Refuse what would silently spoil a posterior for good."""
-    if not (np.isfinite(t) and np.isfinite(y)):
+    if not (math.isfinite(t) and math.isfinite(y)):
         raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")

@@ -10,11 +10,22 @@ from agents.gp.arrays import Actions, Array, Finite
 from agents.gp.belief import Belief
 from agents.gp.features import Features, find_features
 from agents.gp.kernel import Kernel
-from agents.gp.posterior import Gradient, Prediction, gaussian_sample, require_finite
+from agents.gp.posterior import Gradient, Prediction, State, gaussian_sample, require_finite
+from agents.gp.tape import Tape
 
 
 class StateSpace:
-    """Kernels with finite features: any action kernel, constant, periodic and decaying time.
+    """Kernels with finite features: any action kernel; constant, periodic and decaying time.
+
+    Late observations are exact without decay, and with decay when fewer than 32 newer ones have
+    come in (``tape.py``). With decay, ``predict`` looks at the present and the future; for a time
+    before the newest observation it does not smooth.
+
+    Args:
+        kernel: Prior covariance.
+        actions: Finite set or box.
+        noise_variance: sigma^2 > 0.
+        features: Features of the kernel, if known already.
     """
 
     def __init__(
@@ -31,19 +42,25 @@ class StateSpace:
 
     def reset(self) -> None:
         """Forget all observations."""
+        self.count = 0
         self._belief = Belief(self.features)
-        self.count, self.log_evidence = 0, 0.0
+        self._tape = Tape(self._belief, self.noise_variance)
 
     @property
     def name(self) -> str:
         """Engine and number of features."""
         return f"state-space ({self.features.size} features)"
 
+    @property
+    def log_evidence(self) -> float:
+        """Sum of the log densities of the observations, each given those before it."""
+        return self._tape.log_evidence
+
     def observe(self, action: Any, t: float, y: float) -> None:
         """Rank-one update."""
         require_finite(t, y)
-        phi = self._features(action)[0]
-        self.log_evidence += self._belief.update(phi, t, y, self.noise_variance)
+        phi = self._features(action)[0] if self._phi is None else self._phi[action]
+        self._tape.observe(phi, t, y)
         self.count += 1
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
@@ -66,7 +83,17 @@ class StateSpace:
         phi, now = self._features(actions), self._belief.at(t)
         return phi @ gaussian_sample(now.mean, now.covariance, rng)
 
+    def state(self) -> State:
+        """What ``restore`` needs; the features are saved beside it."""
+        return {"count": self.count} | self._tape.state()
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``."""
+        self._tape.restore(state)
+        self.count = int(state["count"])
+
     def _features(self, actions: Any) -> Array:
+        """phi of the actions, shape (q, M_a)."""
         if self._phi is None:
             return self.features.phi(self.actions.points(actions))
         return self._phi if actions is None else self._phi[np.atleast_1d(actions)]

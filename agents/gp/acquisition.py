@@ -1,0 +1,123 @@
+"""Choosing an action: the maximiser of UCB(a) = mean(a) + sqrt(beta) * standard deviation(a)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from agents.gp.arrays import Array, Box, Finite
+from agents.gp.designs import corners, grid, sobol
+from agents.gp.kernel import Kernel
+from agents.gp.posterior import Posterior, Prediction
+
+TIE = 1e-9
+"""Upper confidence bounds nearer than this (relative) are equal up to round-off."""
+STARTS = 5
+"""Candidates from which a box is searched further."""
+
+
+def upper_bound(prediction: Prediction, beta: float) -> Array:
+    """UCB at each predicted action, Eq. (6) with sqrt(beta)."""
+    return prediction.mean + math.sqrt(beta) * np.sqrt(prediction.variance)
+
+
+def argmax(values: Array, rng: np.random.Generator) -> int:
+    """Position of the largest value; among equals the generator decides."""
+    top = values.max()
+    ties = np.flatnonzero(values >= top - TIE * max(1.0, abs(top)))
+    return int(ties[0] if len(ties) == 1 else rng.choice(ties))
+
+
+class UCB:
+    """Maximises the upper confidence bound of a posterior over its actions.
+
+    Finite sets: exact. Boxes: candidates (a grid for d = 1, Sobol points above), then a local
+    search from the best few with analytic gradients: bisection of the slope for d = 1, L-BFGS-B
+    above.
+
+    Args:
+        posterior: The belief to use; its actions are the ones to choose from.
+        rng: Breaks ties, and shifts the candidates of a box once.
+        candidates: How many candidates in a box; None takes enough to see every bump of the kernel.
+    """
+
+    def __init__(
+        self, posterior: Posterior, rng: np.random.Generator, candidates: int | None = None
+    ) -> None:
+        self.posterior, self._rng = posterior, rng
+        if isinstance(posterior.actions, Box):
+            self._grid = _candidates(posterior.actions, posterior.kernel, candidates, rng)
+
+    def choose(self, t: float, beta: float) -> Any:
+        """The action to take at time t: an arm number, or a point of shape (d,)."""
+        actions = self.posterior.actions
+        if isinstance(actions, Finite):
+            return argmax(upper_bound(self.posterior.predict(t), beta), self._rng)
+        values = upper_bound(self.posterior.predict(t, self._grid), beta)
+        if np.ptp(values) <= TIE * max(1.0, abs(float(values[0]))):
+            return self._grid[self._rng.integers(len(values))].copy()
+        if actions.dimension == 1:
+            return self._bisect(t, beta, values)
+        return self._climb(t, beta, values, actions)
+
+    def _bisect(self, t: float, beta: float, values: Array) -> Array:
+        """Halve the intervals around the best local maxima of the grid, all at once."""
+        padded = np.r_[-np.inf, values, -np.inf]
+        peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
+        peaks = peaks[np.argsort(-values[peaks], kind="stable")[:STARTS]]
+        x = self._grid[:, 0]
+        low, high = x[np.maximum(peaks - 1, 0)], x[np.minimum(peaks + 1, len(x) - 1)]
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            _, slope = self._slope(t, beta, middle[:, None])
+            rising = slope[:, 0] > 0
+            low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+        points = np.concatenate((self._grid[peaks], 0.5 * (low + high)[:, None]))
+        return self._best(t, beta, points)
+
+    def _climb(self, t: float, beta: float, values: Array, box: Box) -> Array:
+        """L-BFGS-B from the best candidates."""
+        best = np.argsort(-values, kind="stable")[:STARTS]
+
+        def descend(x: Array) -> tuple[float, Array]:
+            value, slope = self._slope(t, beta, x[None])
+            return -float(value[0]), -slope[0]
+
+        bounds = np.stack((box.low, box.high), axis=1)
+        ends = [
+            minimize(descend, self._grid[i], jac=True, method="L-BFGS-B", bounds=bounds).x
+            for i in best
+        ]
+        points = np.concatenate((self._grid[best], np.clip(ends, box.low, box.high)))
+        return self._best(t, beta, points)
+
+    def _best(self, t: float, beta: float, points: Array) -> Array:
+        best: Array = points[
+            argmax(upper_bound(self.posterior.predict(t, points), beta), self._rng)
+        ]
+        return best.copy()
+
+    def _slope(self, t: float, beta: float, x: Array) -> tuple[Array, Array]:
+        """UCB and its derivative, (q,) and (q, d)."""
+        mean, variance, mean_slope, variance_slope = self.posterior.gradient(t, x)
+        deviation = np.sqrt(np.maximum(variance, 1e-18))
+        pull = math.sqrt(beta) * variance_slope / (2 * deviation[:, None])
+        return mean + math.sqrt(beta) * deviation, mean_slope + pull
+
+
+def _candidates(box: Box, kernel: Kernel, n: int | None, rng: np.random.Generator) -> Array:
+    """A grid for d = 1; Sobol points, shifted at random, and the corners above."""
+    if box.dimension == 1:
+        return grid(box, n or _grid_size(box, kernel))
+    return np.concatenate((sobol(box, n or 2048, rng.random(box.dimension)), corners(box)))
+
+
+def _grid_size(box: Box, kernel: Kernel) -> int:
+    """Sixteen points to the shortest length-scale, between 256 and 4096."""
+    factors = [k for term in kernel.terms for k in term.actions]
+    scales = [np.min(k.length_scale) for k in factors if hasattr(k, "length_scale")]
+    shortest = float(min(scales, default=np.inf))
+    return int(np.clip(16 * (box.high - box.low)[0] / shortest, 256, 4096))

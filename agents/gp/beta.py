@@ -1,0 +1,147 @@
+"""Exploration schedules beta_t for UCB = mean + sqrt(beta_t) * standard deviation.
+
+The paper prints beta_t^(-1/2); its proofs and every cited method use sqrt(beta_t), as here.
+Steps count from t = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from agents.gp.arrays import Actions, Finite
+
+
+class Beta(Protocol):
+    """A schedule: step t = 1, 2, ... to beta_t >= 0."""
+
+    def __call__(self, t: float) -> float:
+        """beta_t."""
+
+
+@dataclass(frozen=True)
+class PaperBeta:
+    """The paper's experiments: beta_t = 0.8 log(0.4 t), clipped at 0 (it is negative for t < 3)."""
+
+    def __call__(self, t: float) -> float:
+        """beta_t."""
+        return max(0.0, 0.8 * math.log(0.4 * _step(t)))
+
+
+@dataclass(frozen=True)
+class ConstantBeta:
+    """beta_t = value."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value < math.inf:
+            raise ValueError(f"beta must be finite and not negative, got {self.value}")
+
+    def __call__(self, t: float) -> float:
+        """beta_t."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class FiniteBeta:
+    """Eq. (7), for n actions: beta_t = 2 log(n t^2 pi^2 / (6 delta)).
+
+    Attributes:
+        n: Number of actions.
+        delta: Probability that the regret bound fails.
+    """
+
+    n: int
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        _require_probability(self.delta)
+
+    def __call__(self, t: float) -> float:
+        """beta_t."""
+        return 2 * math.log(self.n * _step(t) ** 2 * math.pi**2 / (6 * self.delta))  # Eq. (7)
+
+
+@dataclass(frozen=True)
+class BoxBeta:
+    """Eq. (8), for a box in R^d.
+
+    beta_t = 2 log{pi^2 t^2 / (3 delta)} + 2 d log{c2 v d t^2 sqrt(log(c1 d pi^2 t^2 / (3 delta)))},
+    clipped at 0.
+
+    Attributes:
+        d: Dimension.
+        v: Longest side of the box.
+        delta: Probability that the regret bound fails.
+        c1: Constant of the smoothness assumption P(sup |df/da_j| > M) <= c1 exp(-M^2 / c2^2).
+        c2: The other one.
+    """
+
+    d: int
+    v: float
+    delta: float = 0.1
+    c1: float = 1.0
+    c2: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_probability(self.delta)
+
+    def __call__(self, t: float) -> float:
+        """beta_t."""
+        union = math.pi**2 * _step(t) ** 2 / (3 * self.delta)
+        slope = math.sqrt(max(0.0, math.log(self.c1 * self.d * union)))
+        mesh = self.c2 * self.v * self.d * t**2 * slope
+        return max(0.0, 2 * math.log(union) + 2 * self.d * math.log(max(mesh, 1.0)))  # Eq. (8)
+
+
+def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
+    """A schedule from its name.
+
+    Args:
+        spec: "paper"; "finite" or "finite:DELTA"; "box" or "box:DELTA"; "constant:VALUE"; a number,
+            in digits or not, for a constant; or a schedule, returned as it is.
+        actions: Gives the schedules the number of actions, or the dimension and size of the box.
+
+    >>> from agents.gp.arrays import Box
+    >>> parse_beta("box:0.05", Box([0, 0], [2, 3]))
+    BoxBeta(d=2, v=3.0, delta=0.05, c1=1.0, c2=1.0)
+    """
+    if callable(spec):
+        return spec
+    name, _, number = str(spec).partition(":")
+    try:
+        return _named(name, float(number) if number else None, actions)
+    except ValueError as error:
+        raise ValueError(f"cannot use beta = {spec!r}: {error}") from None
+
+
+def _named(name: str, number: float | None, actions: Actions) -> Beta:
+    delta = 0.1 if number is None else number
+    if name == "paper" and number is None:
+        return PaperBeta()
+    if name == "finite":
+        if not isinstance(actions, Finite):
+            raise ValueError("Eq. (7) is for finite action sets")
+        return FiniteBeta(len(actions), delta)
+    if name == "box":
+        if isinstance(actions, Finite):
+            raise ValueError("Eq. (8) is for boxes")
+        return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), delta)
+    if name == "constant" and number is not None:
+        return ConstantBeta(number)
+    if name.replace(".", "").replace("e-", "").isdigit() and number is None:
+        return ConstantBeta(float(name))
+    raise ValueError("choose paper, finite, box, constant:VALUE or a number")
+
+
+def _step(t: float) -> float:
+    if t < 1:
+        raise ValueError(f"steps count from 1, got {t}")
+    return t
+
+
+def _require_probability(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1), got {delta}")

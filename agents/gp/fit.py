@@ -1,0 +1,97 @@
+"""Hyper-parameters by maximum log evidence (``evidence.py``), from several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+
+from agents.gp.arrays import Actions, Array
+from agents.gp.evidence import Evidence
+from agents.gp.kernel import Kernel
+from agents.gp.normaliser import Normaliser
+from agents.gp.parameters import Parameter, free_parameters, get
+
+NOISE = (1e-6, 1e3)
+"""Bounds of the noise variance."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What ``fit`` found; a posterior with it takes ``normaliser.forward(reward)``.
+
+    Attributes:
+        kernel: With fitted hyper-parameters.
+        noise_variance: Of the normalised rewards.
+        normaliser: Prior mean and scale of the rewards.
+        log_evidence: log p(rewards), in the unit of the rewards.
+    """
+
+    kernel: Kernel
+    noise_variance: float
+    normaliser: Normaliser
+    log_evidence: float
+
+
+def fit(
+    kernel: Kernel,
+    actions: Actions,
+    data: tuple[Any, ArrayLike, ArrayLike],
+    noise_variance: float,
+    *,
+    fixed: Collection[str] = ("period",),
+    fit_mean: bool = True,
+    fit_scale: bool = True,
+    starts: int = 4,
+    rng: np.random.Generator | None = None,
+) -> Fit:
+    """Maximise the log evidence by L-BFGS-B over the logarithms of the hyper-parameters.
+
+    Args:
+        kernel: Template; its values are the first start, so the result is never worse.
+        actions: Where the actions come from.
+        data: (actions, times, rewards), n of each.
+        noise_variance: Start for the variance of the noise.
+        fixed: Names that stay: "variance", "length_scale", "eps", "period", "noise_variance".
+        fit_mean: Whether to fit the prior mean of the rewards; otherwise it is 0.
+        fit_scale: Whether to fit the scale of the rewards; otherwise it is 1. With it only ratios
+            of variances matter, and the variance of the first term stays as it is.
+        starts: Number of starts; all but the first are drawn around the template.
+        rng: For those; a fixed seed if None.
+    """
+    free = free_parameters(kernel, fixed)
+    if fit_scale:
+        free = [p for p in free if (p.term, p.name) != (0, "variance")]
+    chosen, t, y = data
+    times, rewards = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    points = actions.points(chosen)
+    evidence = Evidence(kernel, free, points, times, rewards, fit_mean, fit_scale)
+    first = np.log(np.append(get(kernel, free), noise_variance))
+    bounds = _bounds(free, first, "noise_variance" in fixed)
+    rng = np.random.default_rng(0) if rng is None else rng
+    others = [first + rng.standard_normal(len(first)) for _ in range(starts - 1)]
+    ends = [_descend(evidence, np.clip(theta, *bounds.T), bounds) for theta in (first, *others)]
+    return _result(evidence, min([first, *ends], key=lambda theta: evidence.loss(theta)[0]))
+
+
+def _bounds(free: list[Parameter], first: Array, fixed_noise: bool) -> Array:
+    """Logarithmic bounds, shape (p + 1, 2); they give way to a template outside."""
+    bounds = np.log([*(p.bounds for p in free), NOISE])
+    if fixed_noise:
+        bounds[-1] = first[-1]
+    return np.stack((np.minimum(bounds[:, 0], first), np.maximum(bounds[:, 1], first)), axis=1)
+
+
+def _descend(evidence: Evidence, theta: Array, bounds: Array) -> Array:
+    end = minimize(evidence.loss, theta, jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(end.x)
+
+
+def _result(evidence: Evidence, theta: Array) -> Fit:
+    kernel, noise_variance = evidence.unpack(theta)
+    normaliser = evidence.normaliser(theta)
+    return Fit(kernel, noise_variance, normaliser, -evidence.loss(theta)[0])

@@ -1,0 +1,142 @@
+"""Posteriors as plain data: arrays, numbers, strings and JSON-able lists. No pickle.
+
+>>> import numpy as np
+>>> from agents.gp import Finite, Index, Periodic, from_state, make_posterior, to_state
+>>> posterior = make_posterior(Index() * Periodic(7.0), Finite.arms(3), noise_variance=0.1)
+>>> posterior.observe(1, t=4, y=0.5)
+>>> again = from_state(to_state(posterior))
+>>> bool((again.predict(t=11).mean == posterior.predict(t=11).mean).all())
+True
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from agents.gp.arrays import Actions, Box, Finite
+from agents.gp.basis import Basis, Nystrom, Table
+from agents.gp.dense import Dense
+from agents.gp.features import Block, Features
+from agents.gp.incremental import Incremental
+from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
+from agents.gp.posterior import Posterior, State
+from agents.gp.spectrum import TimeFeatures
+from agents.gp.state_space import StateSpace
+
+
+def to_state(posterior: Posterior) -> State:
+    """Everything there is to know about a posterior.
+
+    Features are part of it: computed again elsewhere they could differ by a sign.
+    """
+    state = posterior.state() | {"engine": posterior.name.split()[0]}
+    state |= {"kernel": kernel_to_json(posterior.kernel)}
+    state |= {"noise_variance": posterior.noise_variance} | _actions_to_state(posterior.actions)
+    if isinstance(posterior, StateSpace):
+        state |= _features_to_state(posterior.features)
+    return state
+
+
+def from_state(state: State) -> Posterior:
+    """A posterior that continues bit for bit where ``to_state`` was called.
+
+    Raises:
+        ValueError: If the state does not describe a posterior (KeyError if a part is missing).
+    """
+    if any(isinstance(v, np.ndarray) and v.dtype.kind not in "fi" for v in state.values()):
+        raise ValueError("a state holds numbers only")
+    kernel, actions = kernel_from_json(state["kernel"]), _actions_from_state(state)
+    noise_variance, engine = float(state["noise_variance"]), state["engine"]
+    posterior: Dense | Incremental | StateSpace
+    if engine == "state-space":
+        features = _features_from_state(state, kernel)
+        posterior = StateSpace(kernel, actions, noise_variance, features)
+    elif engine == "incremental":
+        posterior = Incremental(kernel, actions, noise_variance, state["window"])
+    elif engine == "dense":
+        posterior = Dense(kernel, actions, noise_variance)
+    else:
+        raise ValueError(f"unknown engine {engine!r}")
+    posterior.restore(state)
+    return posterior
+
+
+def kernel_to_json(kernel: Kernel) -> list[dict[str, Any]]:
+    """A kernel as a list of terms."""
+    return [
+        {"variance": term.variance, "factors": [_factor_to_json(k) for k in term.factors]}
+        for term in kernel.terms
+    ]
+
+
+def kernel_from_json(terms: list[dict[str, Any]]) -> Kernel:
+    """The inverse of ``kernel_to_json``."""
+    return Sum(tuple(_term_from_json(term) for term in terms))
+
+
+def _term_from_json(term: dict[str, Any]) -> Term:
+    factors = [_factor_from_json(factor) for factor in term["factors"]]
+    actions = tuple(k for k in factors if isinstance(k, ActionKernel))
+    clocks = tuple(k for k in factors if isinstance(k, TimeKernel))
+    return Term(float(term["variance"]), actions, clocks)
+
+
+def _factor_to_json(factor: ActionKernel | TimeKernel) -> dict[str, Any]:
+    values = {f.name: getattr(factor, f.name) for f in dataclasses.fields(factor)}  # type: ignore[arg-type]
+    lists = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+    return {"kind": type(factor).__name__} | lists
+
+
+def _factor_from_json(factor: dict[str, Any]) -> ActionKernel | TimeKernel:
+    kinds = {c.__name__: c for b in (ActionKernel, TimeKernel) for c in b.__subclasses__()}
+    if factor["kind"] not in kinds:
+        raise ValueError(f"unknown kernel {factor['kind']!r}")
+    values = {k: v for k, v in factor.items() if k != "kind"}
+    if isinstance(values.get("length_scale"), list):
+        values["length_scale"] = tuple(values["length_scale"])
+    return kinds[factor["kind"]](**values)
+
+
+def _actions_to_state(actions: Actions) -> State:
+    if isinstance(actions, Finite):
+        return {"x": actions.x.copy()}
+    return {"low": actions.low.copy(), "high": actions.high.copy()}
+
+
+def _actions_from_state(state: State) -> Actions:
+    return Finite(state["x"]) if "x" in state else Box(state["low"], state["high"])
+
+
+def _features_to_state(features: Features) -> State:
+    clock = features.clock
+    state: State = {"whole_times": features.whole_times}
+    state |= {"clock": np.stack((clock.nu, clock.shift, clock.amplitude))}
+    corners = [
+        (b.columns.start, b.columns.stop, b.clock.start, b.clock.stop) for b in features.blocks
+    ]
+    state |= {"blocks": np.array(corners), "rho": np.array([b.log_rho for b in features.blocks])}
+    for i, basis in enumerate(features.bases):
+        names = ("values",) if isinstance(basis, Table) else ("nodes", "mixing", "weight")
+        state |= {f"{name}.{i}": getattr(basis, name).copy() for name in names}
+    return state
+
+
+def _features_from_state(state: State, kernel: Kernel) -> Features:
+    bases = [_basis_from_state(state, i, term) for i, term in enumerate(kernel.terms)]
+    blocks, row = [], 0
+    for (c, d, p, q), log_rho in zip(state["blocks"].tolist(), state["rho"].tolist(), strict=True):
+        rows = slice(row, row + (d - c) * (q - p))
+        blocks.append(Block(slice(c, d), slice(p, q), rows, log_rho))
+        row = rows.stop
+    clock = TimeFeatures(*np.array(state["clock"]))
+    return Features(tuple(bases), clock, tuple(blocks), bool(state["whole_times"]))
+
+
+def _basis_from_state(state: State, i: int, term: Term) -> Basis:
+    if f"values.{i}" in state:
+        return Table(np.array(state[f"values.{i}"]))
+    nodes, mixing, weight = (np.array(state[f"{k}.{i}"]) for k in ("nodes", "mixing", "weight"))
+    return Nystrom(term, nodes, mixing, weight)

@@ -1,0 +1,88 @@
+"""Late observations where something decays: rewind, put them in their place, replay.
+
+Without decay the order of observations does not matter. With decay the belief has moved on, so the
+last 32 to 64 observations are kept with the belief before the first of them: a reward that is late
+by no more than that is treated exactly. An older one is taken as a blurred view of the present
+state (``Belief.update``), which is an approximation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.gp.arrays import Array
+from agents.gp.belief import Belief
+from agents.gp.posterior import State
+
+SPAN = 32
+
+
+class Mark(NamedTuple):
+    """A belief to return to."""
+
+    S: Array
+    time: float
+    log_evidence: float
+
+
+class Tape:
+    """A belief with its recent past."""
+
+    def __init__(self, belief: Belief, noise_variance: float) -> None:
+        self.belief, self.noise_variance, self.log_evidence = belief, noise_variance, 0.0
+        self._entries: list[Array] = []  # (phi, t, y) after the older mark
+        self._older = self._newer = self._mark()
+
+    def observe(self, phi: Array, t: float, y: float) -> None:
+        """Take in an observation, early or late."""
+        if not self.belief.decays:
+            self.log_evidence += self.belief.update(phi, t, y, self.noise_variance)
+        elif self._older.time <= t < self.belief.time:
+            self._replay(sorted([*self._entries, np.r_[phi, t, y]], key=lambda entry: entry[-2]))
+        else:
+            self._take(np.r_[phi, t, y])
+
+    def state(self) -> State:
+        """Arrays only."""
+        width = self.belief.features.width + 2
+        entries = np.array(self._entries).reshape(-1, width)
+        marks = {"now": self._mark()}
+        if self.belief.decays:
+            marks |= {"older": self._older, "newer": self._newer}
+        arrays = {f"{k}.{f}": np.array(v) for k, m in marks.items() for f, v in m._asdict().items()}
+        return {"entries": entries} | arrays
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``."""
+        now, older, newer = (
+            Mark(np.array(state[f"{k}.S"]), *(float(state[f"{k}.{f}"]) for f in Mark._fields[1:]))
+            for k in (("now", "older", "newer") if self.belief.decays else ("now",) * 3)
+        )
+        self._older, self._newer, self._entries = older, newer, list(np.array(state["entries"]))
+        self._return(now)
+
+    def _mark(self) -> Mark:
+        S = self.belief.S.copy() if self.belief.decays else self.belief.S
+        return Mark(S, self.belief.time, self.log_evidence)
+
+    def _return(self, mark: Mark) -> None:
+        self.belief.load(mark.S, mark.time)
+        self.log_evidence = mark.log_evidence
+
+    def _take(self, entry: Array) -> None:
+        phi, t, y = entry[:-2], float(entry[-2]), float(entry[-1])
+        self.log_evidence += self.belief.update(phi, t, y, self.noise_variance)
+        self._entries.append(entry)
+        if len(self._entries) == SPAN:
+            self._newer = self._mark()
+        elif len(self._entries) == 2 * SPAN:
+            self._older, self._newer = self._newer, self._mark()
+            self._entries = self._entries[SPAN:]
+
+    def _replay(self, entries: list[Array]) -> None:
+        self._return(self._older)
+        self._entries = []
+        for entry in entries:
+            self._take(entry)
