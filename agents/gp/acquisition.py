@@ -17,6 +17,8 @@ TIE = 1e-9
 """Upper confidence bounds nearer than this (relative) are equal up to round-off."""
 STARTS = 5
 """Candidates from which a box is searched further."""
+HALVINGS = 8
+"""Halvings of an interval two grid steps long; what remains is far below a length-scale."""
 
 
 def upper_bound(prediction: Prediction, beta: float) -> Array:
@@ -50,12 +52,15 @@ class UCB:
         self.posterior, self._rng = posterior, rng
         if isinstance(posterior.actions, Box):
             self._grid = _candidates(posterior.actions, posterior.kernel, candidates, rng)
+            self._grid.setflags(write=False)
 
     def choose(self, t: float, beta: float) -> Any:
         """The action to take at time t: an arm number, or a point of shape (d,)."""
         actions = self.posterior.actions
         if isinstance(actions, Finite):
-            return argmax(upper_bound(self.posterior.predict(t), beta), self._rng)
+            arms = self.posterior.contenders(t, beta)
+            best = argmax(upper_bound(self.posterior.predict(t, arms), beta), self._rng)
+            return best if arms is None else int(arms[best])
         values = upper_bound(self.posterior.predict(t, self._grid), beta)
         if np.ptp(values) <= TIE * max(1.0, abs(float(values[0]))):
             return self._grid[self._rng.integers(len(values))].copy()
@@ -70,7 +75,7 @@ class UCB:
         peaks = peaks[np.argsort(-values[peaks], kind="stable")[:STARTS]]
         x = self._grid[:, 0]
         low, high = x[np.maximum(peaks - 1, 0)], x[np.minimum(peaks + 1, len(x) - 1)]
-        for _ in range(12):
+        for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             _, slope = self._slope(t, beta, middle[:, None])
             rising = slope[:, 0] > 0
@@ -95,17 +100,15 @@ class UCB:
         return self._best(t, beta, points)
 
     def _best(self, t: float, beta: float, points: Array) -> Array:
-        best: Array = points[
-            argmax(upper_bound(self.posterior.predict(t, points), beta), self._rng)
-        ]
-        return best.copy()
+        best = argmax(upper_bound(self.posterior.predict(t, points), beta), self._rng)
+        return np.array(points[best])
 
     def _slope(self, t: float, beta: float, x: Array) -> tuple[Array, Array]:
         """UCB and its derivative, (q,) and (q, d)."""
         mean, variance, mean_slope, variance_slope = self.posterior.gradient(t, x)
         deviation = np.sqrt(np.maximum(variance, 1e-18))
         pull = math.sqrt(beta) * variance_slope / (2 * deviation[:, None])
-        return mean + math.sqrt(beta) * deviation, mean_slope + pull
+        return mean + math.sqrt(beta) * deviation, np.asarray(mean_slope + pull)
 
 
 def _candidates(box: Box, kernel: Kernel, n: int | None, rng: np.random.Generator) -> Array:

@@ -75,9 +75,9 @@ class Matern(ActionKernel):
         return np.asarray(2 ** (1 - self.nu) / gamma(self.nu) * _power_bessel(self.nu, s))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """k'(r) / r (a - b) / l^2, with k'(r) / r = -2 nu 2^(1-nu) / Gamma(nu) s^(nu-1) K_nu-1(s)."""
+        """(a - b) / l^2 k'(r) / r, with k'(r) / r = -2^(2-nu) nu / Gamma(nu) s^(nu-1) K_nu-1(s)."""
         s = math.sqrt(2 * self.nu) * _scaled(a, b, self.length_scale, "euclidean")
-        scale = -2 * self.nu * 2 ** (1 - self.nu) / gamma(self.nu)
+        scale = -(2 ** (2 - self.nu)) * self.nu / gamma(self.nu)
         return _radial_slope(scale * _power_bessel(self.nu - 1, s), a, b, self.length_scale)
 
 

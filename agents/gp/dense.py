@@ -65,6 +65,10 @@ class Dense:
         """One draw of f(., t), shape (q,)."""
         return gaussian_sample(*self._joint(t, actions), rng)
 
+    def contenders(self, t: float, beta: float) -> None:
+        """No short cut here."""
+        return None
+
     def state(self) -> State:
         """Observations as arrays."""
         return {"chosen": self._chosen, "t": self._t, "y": self._y}

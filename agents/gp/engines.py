@@ -17,7 +17,7 @@ from agents.gp.state_space import StateSpace
 from agents.gp.window import exact_window
 
 ENGINES = ("auto", "incremental", "state-space", "dense")
-LARGEST_STATE = 5000
+LARGEST_STATE = 8000
 """Features beyond which a state would take too much memory (8 m^2 bytes)."""
 
 

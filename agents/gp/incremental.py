@@ -89,6 +89,10 @@ class Incremental:
         prior = self._fast.gram(points, np.array([t]), points, np.array([t]))
         return gaussian_sample(self._past.z @ V, prior - V.T @ V, rng)
 
+    def contenders(self, t: float, beta: float) -> None:
+        """No short cut here."""
+        return None
+
     def state(self) -> State:
         """What ``restore`` needs."""
         numbers = {"count": self.count, "log_evidence": self.log_evidence, "window": self.window}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array
+from agents.gp.arrays import Actions, Array, Integers
 from agents.gp.kernel import Kernel
 
 State: TypeAlias = dict[str, Any]
@@ -81,6 +81,9 @@ class Posterior(Protocol):
 
     def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
         """One joint draw of f(., t) at q actions, shape (q,)."""
+
+    def contenders(self, t: float, beta: float) -> Integers | None:
+        """Arms among which the maximum of mean + sqrt(beta) * sd is; None if that is all known."""
 
     def reset(self) -> None:
         """Forget all observations."""

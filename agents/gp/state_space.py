@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Finite
+from agents.gp.arrays import Actions, Array, Finite, Integers
 from agents.gp.belief import Belief
 from agents.gp.features import Features, find_features
 from agents.gp.kernel import Kernel
 from agents.gp.posterior import Gradient, Prediction, State, gaussian_sample, require_finite
+from agents.gp.shortlist import Shortlist
 from agents.gp.tape import Tape
+
+MANY = 1000
+"""Arms from which a short list saves time."""
 
 
 class StateSpace:
@@ -38,6 +42,9 @@ class StateSpace:
         self.kernel, self.actions, self.noise_variance = kernel, actions, noise_variance
         self.features = features or find_features(kernel, actions)
         self._phi = self.features.phi(actions.points()) if isinstance(actions, Finite) else None
+        many = self._phi is not None and len(self._phi) > MANY
+        self._shortlist = Shortlist(self._phi) if self._phi is not None and many else None
+        self._memo: tuple[Any, Array] = (None, np.empty(0))
         self.reset()
 
     def reset(self) -> None:
@@ -83,6 +90,13 @@ class StateSpace:
         phi, now = self._features(actions), self._belief.at(t)
         return phi @ gaussian_sample(now.mean, now.covariance, rng)
 
+    def contenders(self, t: float, beta: float) -> Integers | None:
+        """The arms worth a prediction, when there are very many."""
+        if self._shortlist is None or self._phi is None:
+            return None
+        now = self._belief.at(t)
+        return self._shortlist(self._phi @ now.mean, now.covariance, beta)
+
     def state(self) -> State:
         """What ``restore`` needs; the features are saved beside it."""
         return {"count": self.count} | self._tape.state()
@@ -94,6 +108,11 @@ class StateSpace:
 
     def _features(self, actions: Any) -> Array:
         """phi of the actions, shape (q, M_a)."""
-        if self._phi is None:
-            return self.features.phi(self.actions.points(actions))
-        return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
+        if self._phi is not None:
+            return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
+        if actions is self._memo[0]:
+            return self._memo[1]
+        phi = self.features.phi(self.actions.points(actions))
+        if isinstance(actions, np.ndarray) and not actions.flags.writeable:
+            self._memo = (actions, phi)  # a grid that comes back at every step
+        return phi
