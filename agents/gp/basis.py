@@ -19,7 +19,8 @@ RESIDUAL = 1e-14
 """Relative variance left unexplained at which the search for features stops."""
 TOLERANCE = 1e-12
 """Relative variance left unexplained that still counts as exact."""
-MAX_RANK = 1200
+MAX_RANK = {Finite: 1200, Box: 600}
+"""Features beyond which another engine is the better one."""
 
 
 class RankError(ValueError):
@@ -92,10 +93,10 @@ def find_basis(term: Term, actions: Actions) -> Basis:
     """Features of a term: phi(a) . phi(b) is its variance times its action kernels.
 
     Raises:
-        RankError: If more than MAX_RANK features would be needed.
+        RankError: If very many features would be needed.
     """
     points = actions.points() if isinstance(actions, Finite) else Points(_candidates(actions))
-    L, pivots = _pivoted_cholesky(term, points)
+    L, pivots = _pivoted_cholesky(term, points, MAX_RANK[type(actions)])
     # Rotate to principal axes: L L^T stays, and the tail becomes weak enough to drop.
     value, vector = np.linalg.eigh(L.T @ L)
     rotation = vector[:, np.argsort(-value, kind="stable")]
@@ -109,14 +110,14 @@ def find_basis(term: Term, actions: Actions) -> Basis:
     return nystrom
 
 
-def _pivoted_cholesky(term: Term, points: Points) -> tuple[Array, Integers]:
+def _pivoted_cholesky(term: Term, points: Points, max_rank: int) -> tuple[Array, Integers]:
     """L (n, r) with k = L L^T, and the r pivots; L[pivots] is lower triangular."""
     left = term.own(points)
     stop, rows = RESIDUAL * left.max(), np.zeros((64, len(left)))
     pivots: list[int] = []
     while left.max() > stop:
         p, r = int(left.argmax()), len(pivots)
-        if r == min(MAX_RANK, len(left)):
+        if r == min(max_rank, len(left)):
             break
         if r == len(rows):
             rows = np.concatenate((rows, np.zeros_like(rows)))
@@ -126,7 +127,7 @@ def _pivoted_cholesky(term: Term, points: Points) -> tuple[Array, Integers]:
         left, pivots = np.maximum(left - rows[r] ** 2, 0.0), [*pivots, p]
         left[pivots] = 0.0
     if left.max() > TOLERANCE / RESIDUAL * stop:
-        raise RankError(f"more than {MAX_RANK} features needed")
+        raise RankError(f"more than {max_rank} features needed")
     return np.ascontiguousarray(rows[: len(pivots)].T), np.array(pivots)
 
 

@@ -59,6 +59,7 @@ class Dense:
         alpha = np.linalg.solve(self._noisy(), np.column_stack((self._y, k)))
         mean_slope = np.einsum("qtd,t->qd", slope, alpha[:, 0])
         variance_slope = -2 * np.einsum("qtd,tq->qd", slope, alpha[:, 1:])
+        variance_slope += self.kernel.diagonal_gradient(points)
         return Gradient(*self.predict(t, actions), mean_slope, variance_slope)
 
     def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:

@@ -17,8 +17,8 @@ from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.kernel import Kernel, Term
 from agents.gp.spectrum import TimeFeatures
 
-DROP = 1e-13
-"""Features below this share of the prior variance are dropped (about 1e-12 in sum)."""
+DROP = 1e-14
+"""Features below this share of the prior variance are dropped (about 1e-13 in sum)."""
 LEVELS = 8
 """Blocks per term, at most; how many is a question of microseconds (see ``_counts``)."""
 

@@ -80,6 +80,7 @@ class Incremental:
         alpha = self._past.L_inverse.T @ np.column_stack((self._past.z, V))
         mean_slope = np.einsum("qtd,t->qd", slope, alpha[:, 0])
         variance_slope = -2.0 * np.einsum("qtd,tq->qd", slope, alpha[:, 1:])
+        variance_slope += self._fast.diagonal_gradient(points)
         variance = self._fast.diagonal(points) - np.einsum("tq,tq->q", V, V)
         return Gradient(self._past.z @ V, np.maximum(variance, 0.0), mean_slope, variance_slope)
 

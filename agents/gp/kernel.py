@@ -55,6 +55,10 @@ class Kernel:
         """Prior variance at each action, shape (n,); the same at all times."""
         return _total([p.variance * p.own(a) for p in self.terms])
 
+    def diagonal_gradient(self, a: Points) -> Array:
+        """Derivative of ``diagonal`` with respect to the coordinates, shape (n, d)."""
+        return _total([p.variance * p.own_slope(a) for p in self.terms])
+
     def gradient(self, a: Points, t: Array, b: Points, s: Array) -> Array:
         """Derivative of ``gram`` with respect to the coordinates of a, shape (n, m, d)."""
         lag = np.subtract.outer(t, s)[:, :, None]
@@ -76,6 +80,10 @@ class ActionKernel(Kernel):
     def own(self, a: Points) -> Array:
         """Variance at each action, shape (n,): 1 unless a kernel says otherwise."""
         return np.ones(len(a.x))
+
+    def own_slope(self, a: Points) -> Array:
+        """Derivative of ``own``, shape (n, d): 0 unless a kernel says otherwise."""
+        return np.zeros(a.x.shape)
 
     def slope(self, a: Points, b: Points) -> Array:
         """Derivative with respect to the coordinates of a, shape (n, m, d)."""
@@ -131,14 +139,18 @@ class Term:
 
     def slope(self, a: Points, b: Points) -> Array:
         """Derivative of ``over_actions`` by the product rule, shape (n, m, d)."""
-        rest = [
-            Term(1.0, self.actions[:i] + self.actions[i + 1 :]) for i in range(len(self.actions))
-        ]
-        parts = [
-            k.slope(a, b) * r.over_actions(a, b)[:, :, None]
-            for k, r in zip(self.actions, rest, strict=True)
-        ]
-        return _total(parts) if parts else np.zeros((len(a.x), len(b.x), a.x.shape[1]))
+        parts = [k.slope(a, b) * r.over_actions(a, b)[:, :, None] for k, r in self._each()]
+        return _total([np.zeros((len(a.x), len(b.x), a.x.shape[1])), *parts])
+
+    def own_slope(self, a: Points) -> Array:
+        """Derivative of ``own``, shape (n, d)."""
+        parts = [k.own_slope(a) * r.own(a)[:, None] for k, r in self._each()]
+        return _total([np.zeros(a.x.shape), *parts])
+
+    def _each(self) -> list[tuple[ActionKernel, Term]]:
+        """Each action kernel with the rest of the product."""
+        k = self.actions
+        return [(k[i], Term(1.0, k[:i] + k[i + 1 :])) for i in range(len(k))]
 
     def over_time(self, lag: Array) -> Array:
         """Product of the time kernels, the shape of ``lag``."""

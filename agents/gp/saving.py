@@ -46,8 +46,8 @@ def from_state(state: State) -> Posterior:
     Raises:
         ValueError: If the state does not describe a posterior (KeyError if a part is missing).
     """
-    if any(isinstance(v, np.ndarray) and v.dtype.kind not in "fi" for v in state.values()):
-        raise ValueError("a state holds numbers only")
+    for key, value in state.items():
+        _check(key, value)
     kernel, actions = kernel_from_json(state["kernel"]), _actions_from_state(state)
     noise_variance, engine = float(state["noise_variance"]), state["engine"]
     posterior: Dense | Incremental | StateSpace
@@ -75,6 +75,18 @@ def kernel_to_json(kernel: Kernel) -> list[dict[str, Any]]:
 def kernel_from_json(terms: list[dict[str, Any]]) -> Kernel:
     """The inverse of ``kernel_to_json``."""
     return Sum(tuple(_term_from_json(term) for term in terms))
+
+
+def _check(key: str, value: Any) -> None:
+    """Arrays hold finite numbers (but the time before the first observation is -inf)."""
+    if value is None and key != "window":
+        raise ValueError(f"{key} is missing")
+    if key == "whole_times" and not isinstance(value, bool):
+        raise ValueError(f"{key} must be true or false")
+    if isinstance(value, np.ndarray):
+        numeric = value.dtype.kind in "fi"
+        if not numeric or not (key.endswith(".time") or np.isfinite(value).all()):
+            raise ValueError(f"{key} must hold finite numbers")
 
 
 def _term_from_json(term: dict[str, Any]) -> Term:
@@ -127,7 +139,8 @@ def _features_to_state(features: Features) -> State:
 def _features_from_state(state: State, kernel: Kernel) -> Features:
     bases = [_basis_from_state(state, i, term) for i, term in enumerate(kernel.terms)]
     blocks, row = [], 0
-    for (c, d, p, q), log_rho in zip(state["blocks"].tolist(), state["rho"].tolist(), strict=True):
+    corners, rho = np.asarray(state["blocks"]).tolist(), np.asarray(state["rho"]).tolist()
+    for (c, d, p, q), log_rho in zip(corners, rho, strict=True):
         rows = slice(row, row + (d - c) * (q - p))
         blocks.append(Block(slice(c, d), slice(p, q), rows, log_rho))
         row = rows.stop

@@ -66,6 +66,8 @@ class StateSpace:
     def observe(self, action: Any, t: float, y: float) -> None:
         """Rank-one update."""
         require_finite(t, y)
+        if self._phi is not None and action < 0:
+            raise IndexError(f"there is no arm {action}")
         phi = self._features(action)[0] if self._phi is None else self._phi[action]
         self._tape.observe(phi, t, y)
         self.count += 1

@@ -1,0 +1,113 @@
+"""Random kernels, action sets and observations for property tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from agents.gp import (
+    Actions,
+    Box,
+    Constant,
+    Decay,
+    EmpiricalCovariance,
+    Finite,
+    Index,
+    Kernel,
+    Linear,
+    Matern,
+    Periodic,
+    SquaredExponential,
+    TimeSquaredExponential,
+)
+
+ARMS = 6
+seeds = st.integers(0, 2**32 - 1)
+scales = st.floats(0.5, 5.0)
+
+
+def covariance(seed: int) -> EmpiricalCovariance:
+    root = np.random.default_rng(seed).normal(size=(ARMS, ARMS))
+    return EmpiricalCovariance(root @ root.T / ARMS)
+
+
+smooth = st.one_of(
+    st.builds(SquaredExponential, st.floats(1.5, 5.0)),
+    st.builds(SquaredExponential, st.tuples(st.floats(1.5, 5.0), st.floats(1.5, 5.0))),
+    st.just(Linear()),
+)
+over_arms = st.one_of(
+    smooth,
+    st.builds(Matern, st.sampled_from([0.5, 1.5, 2.5, 1.2, 4.0]), scales),
+    st.just(Index()),
+    st.builds(covariance, seeds),
+)
+periods = st.one_of(st.integers(1, 30).map(float), st.floats(1.5, 40.0))
+lasting = st.one_of(st.just(Constant()), st.builds(Periodic, periods, st.floats(0.4, 12.0)))
+forgetting = st.one_of(lasting, st.builds(Decay, st.floats(0.001, 0.5)))
+
+
+def terms(
+    actions: st.SearchStrategy[Any], clocks: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Kernel]:
+    return st.builds(
+        lambda variance, a, clock, other: variance * a * clock * other,
+        st.floats(0.2, 3.0),
+        actions,
+        clocks,
+        st.one_of(st.just(Constant()), st.builds(Decay, st.floats(0.01, 0.3)))
+        if clocks is forgetting
+        else st.just(Constant()),
+    )
+
+
+def sums(
+    actions: st.SearchStrategy[Any], clocks: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Kernel]:
+    one = terms(actions, clocks)
+    return st.one_of(one, st.builds(lambda p, q: p + q, one, one))
+
+
+any_time = st.one_of(forgetting, st.builds(TimeSquaredExponential, st.floats(1.0, 20.0)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Observations of some actions."""
+
+    actions: Actions
+    chosen: Any
+    t: np.ndarray
+    y: np.ndarray
+    noise_variance: float
+    query: Any
+
+    def feed(self, posterior: Any) -> Any:
+        for action, t, y in zip(self.chosen, self.t, self.y, strict=True):
+            posterior.observe(action, float(t), float(y))
+        return posterior
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn, *, finite: bool = True, ordered: bool = True, whole: bool = False
+) -> Case:
+    rng = np.random.default_rng(draw(seeds))
+    n = draw(st.integers(0, 40))
+    t = (
+        np.sort(rng.integers(0, 60, n).astype(float))
+        if whole
+        else np.cumsum(rng.exponential(size=n))
+    )
+    if not ordered:
+        t = rng.permutation(t)
+    noise_variance, y = draw(st.floats(0.01, 2.0)), rng.normal(size=n)
+    if finite:
+        x = rng.uniform(-3, 3, (ARMS, 2))
+        return Case(Finite(x), rng.integers(0, ARMS, n), t, y, noise_variance, None)
+    points = rng.uniform(-3, 3, (n, 2))
+    query = rng.uniform(-3, 3, (5, 2))
+    return Case(Box([-3, -3], [3, 3]), points, t, y, noise_variance, query)

@@ -1,0 +1,74 @@
+"""Schedules against their formulas, by hand."""
+
+import math
+
+import pytest
+
+from agents.gp import Box, BoxBeta, ConstantBeta, Finite, FiniteBeta, PaperBeta, parse_beta
+
+ARMS, BOX = Finite.arms(24), Box([-1, 0], [1, 5])
+
+
+def test_paper_is_clipped_at_zero():
+    assert [PaperBeta()(t) for t in (1, 2)] == [0.0, 0.0]
+    assert PaperBeta()(100) == pytest.approx(0.8 * math.log(40))
+
+
+def test_finite_is_equation_7():
+    assert FiniteBeta(24, 0.05)(10) == pytest.approx(2 * math.log(24 * 100 * math.pi**2 / 0.3))
+
+
+def test_box_is_equation_8():
+    union = math.pi**2 * 49 / (3 * 0.1)
+    mesh = 0.5 * 5 * 2 * 49 * math.sqrt(math.log(3 * 2 * union))
+    expected = 2 * math.log(union) + 4 * math.log(mesh)
+    assert BoxBeta(2, 5.0, 0.1, c1=3.0, c2=0.5)(7) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("spec", "actions", "expected"),
+    [
+        ("paper", ARMS, PaperBeta()),
+        ("finite", ARMS, FiniteBeta(24, 0.1)),
+        ("finite:0.01", ARMS, FiniteBeta(24, 0.01)),
+        ("box", BOX, BoxBeta(2, 5.0, 0.1)),
+        ("constant:2", BOX, ConstantBeta(2.0)),
+        ("0.5", BOX, ConstantBeta(0.5)),
+        ("1e-3", BOX, ConstantBeta(0.001)),
+        (2, ARMS, ConstantBeta(2.0)),
+        (2.5, ARMS, ConstantBeta(2.5)),
+        (PaperBeta(), ARMS, PaperBeta()),
+    ],
+)
+def test_parsing(spec, actions, expected):
+    assert parse_beta(spec, actions) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "actions"),
+    [
+        ("papers", ARMS),
+        ("box", ARMS),
+        ("finite", BOX),
+        ("finite:1.5", ARMS),
+        ("constant", ARMS),
+        ("constant:-1", ARMS),
+        (-1.0, ARMS),
+        ("nan", ARMS),
+        ("inf", ARMS),
+        ("", ARMS),
+        ("paper:3", ARMS),
+    ],
+)
+def test_nonsense_is_refused(spec, actions):
+    with pytest.raises(ValueError, match="cannot use beta"):
+        parse_beta(spec, actions)
+
+
+@pytest.mark.parametrize("beta", [PaperBeta(), FiniteBeta(3), BoxBeta(1, 1.0)])
+def test_schedules_grow_and_are_never_negative(beta):
+    values = [beta(t) for t in range(1, 200)]
+    assert values == sorted(values)
+    assert values[0] >= 0
+    with pytest.raises(ValueError, match="count from 1"):
+        beta(0)

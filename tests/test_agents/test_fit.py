@@ -1,0 +1,147 @@
+"""Fitting finds what generated the data."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as sk
+
+from agents.gp import (
+    Box,
+    Constant,
+    Decay,
+    Dense,
+    Finite,
+    Index,
+    Matern,
+    Normaliser,
+    Periodic,
+    SquaredExponential,
+    fit,
+)
+from agents.gp.evidence import Evidence
+from agents.gp.parameters import free_parameters, get, put
+
+BOX = Box([0, 0], [10, 10])
+
+
+def draw(kernel, noise_variance, n, seed):
+    """Rewards of the prior at random actions and times."""
+    rng = np.random.default_rng(seed)
+    x, t = rng.uniform(0, 10, (n, 2)), np.arange(n, dtype=float)
+    K = kernel.gram(BOX.points(x), t, BOX.points(x), t) + noise_variance * np.eye(n)
+    return x, t, np.linalg.cholesky(K) @ rng.normal(size=n)
+
+
+@pytest.mark.parametrize("fit_scale", [True, False])
+def test_gradient_is_the_finite_difference(fit_scale):
+    kernel = SquaredExponential((1.0, 2.0)) * Periodic(7.3, 0.8) + 0.5 * Matern(1.5, 2.0) * Decay(
+        0.1
+    )
+    x, t, y = draw(kernel, 0.1, 30, 0)
+    free = free_parameters(kernel)
+    evidence = Evidence(kernel, free, BOX.points(x), t, y + 3.0, True, fit_scale)
+    theta, h = np.log(np.append(get(kernel, free), 0.1)) + 0.1, 1e-5
+    slope = [
+        (evidence.loss(theta + e)[0] - evidence.loss(theta - e)[0]) / (2 * h)
+        for e in h * np.eye(len(theta))
+    ]
+    np.testing.assert_allclose(evidence.loss(theta)[1], slope, rtol=1e-5, atol=1e-6)
+    assert [p.name for p in free].count("length_scale") == 4
+
+
+def test_evidence_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0, 10, (25, 2)), rng.normal(size=25)
+    kernel = SquaredExponential(2.0) * Constant()
+    evidence = Evidence(kernel, [], BOX.points(x), np.zeros(25), y, False, False)
+    theirs = GaussianProcessRegressor(sk.RBF(2.0), alpha=0.3, optimizer=None).fit(x, y)
+    assert -evidence.loss(np.log([0.3]))[0] == pytest.approx(theirs.log_marginal_likelihood_value_)
+
+
+def test_recovers_length_scales_noise_mean_and_scale():
+    """Fixed seed; bands are about three times the spread over seeds."""
+    truth = SquaredExponential(2.0) * Periodic(12.0, 0.7)
+    x, t, y = draw(truth, 0.05, 250, 1)
+    start = SquaredExponential(6.0) * Periodic(12.0, 2.0)
+    found = fit(start, BOX, (x, t, 50.0 + 8.0 * y), 1.0, starts=2)
+    (term,) = found.kernel.terms
+    assert term.actions[0].length_scale == pytest.approx(2.0, rel=0.25)
+    assert term.clocks[0].length_scale == pytest.approx(0.7, rel=0.25)
+    assert term.clocks[0].period == 12.0
+    assert term.variance == 1.0
+    assert found.noise_variance == pytest.approx(0.05, rel=0.6)
+    assert found.normaliser.scale == pytest.approx(8.0, rel=0.4)
+    assert found.normaliser.mean == pytest.approx(50.0, abs=8.0)
+
+
+def test_recovers_the_forgetting_rate_and_the_period():
+    truth = SquaredExponential(20.0) * Decay(0.1)
+    x, t, y = draw(truth, 0.01, 250, 2)
+    start, fixed = SquaredExponential(20.0) * Decay(0.5), ["variance", "length_scale"]
+    found = fit(start, BOX, (x, t, y), 0.1, fixed=fixed, fit_mean=False, fit_scale=False)
+    assert found.kernel.terms[0].clocks[0].eps == pytest.approx(0.1, rel=0.4)
+    truth = SquaredExponential(5.0) * Periodic(23.7, 1.0)
+    x, t, y = draw(truth, 0.05, 120, 3)
+    start = SquaredExponential(5.0) * Periodic(23.0, 1.0)
+    found = fit(start, BOX, (x, t, y), 0.05, fixed=["variance", "length_scale"], starts=1)
+    assert found.kernel.terms[0].clocks[0].period == pytest.approx(23.7, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_never_worse_than_the_template(seed):
+    kernel = SquaredExponential(1.5) * Periodic(9.0) + 0.3 * Matern(1.5) * Decay(0.2)
+    x, t, y = draw(kernel, 0.2, 40, seed)
+    dense = Dense(kernel, BOX, 0.2)
+    for row in zip(x, t, y, strict=True):
+        dense.observe(*row)
+    found = fit(kernel, BOX, (x, t, y), 0.2, fit_mean=False, fit_scale=False, starts=2)
+    assert found.log_evidence >= dense.log_evidence
+    again = Dense(found.kernel, BOX, found.noise_variance)
+    for row in zip(x, t, found.normaliser.forward(y), strict=True):
+        again.observe(*row)
+    assert again.log_evidence == pytest.approx(found.log_evidence)
+
+
+def test_fixed_names_stay_and_a_template_outside_the_bounds_is_allowed():
+    kernel = 2e4 * SquaredExponential(1.5) * Periodic(9.0, 0.01)
+    x, t, y = draw(kernel, 0.2, 20, 0)
+    fixed = ["length_scale", "period", "noise_variance"]
+    found = fit(kernel, BOX, (x, t, y), 0.2, fixed=fixed, fit_scale=False)
+    (term,) = found.kernel.terms
+    assert (term.actions[0].length_scale, term.clocks[0].length_scale) == (1.5, 0.01)
+    assert found.noise_variance == pytest.approx(0.2)
+
+
+def test_constant_rewards_are_survived():
+    found = fit(
+        Index() * Periodic(3.0), Finite.arms(2), ([0, 1, 0], [0, 1, 2], [4.0, 4.0, 4.0]), 0.1
+    )
+    assert found.normaliser.mean == pytest.approx(4.0)
+    assert found.normaliser.scale > 0
+
+
+def test_the_same_seed_gives_the_same_fit():
+    x, t, y = draw(SquaredExponential(2.0) * Periodic(7.0), 0.1, 25, 0)
+    template = SquaredExponential(1.0) * Periodic(7.0)
+    once, again = (fit(template, BOX, (x, t, y), 0.5, rng=np.random.default_rng(4)) for _ in "12")
+    assert once == again
+
+
+def test_parameters_go_into_a_kernel_and_come_out():
+    kernel = SquaredExponential((1.0, 2.0)) * Periodic(7.0, 3.0) + Index() * Decay(0.1)
+    free = free_parameters(kernel)
+    np.testing.assert_array_equal(get(kernel, free), [1.0, 1.0, 2.0, 7.0, 3.0, 1.0, 0.1])
+    values = np.array([0.5, 4.0, 5.0, 8.0, 9.0, 0.6, 0.2])
+    np.testing.assert_array_equal(get(put(kernel, free, values), free), values)
+
+
+def test_normaliser_there_and_back():
+    rewards = np.array([3.0, 5.0, 10.0])
+    normaliser = Normaliser.of(rewards)
+    y = normaliser.forward(rewards)
+    assert (y.mean(), y.std()) == (pytest.approx(0.0), pytest.approx(1.0))
+    np.testing.assert_allclose(normaliser.backward(y), rewards)
+    assert Normaliser.of([2.0, 2.0]) == Normaliser(2.0, 1.0)
+    assert Normaliser.of([]) == Normaliser()
+    with pytest.raises(ValueError, match="positive scale"):
+        Normaliser(0.0, 0.0)

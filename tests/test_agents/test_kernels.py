@@ -1,0 +1,173 @@
+"""Kernels against scikit-learn, against their series, and against finite differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.gaussian_process import kernels as sk
+
+from agents.gp import (
+    Box,
+    Constant,
+    Decay,
+    EmpiricalCovariance,
+    Finite,
+    Index,
+    Linear,
+    Matern,
+    Periodic,
+    SquaredExponential,
+    TimeSquaredExponential,
+    kernel_from_json,
+    kernel_to_json,
+)
+from agents.gp.spectrum import TimeFeatures
+
+from .strategies import ARMS, any_time, forgetting, over_arms, sums
+
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(7, 3)), rng.normal(size=(5, 3))
+box = Box([-5] * 3, [5] * 3)
+A, B = box.points(X), box.points(Z)
+LAGS = np.linspace(-100, 100, 401)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (SquaredExponential(1.7), sk.RBF(1.7)),
+        (SquaredExponential((0.5, 1.0, 2.0)), sk.RBF([0.5, 1.0, 2.0])),
+        (Matern(0.5, 1.3), sk.Matern(1.3, nu=0.5)),
+        (Matern(1.5, 1.3), sk.Matern(1.3, nu=1.5)),
+        (Matern(2.5, (0.5, 1.0, 2.0)), sk.Matern([0.5, 1.0, 2.0], nu=2.5)),
+        (Matern(0.8, 1.3), sk.Matern(1.3, nu=0.8)),
+        (Matern(4.2, 1.3), sk.Matern(1.3, nu=4.2)),
+        (Linear(), sk.DotProduct(0.0)),
+    ],
+)
+def test_action_kernels_match_scikit_learn(ours, theirs):
+    np.testing.assert_allclose(ours(A, B), theirs(X, Z), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(ours.own(A), theirs.diag(X), rtol=1e-12)
+    np.testing.assert_allclose(np.diagonal(ours(A, A)), ours.own(A), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Periodic(23.7, 0.8), sk.ExpSineSquared(0.8, 23.7)),
+        (TimeSquaredExponential(3.0), sk.RBF(3.0)),
+        (Decay(0.1), sk.Matern(-2 / np.log(0.9), nu=0.5)),
+    ],
+)
+def test_time_kernels_match_scikit_learn(ours, theirs):
+    expected = theirs(LAGS[:, None], np.zeros((1, 1)))[:, 0]
+    np.testing.assert_allclose(ours(LAGS), expected, atol=1e-12)
+
+
+def test_periodic_conversions_to_other_libraries():
+    s2 = np.sin(np.pi * LAGS / 24) ** 2
+    l = 0.7  # noqa: E741
+    ours = Periodic(24, l)(LAGS)
+    np.testing.assert_allclose(ours, np.exp(-2 * s2 / l**2), rtol=1e-10)  # GPyTorch, length l^2
+    np.testing.assert_allclose(ours, np.exp(-s2 / (2 * (l / 2) ** 2)), rtol=1e-10)  # GPy, l / 2
+    np.testing.assert_allclose(ours, np.exp(-(2 / l**2) * s2), rtol=1e-10)  # tinygp, Gamma = 2/l^2
+
+
+def test_decay_is_the_recursion_of_the_paper_it_comes_from():
+    assert Decay(0.19)(np.array([1.0]))[0] == pytest.approx(0.9)
+    assert Decay(0.19)(np.array([-4.0]))[0] == pytest.approx(0.9**4)
+
+
+@pytest.mark.parametrize("length_scale", [0.1, 0.3, 1.0, 10.0, 300.0])
+@pytest.mark.parametrize("period", [1.0, 24.0, 23.7])
+def test_bessel_series_is_the_closed_form(period, length_scale):
+    kernel = Periodic(period, length_scale)
+    np.testing.assert_allclose(kernel.spectrum().at(LAGS), kernel(LAGS), atol=1e-12)
+
+
+def test_index_and_empirical_covariance():
+    arms = Finite.arms(3).points([0, 2, 2])
+    S = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 3.0]])
+    np.testing.assert_array_equal(Index()(arms, arms), [[1, 0, 0], [0, 1, 1], [0, 1, 1]])
+    np.testing.assert_array_equal(
+        EmpiricalCovariance(S)(arms, arms), S[np.ix_([0, 2, 2], [0, 2, 2])]
+    )
+    np.testing.assert_array_equal(EmpiricalCovariance(S).own(arms), [2.0, 3.0, 3.0])
+    with pytest.raises(TypeError, match="finite action set"):
+        Index()(A, B)
+
+
+@given(clock=forgetting, other=forgetting, whole=st.booleans())
+def test_spectra_multiply_fold_and_become_features(clock, other, whole):
+    (term,) = (clock * other).terms
+    spectrum = term.spectrum()
+    t = np.array([0.0, 1.0, 7.0, 100.0]) if whole else np.array([0.0, 0.3, 7.7, 100.1])
+    lag = np.subtract.outer(t, t)
+    used = spectrum.folded() if whole else spectrum
+    features = TimeFeatures.of(used, whole_times=whole)
+    psi = np.array([features(s) for s in t])
+    decay = np.exp(spectrum.log_rho * np.abs(lag))
+    np.testing.assert_allclose(used.at(lag), clock(lag) * other(lag), atol=1e-10)
+    np.testing.assert_allclose(decay * (psi @ psi.T), clock(lag) * other(lag), atol=1e-10)
+
+
+def test_few_features_for_whole_times_and_for_commensurate_periods():
+    week, day = Periodic(168.0, 0.5), Periodic(24.0, 0.5)
+    assert len(TimeFeatures.of(Periodic(5.0, 0.2).spectrum().folded(), whole_times=True).nu) == 5
+    product = (week * day).terms[0].spectrum()
+    pairs = 2 * len(week.spectrum().nu) * len(day.spectrum().nu)  # sums and differences
+    assert len(product.nu) == len(np.unique(np.round(product.nu * 168))) < 0.15 * pairs
+
+
+@given(p=sums(over_arms, any_time), q=sums(over_arms, any_time), seed=st.integers(0, 1000))
+def test_algebra_is_that_of_the_matrices(p, q, seed):
+    generator = np.random.default_rng(seed)
+    points = Finite(generator.normal(size=(ARMS, 2))).points(generator.integers(0, ARMS, 8))
+    t = generator.uniform(0, 50, 8)
+    P, Q = p.gram(points, t, points, t), q.gram(points, t, points, t)
+    np.testing.assert_allclose((p + q).gram(points, t, points, t), P + Q, atol=1e-9)
+    np.testing.assert_allclose((p * q).gram(points, t, points, t), P * Q, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose((2.5 * p).gram(points, t, points, t), 2.5 * P, rtol=1e-12)
+    np.testing.assert_allclose(np.diagonal(P), p.diagonal(points), rtol=1e-9)
+    assert np.linalg.eigvalsh(P).min() > -1e-10 * np.abs(P).max()
+    again = kernel_from_json(kernel_to_json(p))
+    np.testing.assert_array_equal(again.gram(points, t, points, t), P)
+
+
+@pytest.mark.parametrize("nu", [0.5, 0.8, 1.5, 2.5, 3.3])
+def test_gradients_are_the_finite_differences(nu):
+    kernel = SquaredExponential((1.0, 2.0, 3.0)) * Matern(nu) * Periodic(
+        7.0
+    ) + 0.5 * Linear() * Decay(0.1)
+    t, s, h = np.array([3.0]), np.arange(5.0), 1e-6
+    slope = kernel.gradient(A, t, B, s)
+    for j, step in enumerate(h * np.eye(3)):
+        up, down = box.points(X + step), box.points(X - step)
+        expected = (kernel.gram(up, t, B, s) - kernel.gram(down, t, B, s)) / (2 * h)
+        np.testing.assert_allclose(slope[:, :, j], expected, atol=1e-8)
+    both = kernel * Linear()
+    ends = [both.diagonal(box.points(X + d * h * np.eye(3)[1])) for d in (1, -1)]
+    own = both.diagonal_gradient(A)[:, 1]
+    np.testing.assert_allclose(own, (ends[0] - ends[1]) / (2 * h), atol=1e-6)
+    at_itself = Matern(nu).slope(A, A)
+    assert np.isfinite(at_itself).all()
+    np.testing.assert_array_equal(np.einsum("iid->id", at_itself), 0.0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Periodic(0.0),
+        lambda: Periodic(24.0, -1.0),
+        lambda: Decay(1.0),
+        lambda: TimeSquaredExponential(np.nan),
+        lambda: SquaredExponential((1.0, 0.0)),
+        lambda: Matern(0.0),
+        lambda: EmpiricalCovariance(np.array([[1.0, 2.0], [0.0, 1.0]])),
+        lambda: Constant(-1.0) * Index(),
+        lambda: kernel_from_json([{"variance": 1.0, "factors": [{"kind": "os.system"}]}]),
+    ],
+)
+def test_nonsense_is_refused(wrong):
+    with pytest.raises(ValueError):  # noqa: PT011
+        wrong()

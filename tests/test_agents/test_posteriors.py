@@ -1,0 +1,177 @@
+"""Every engine gives what the dense solve of Eq. (5) gives."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as sk
+
+from agents.gp import (
+    Box,
+    Constant,
+    Decay,
+    Dense,
+    Finite,
+    Incremental,
+    Index,
+    Periodic,
+    SquaredExponential,
+    StateSpace,
+)
+from agents.gp.features import find_features
+
+from .strategies import any_time, cases, forgetting, lasting, over_arms, smooth, sums
+
+TOLERANCE = 1e-8
+
+
+def assert_same(posterior, reference, t, query=None):
+    for ours, theirs in zip(posterior.predict(t, query), reference.predict(t, query), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=TOLERANCE * (1 + np.abs(theirs).max()))
+    assert posterior.log_evidence == pytest.approx(reference.log_evidence, rel=1e-7, abs=1e-7)
+    assert posterior.count == reference.count
+
+
+def assert_same_gradient(posterior, reference, t, query):
+    ours, theirs = posterior.gradient(t, query), reference.gradient(t, query)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-7 * (1 + np.abs(b).max()))
+
+
+def now(case):
+    return float(case.t.max(initial=0.0)) + 0.5
+
+
+def test_dense_reference_matches_scikit_learn():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0, 10, (30, 1)), rng.normal(size=30)
+    dense = Dense(2.0 * SquaredExponential(1.5) * Constant(), Box(0, 10), 0.3)
+    for point, reward in zip(x, y, strict=True):
+        dense.observe(point, 0.0, reward)
+    theirs = GaussianProcessRegressor(2.0 * sk.RBF(1.5), alpha=0.3, optimizer=None).fit(x, y)
+    mean, deviation = theirs.predict(x + 0.1, return_std=True)
+    prediction = dense.predict(0.0, x + 0.1)
+    np.testing.assert_allclose(prediction.mean, mean, atol=1e-10)
+    np.testing.assert_allclose(prediction.variance, deviation**2, atol=1e-10)
+    assert dense.log_evidence == pytest.approx(theirs.log_marginal_likelihood_value_)
+
+
+@settings(deadline=None, max_examples=60)
+@given(kernel=sums(over_arms, any_time), case=cases(ordered=False))
+def test_incremental_is_dense_for_arms(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    assert_same(case.feed(Incremental(*arguments)), case.feed(Dense(*arguments)), now(case))
+
+
+@settings(deadline=None, max_examples=40)
+@given(kernel=sums(smooth, any_time), case=cases(finite=False, ordered=False))
+def test_incremental_is_dense_for_a_box(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    ours, dense = case.feed(Incremental(*arguments)), case.feed(Dense(*arguments))
+    assert_same(ours, dense, now(case), case.query)
+    assert_same_gradient(ours, dense, now(case), case.query)
+
+
+@settings(deadline=None, max_examples=100)
+@given(kernel=sums(over_arms, forgetting), case=cases())
+def test_state_space_is_dense_for_arms(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    assert_same(case.feed(StateSpace(*arguments)), case.feed(Dense(*arguments)), now(case))
+
+
+@settings(deadline=None, max_examples=40)
+@given(kernel=sums(over_arms, forgetting), case=cases(whole=True))
+def test_state_space_is_dense_at_whole_times(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    features = find_features(kernel, case.actions, whole_times=True)
+    ours, dense = case.feed(StateSpace(*arguments, features)), case.feed(Dense(*arguments))
+    assert_same(ours, dense, now(case) + 0.5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(kernel=sums(over_arms, lasting), case=cases(ordered=False))
+def test_state_space_takes_any_order_when_nothing_decays(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    ours, dense = case.feed(StateSpace(*arguments)), case.feed(Dense(*arguments))
+    assert_same(ours, dense, now(case))
+    assert_same(ours, dense, 0.25)
+
+
+@settings(deadline=None, max_examples=25)
+@given(kernel=sums(smooth, forgetting), case=cases(finite=False))
+def test_state_space_is_dense_for_a_box(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    ours, dense = case.feed(StateSpace(*arguments)), case.feed(Dense(*arguments))
+    assert_same(ours, dense, now(case), case.query)
+    assert_same_gradient(ours, dense, now(case), case.query)
+
+
+ENGINES = (Dense, Incremental, StateSpace)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_prediction_does_not_change_the_posterior(engine):
+    kernel = Index() * Periodic(5.0) * Decay(0.1)
+    one, two = (engine(kernel, Finite.arms(3), 0.1) for _ in range(2))
+    for t in range(20):
+        one.observe(t % 3, t, float(t))
+        two.observe(t % 3, t, float(t))
+        two.predict(t + 7.0), two.predict(t), two.sample(t + 1.0, np.random.default_rng(0))
+    np.testing.assert_allclose(one.predict(21.0), two.predict(21.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_samples_have_the_posterior_covariance(engine):
+    """Fixed seed; each entry of the sample covariance is within 5 standard errors."""
+    kernel, actions = (
+        SquaredExponential(1.0) * Periodic(7.0),
+        Finite(np.array([[0.0], [0.5], [3.0]])),
+    )
+    posterior = engine(kernel, actions, 0.2)
+    posterior.observe(0, 1.0, 1.0)
+    posterior.observe(2, 3.0, -1.0)
+    rng, n = np.random.default_rng(0), 4000
+    draws = np.array([posterior.sample(4.0, rng) for _ in range(n)])
+    k = np.array([0.0, 2.0])
+    points, past = actions.points(), actions.points(k)
+    K = kernel.gram(past, np.array([1.0, 3.0]), past, np.array([1.0, 3.0])) + 0.2 * np.eye(2)
+    cross = kernel.gram(points, np.array([4.0]), past, np.array([1.0, 3.0]))
+    prior = kernel.gram(points, np.array([4.0]), points, np.array([4.0]))
+    covariance = prior - cross @ np.linalg.inv(K) @ cross.T
+    assert np.abs(draws.mean(axis=0) - posterior.predict(4.0).mean).max() < 5 / np.sqrt(n)
+    assert np.abs(np.cov(draws.T) - covariance).max() < 5 * np.sqrt(2 / n)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_reset_forgets(engine):
+    posterior = engine(Index() * Decay(0.2), Finite.arms(2), 0.1)
+    before = posterior.predict(3.0)
+    posterior.observe(0, 1.0, 2.0)
+    posterior.reset()
+    np.testing.assert_array_equal(posterior.predict(3.0), before)
+    assert posterior.count == 0
+    assert posterior.log_evidence == 0.0
+
+
+@pytest.mark.parametrize("engine", [Incremental, StateSpace])
+@pytest.mark.parametrize(("t", "y"), [(1.0, np.nan), (np.inf, 1.0)])
+def test_an_observation_that_is_not_finite_is_refused(engine, t, y):
+    posterior = engine(Index() * Constant(), Finite.arms(2), 0.1)
+    with pytest.raises(ValueError, match="finite"):
+        posterior.observe(0, t, y)
+    assert posterior.count == 0
+
+
+def test_fractional_times_are_refused_when_whole_ones_were_promised():
+    features = find_features(Index() * Periodic(5.0), Finite.arms(2), whole_times=True)
+    posterior = StateSpace(Index() * Periodic(5.0), Finite.arms(2), 0.1, features)
+    with pytest.raises(ValueError, match="whole"):
+        posterior.observe(0, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("engine", [Incremental, StateSpace])
+@pytest.mark.parametrize("arm", [-1, 2])
+def test_an_arm_that_does_not_exist_is_refused(engine, arm):
+    posterior = engine(Index() * Constant(), Finite.arms(2), 0.1)
+    with pytest.raises(IndexError):
+        posterior.observe(arm, 0.0, 1.0)
