@@ -11,6 +11,9 @@ and an observation y = h . w + noise, h = phi(a) x psi(t), is a rank-one step
 At one time t all actions share psi(t): it is contracted first, (m, m) -> (M_a, m) -> (M_a, M_a),
 which serves the prediction of every action and the update that follows. P and w are kept as one
 array S = [P, w], since each of these operations does the same to both.
+
+A large S is too big for the cache, and every rank-one step would read and write all of it. So steps
+are collected, x = (g, -e) / sqrt(s) as rows of X, and S - X^T X is formed for 16 of them at once.
 """
 
 from __future__ import annotations
@@ -19,10 +22,15 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import dgemm, dger
 
 from agents.gp.arrays import Array
 from agents.gp.features import Features
+
+LARGE = 500
+"""Length of the state from which steps are collected."""
+COLLECT = 16
+"""How many steps are collected; more would make each prediction dearer."""
 
 
 class Slice(NamedTuple):
@@ -51,6 +59,9 @@ class Belief:
             self._column[b.rows] = grid[0] + b.columns.start
             self._tick[b.rows] = grid[1] + b.clock.start
         self.decays = bool(self._log_rho.any())
+        self._collects = m >= LARGE and not self.decays
+        self._X = np.zeros((COLLECT if self._collects else 0, m + 1))
+        self._pending = 0
         self._slice: Slice | None = None
         # Views, made once: the arrays only ever change in place.
         self._inner = [
@@ -71,6 +82,8 @@ class Belief:
         wave = rho * psi if self.decays else psi
         for clock, grid, out in self._inner:
             np.matmul(wave[clock], grid, out=out)
+        if self._pending:
+            self._catch_up(wave)
         for clock, cross, out in self._outer:
             np.matmul(cross, wave[clock], out=out)
         if self.decays:
@@ -92,17 +105,45 @@ class Belief:
             self._move(g[:-1], phi, now)
         g[-1] = -e
         g *= 1.0 / math.sqrt(s)
-        dger(-1.0, g, g[:-1], a=self.S.T, overwrite_a=1)  # in place: S.T is Fortran-ordered
+        self._subtract(g)
         self.time, self._slice = max(t, self.time), None
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
-    def load(self, S: Array, time: float) -> None:
+    @property
+    def X(self) -> Array:
+        """Steps not yet in S, shape (below 16, m + 1)."""
+        return self._X[: self._pending]
+
+    def load(self, S: Array, X: Array, time: float) -> None:
         """Overwrite the state."""
         self.S[:], self.time, self._slice = S, time, None
+        self._pending = len(X)
+        self.X[:] = X
 
     def _decay(self, t: float) -> Array:
         lag = 0.0 if math.isinf(self.time) else abs(t - self.time)
         return np.exp(self._log_rho * lag)
+
+    def _subtract(self, x: Array) -> None:
+        """S <- S - x x^T, now or later; BLAS works in place on S.T, which is Fortran-ordered."""
+        if not self._collects:
+            dger(-1.0, x, x[:-1], a=self.S.T, overwrite_a=1)
+            return
+        self._X[self._pending] = x
+        self._pending += 1
+        if self._pending == COLLECT:
+            steps = np.ascontiguousarray(self._X[:, :-1])
+            dgemm(-1.0, self._X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
+            self._pending = 0
+
+    def _catch_up(self, wave: Array) -> None:
+        """Take the collected steps into account in the contraction."""
+        X, M = self.X, self.features.width
+        contracted = np.empty((len(X), M))
+        for b in self.features.blocks:
+            grid = X[:, b.rows].reshape(-1, *b.shape)
+            np.matmul(grid, wave[b.clock], out=contracted[:, b.columns])
+        self._cross -= contracted.T @ X
 
     def _refresh(self, fresh: Array) -> None:
         """Add what is new at t to the variance of v."""

@@ -23,6 +23,7 @@ class Mark(NamedTuple):
     """A belief to return to."""
 
     S: Array
+    X: Array
     time: float
     log_evidence: float
 
@@ -57,7 +58,12 @@ class Tape:
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
         now, older, newer = (
-            Mark(np.array(state[f"{k}.S"]), *(float(state[f"{k}.{f}"]) for f in Mark._fields[1:]))
+            Mark(
+                np.array(state[f"{k}.S"]),
+                np.array(state[f"{k}.X"]),
+                float(state[f"{k}.time"]),
+                float(state[f"{k}.log_evidence"]),
+            )
             for k in (("now", "older", "newer") if self.belief.decays else ("now",) * 3)
         )
         self._older, self._newer, self._entries = older, newer, list(np.array(state["entries"]))
@@ -65,10 +71,10 @@ class Tape:
 
     def _mark(self) -> Mark:
         S = self.belief.S.copy() if self.belief.decays else self.belief.S
-        return Mark(S, self.belief.time, self.log_evidence)
+        return Mark(S, self.belief.X, self.belief.time, self.log_evidence)
 
     def _return(self, mark: Mark) -> None:
-        self.belief.load(mark.S, mark.time)
+        self.belief.load(mark.S, mark.X, mark.time)
         self.log_evidence = mark.log_evidence
 
     def _take(self, entry: Array) -> None:

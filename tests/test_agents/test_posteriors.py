@@ -17,7 +17,10 @@ from agents.gp import (
     Periodic,
     SquaredExponential,
     StateSpace,
+    from_state,
+    to_state,
 )
+from agents.gp.belief import COLLECT
 from agents.gp.features import find_features
 
 from .strategies import any_time, cases, forgetting, lasting, over_arms, smooth, sums
@@ -175,3 +178,24 @@ def test_an_arm_that_does_not_exist_is_refused(engine, arm):
     posterior = engine(Index() * Constant(), Finite.arms(2), 0.1)
     with pytest.raises(IndexError):
         posterior.observe(arm, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("decay", [False, True])
+def test_a_large_state_collects_its_steps_and_gives_the_same(monkeypatch, decay):
+    monkeypatch.setattr("agents.gp.belief.LARGE", 1)
+    kernel = Index() * Periodic(5.5) + 0.5 * SquaredExponential() * Constant()
+    kernel = kernel * Decay(0.1) if decay else kernel
+    actions, rng = Finite(np.random.default_rng(0).normal(size=(4, 2))), np.random.default_rng(1)
+    ours, dense = (engine(kernel, actions, 0.1) for engine in (StateSpace, Dense))
+    for t in range(3 * COLLECT + 5):
+        arm, y = int(rng.integers(4)), rng.normal()
+        for posterior in (ours, dense):
+            posterior.observe(arm, float(t), y)
+        np.testing.assert_allclose(ours.predict(t + 1.0), dense.predict(t + 1.0), atol=1e-10)
+    pending = ours.state()["now.X"]
+    assert len(pending) == (0 if decay else 5)
+    again = from_state(to_state(ours))
+    for posterior in (ours, again):
+        for t in range(60, 80):
+            posterior.observe(t % 4, float(t), 1.0)
+    np.testing.assert_array_equal(ours.predict(90.0), again.predict(90.0))
