@@ -1,7 +1,30 @@
 """MINDS: agents that decide in a repeating world.
 
+    >>> from agents import AgentSpec, names
+    >>> "periodic-gp-ucb" in names()
+    True
+
 This package never imports ``periodic_envs`` or ``evaluation``.
 """
 
+from agents.base import Agent, Experience, Problem
+from agents.registry import AgentSpec, UnknownAgentError, describe, make_agent, names
+from agents.storage import Saveable, SavedAgentError, load
+
 DISTRIBUTION = "periodic-gp"
 """Tells this package apart from others that install the import name ``agents``."""
+
+__all__ = [
+    "DISTRIBUTION",
+    "Agent",
+    "AgentSpec",
+    "Experience",
+    "Problem",
+    "Saveable",
+    "SavedAgentError",
+    "UnknownAgentError",
+    "describe",
+    "load",
+    "make_agent",
+    "names",
+]

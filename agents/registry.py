@@ -1,0 +1,164 @@
+"""Names of agents.
+
+An agent is named in one of three ways, each with settings behind a colon if wanted:
+
+- ``periodic-gp-ucb`` or ``periodic-gp-ucb:time_length_scale=1,beta=constant:2``: built in, or
+  offered by another package through the entry-point group ``periodic_gp.agents``;
+- ``package.module:Class`` or ``package.module:Class:setting=3``;
+- ``path/to/file.py:Class``, likewise.
+
+What is behind a name is called with ``(problem, rng, **settings)`` and returns an agent.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.base import Agent, Problem
+
+GROUP = "periodic_gp.agents"
+BUILT_IN = {
+    "periodic-gp-ucb": "agents.zoo.periodic_gp_ucb:PeriodicGPUCB",
+    "gp-ucb": "agents.zoo.gp_ucb:GPUCB",
+    "c-gp-ucb": "agents.zoo.c_gp_ucb:CGPUCB",
+    "r-gp-ucb": "agents.zoo.r_gp_ucb:RGPUCB",
+    "tv-gp-ucb": "agents.zoo.tv_gp_ucb:TVGPUCB",
+    "gp-thompson": "agents.zoo.gp_thompson:GPThompson",
+    "phase-ucb": "agents.zoo.phase_ucb:PhaseUCB",
+    "fixed": "agents.zoo.fixed:Fixed",
+    "random": "agents.zoo.random:Random",
+}
+_PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*))?$")
+
+
+class UnknownAgentError(ValueError):
+    """A name that nobody registered, or a place where there is no agent."""
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """An agent by name, with its settings.
+
+    >>> AgentSpec.parse("periodic-gp-ucb:time_length_scale=2,beta=constant:3")
+    AgentSpec(name='periodic-gp-ucb', settings={'time_length_scale': 2, 'beta': 'constant:3'})
+    """
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> AgentSpec:
+        """From the command line's notation."""
+        name, _, settings = text.partition(":")
+        if name not in names():
+            match = _PATH.match(text)
+            if match is None:
+                raise UnknownAgentError(_unknown(name))
+            name = f"{match['place']}:{match['name']}"
+            settings = match["settings"] or ""
+        return cls(name, parse_settings(settings))
+
+    def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
+        """A fresh agent."""
+        factory = find_class(self.name)
+        try:
+            inspect.signature(factory).bind(problem, rng, **self.settings)
+        except TypeError as error:
+            raise UnknownAgentError(f"cannot make {self.name}: {error}") from None
+        agent: Agent = factory(problem, rng, **self.settings)
+        if not isinstance(agent, Agent):
+            raise UnknownAgentError(f"{self.name} makes no agent: it needs act() and update()")
+        return agent
+
+
+def make_agent(text: str, problem: Problem, rng: np.random.Generator) -> Agent:
+    """An agent from the command line's notation."""
+    return AgentSpec.parse(text).make(problem, rng)
+
+
+def names() -> dict[str, str]:
+    """All names with the places behind them: built-in first, then other packages'."""
+    others = {point.name: point.value for point in entry_points(group=GROUP)}
+    return {**BUILT_IN, **{k: v for k, v in others.items() if k not in BUILT_IN}}
+
+
+def find_class(name: str) -> Callable[..., Any] | Any:
+    """What stands behind a name or a ``place:Class``."""
+    known = names()
+    if name not in known and ":" not in name:
+        raise UnknownAgentError(_unknown(name))
+    place, _, attribute = known.get(name, name).partition(":")
+    try:
+        module = _load_file(Path(place)) if place.endswith(".py") else import_module(place)
+        return getattr(module, attribute)
+    except (ImportError, AttributeError, OSError, SyntaxError) as error:
+        raise UnknownAgentError(f"cannot find the agent {name!r}: {error}") from error
+
+
+def describe(name: str) -> str:
+    """The first line of an agent's documentation."""
+    return (inspect.getdoc(find_class(name)) or "").partition("\n")[0]
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """``a=1,b=word`` as a dictionary; numbers, true, false and none are read as such.
+
+    >>> parse_settings("length_scale=0.5,fit_warm_start=true,beta=paper")
+    {'length_scale': 0.5, 'fit_warm_start': True, 'beta': 'paper'}
+    """
+    settings = {}
+    for part in text.split(",") if text else []:
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip().isidentifier():
+            raise UnknownAgentError(f"settings are written name=value,name=value, got {part!r}")
+        settings[key.strip()] = _value(value.strip())
+    return settings
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _load_file(path: Path) -> Any:
+    """A module from a file, under a name of its own."""
+    if not path.is_file():
+        raise ImportError(f"there is no file {str(path)!r}")
+    name = f"_agent_file_{path.stem}_{abs(hash(path.resolve()))}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names())}"
+    return f"there is no agent {name!r}; {hint}"

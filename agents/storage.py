@@ -1,0 +1,247 @@
+"""Agents in files: saved atomically, loaded safely, continued bit for bit.
+
+A saved agent is a NumPy ``.npz`` of plain arrays and one JSON header; no pickle. The header holds
+the agent's registered name and settings, the problem, and the state of the random generator before
+construction and now: ``load`` makes the same agent again and then puts its state back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from gymnasium import spaces
+
+from agents.base import Experience, Problem
+
+FORMAT = "periodic-gp agent"
+VERSION = 1
+MAX_BYTES = 2**30
+"""Largest file that ``load`` takes, unpacked."""
+
+Self = TypeVar("Self", bound="Saveable")
+
+
+class SavedAgentError(ValueError):
+    """A file that is no saved agent, or a damaged one."""
+
+
+class Saveable:
+    """Base of agents that can be saved: remembers what it was made with.
+
+    Subclasses are made with ``(problem, rng, **settings)``, JSON-able settings, and give
+    ``state`` and ``restore``.
+    """
+
+    name: ClassVar[str] = ""
+    """The name under which the agent is registered."""
+
+    _problem: Problem
+    _rng: np.random.Generator
+    _settings: dict[str, Any]
+    _first_rng: dict[str, Any]
+
+    def __new__(
+        cls: type[Self], problem: Problem, rng: np.random.Generator, **settings: Any
+    ) -> Self:
+        """Remember the arguments, before anything is drawn from the generator."""
+        agent = super().__new__(cls)
+        agent._problem, agent._rng, agent._settings = problem, rng, settings
+        agent._first_rng = _plain(rng.bit_generator.state)
+        return agent
+
+    def state(self) -> dict[str, Any]:
+        """All that ``update`` and ``act`` have changed: arrays and JSON-able values."""
+        raise NotImplementedError
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Write the agent to a file: all of it, or nothing."""
+        arrays: dict[str, Any] = {}
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "agent": self.name,
+            "settings": self._settings,
+            "problem": _put_away(_problem_to_plain(self._problem), arrays),
+            "first_rng": self._first_rng,
+            "rng": _plain(self._rng.bit_generator.state),
+            "state": _put_away(self.state(), arrays),
+        }
+        arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        _write(Path(path), arrays)
+
+
+def load(path: str | Path) -> Any:
+    """The agent that ``save`` wrote; it goes on as if nothing had happened.
+
+    Only agents registered by name are made, never a path out of the file.
+
+    Raises:
+        SavedAgentError: If the file is missing, too large, damaged, or holds something else.
+    """
+    from agents.registry import find_class, names
+
+    try:
+        header, arrays = _read(Path(path))
+        if header["agent"] not in names():
+            raise SavedAgentError(f"no agent is registered as {header['agent']!r}")
+        cls = find_class(header["agent"])
+        if not (isinstance(cls, type) and issubclass(cls, Saveable)):
+            raise SavedAgentError(f"{header['agent']} cannot be saved")
+        rng = _generator(header["first_rng"])
+        problem = _problem_from_plain(_take_out(header["problem"], arrays))
+        agent = cls(problem, rng, **header["settings"])
+        agent.restore(_take_out(header["state"], arrays))
+        rng.bit_generator.state = _generator(header["rng"]).bit_generator.state
+    except SavedAgentError as error:
+        raise SavedAgentError(f"cannot load {str(path)!r}: {error}") from None
+    except Exception as error:  # a hostile file can fail anywhere; nothing of it is kept
+        raise SavedAgentError(
+            f"cannot load {str(path)!r}: damaged, or not a saved agent "
+            f"({type(error).__name__}: {error})"
+        ) from None
+    return agent
+
+
+def _write(path: Path, arrays: dict[str, Any]) -> None:
+    """To a file beside it first: whoever reads sees the old agent or the new one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not path.is_file():
+        raise SavedAgentError("there is no such file")
+    if not zipfile.is_zipfile(path):
+        raise SavedAgentError("not a saved agent")
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > MAX_BYTES:
+            raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes unpacked")
+        for member in members:
+            _check_size(archive, member)
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {key: file[key] for key in file.files}
+    header = json.loads(arrays.pop("header").tobytes())
+    if header.get("format") != FORMAT:
+        raise SavedAgentError("not a saved agent")
+    if header.get("version") != VERSION:
+        raise SavedAgentError(
+            f"written in version {header.get('version')!r} of the format, this one reads {VERSION}"
+        )
+    return header, arrays
+
+
+def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """An array must not claim to be larger than what is there to read."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise SavedAgentError(f"unknown array format in {member.filename!r}")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    # In Python integers, which do not overflow.
+    size = dtype.itemsize
+    for length in shape:
+        size *= int(length)
+    if dtype.hasobject or not 0 <= size <= member.file_size:
+        raise SavedAgentError(f"the array {member.filename!r} is not what it claims to be")
+
+
+def _put_away(value: Any, arrays: dict[str, Any]) -> Any:
+    """Replace arrays by references into ``arrays``."""
+    if isinstance(value, np.ndarray):
+        key = f"array{len(arrays)}"
+        arrays[key] = value
+        return {"array": key}
+    if isinstance(value, dict):
+        return {str(key): _put_away(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_put_away(item, arrays) for item in value]
+    return _plain(value)
+
+
+def _take_out(value: Any, arrays: dict[str, Any]) -> Any:
+    """The inverse of ``_put_away``."""
+    if isinstance(value, dict):
+        if set(value) == {"array"}:
+            return arrays[value["array"]]
+        return {key: _take_out(item, arrays) for key, item in value.items()}
+    return [_take_out(item, arrays) for item in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars, and the dictionaries of generators, as JSON knows them."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return {"values": value.tolist(), "dtype": str(value.dtype)}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    """A generator in the given state."""
+    kinds = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}
+    kinds |= {"MT19937": np.random.MT19937, "Philox": np.random.Philox, "SFC64": np.random.SFC64}
+    generator = np.random.Generator(kinds[state["bit_generator"]](0))
+    generator.bit_generator.state = _unplain(state)
+    return generator
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"values", "dtype"}:
+            return np.array(value["values"], dtype=value["dtype"])
+        return {key: _unplain(item) for key, item in value.items()}
+    return value
+
+
+def _problem_to_plain(problem: Problem) -> dict[str, Any]:
+    box, space, past = problem.observation_space, problem.action_space, problem.warm_start
+    return {
+        "action_space": problem.n_actions or [space.low, space.high],  # type: ignore[attr-defined]
+        "observation_space": [box.low, box.high],
+        "observation_fields": list(problem.observation_fields),
+        "horizon": problem.horizon,
+        "periods": list(problem.periods),
+        "noise_std": problem.noise_std,
+        "action_features": problem.action_features,
+        "action_half_width": problem.action_half_width,
+        "warm_start": None if past is None else [past.t, past.action, past.reward],
+    }
+
+
+def _problem_from_plain(plain: dict[str, Any]) -> Problem:
+    space, past = plain["action_space"], plain["warm_start"]
+    low, high = plain["observation_space"]
+    return Problem(
+        action_space=(
+            spaces.Discrete(space)
+            if isinstance(space, int)
+            else spaces.Box(*space, dtype=np.float32)
+        ),
+        observation_space=spaces.Box(low, high, dtype=np.float64),
+        observation_fields=tuple(plain["observation_fields"]),
+        horizon=plain["horizon"],
+        periods=tuple(plain["periods"]),
+        noise_std=plain["noise_std"],
+        action_features=plain["action_features"],
+        action_half_width=plain["action_half_width"],
+        warm_start=None if past is None else Experience(*past),
+    )

@@ -1,0 +1,83 @@
+"""Forgetting everything, now and then."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.gp import Constant
+from agents.zoo.gaussian import Array, GPAgent
+
+
+class RGPUCB(GPAgent):
+    """R-GP-UCB: GP-UCB that starts afresh every N steps.
+
+    Pseudo-code::
+
+        for t = 1, 2, ...:
+            if t is the first step of a block of N: forget all observations
+            a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
+            observe y_t
+
+    Reference: [@bogunovic2016time]. Blocks of 15 steps as in [@cai2021periodic], or, with
+    ``block_size=formula``, N = ceil(min{T, 12 eps^(-1/4)}) as in the original's experiments.
+
+    Deviations from the paper: ``beta_t`` goes on across blocks. The warm start belongs to the past
+    and is forgotten with the first block. A reward that arrives after its block has ended is
+    ignored.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        block_size: N, or "formula".
+        eps: Rate of change in the formula.
+        common: Arguments of every GP agent, see :class:`agents.zoo.gaussian.GPAgent`.
+    """
+
+    name = "r-gp-ucb"
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        block_size: int | str = 15,
+        eps: float = 0.03,
+        **common: Any,
+    ) -> None:
+        if block_size == "formula":
+            block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * eps**-0.25))
+        if not isinstance(block_size, int) or block_size < 1:
+            raise ValueError(
+                f"block_size must be a whole number of at least 1 or 'formula', got {block_size!r}"
+            )
+        self._block_size = block_size
+        self._start: float | None = None
+        super().__init__(problem, rng, clock=Constant(), **common)
+
+    def act(self, observation: Array) -> Any:
+        """Begin a new block if it is time, then choose."""
+        t = float(observation[0])
+        if self._start is None:
+            self._start = t
+        elif t >= self._start + self._block_size:
+            self._start += self._block_size * ((t - self._start) // self._block_size)
+            self.posterior.reset()
+        return super().act(observation)
+
+    def update(self, observation: Array, action: Any, reward: float) -> None:
+        """Learn, if the decision was made in this block."""
+        if self._start is None or float(observation[0]) >= self._start:
+            super().update(observation, action, reward)
+
+    def state(self) -> dict[str, Any]:
+        """Also where the block began."""
+        return {**super().state(), "start": self._start}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        super().restore(state)
+        self._start = state["start"]
