@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test test-oldest bench format clean
 
 demo: $(VENV)/.core
-	$(BIN)/python examples/regret_table.py
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -29,7 +29,9 @@ def _require_our_agents() -> None:
 
 def _is_command_line() -> bool:
     """Whether this import is the start of ``periodic-gp`` or ``python -m evaluation``."""
-    return Path(sys.argv[0]).stem in {"periodic-gp", "-m"} if sys.argv else False
+    if sys.argv[:1] == ["-m"]:
+        return "evaluation" in sys.orig_argv
+    return bool(sys.argv) and Path(sys.argv[0]).stem == "periodic-gp"
 
 
 _require_our_agents()

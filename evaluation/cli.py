@@ -74,7 +74,8 @@ def envs(
         return
     env = _make(env_id)
     if picture is None:
-        console.print(inspect.cleandoc(type(env.setup.world).__doc__ or ""), highlight=False)
+        text = inspect.cleandoc(type(env.setup.world).__doc__ or "")
+        console.print(text, highlight=False, markup=False)
         return
     env.reset(seed=seed)
     assert env.episode is not None
@@ -90,7 +91,8 @@ def _env_table() -> Table:
     for env_id in periodic_envs.ids():
         env = _make(env_id)
         public = env.public
-        actions = f"box, {public.dim}-D" if public.n_actions is None else f"{public.n_actions}"
+        finite = public.n_actions is not None
+        actions = f"Discrete({public.n_actions})" if finite else f"Box({public.dim})"
         periods = ", ".join(f"{period:.4g}" for period in public.periods) or "hidden"
         line = (type(env.setup.world).__doc__ or "").strip().splitlines()[0]
         table.add_row(env_id, actions, periods, str(env.horizon), line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +12,8 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from numpy.typing import NDArray
 
 from periodic_envs import checks
-from periodic_envs.episode import Episode, Setup, reset_info
+from periodic_envs.episode import Episode, Setup, build_world, reset_info
+from periodic_envs.noise import Noise
 from periodic_envs.process import Public, RewardProcess, World
 from periodic_envs.rendering import History, Viewer
 
@@ -64,8 +66,11 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
     ) -> None:
         if render_mode is not None:
             checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
-        self.setup = Setup.of(
-            world, horizon, noise, noise_std, noise_df, reveal_period, world_kwargs
+        self.setup = Setup(
+            world=build_world(world, world_kwargs),
+            horizon=horizon,
+            noise=Noise(noise, noise_std, noise_df),
+            reveal_period=reveal_period,
         )
         self.observation_space = self.setup.observation_space()
         self.action_space = self.setup.action_space()
@@ -91,7 +96,11 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
     @property
     def public(self) -> Public:
         """What agents may know of the world."""
-        return self.setup.public
+        public = self.setup.public
+        if self.setup.reveal_period and not public.periods and self.episode is not None:
+            # A season of random length that is revealed after all.
+            return replace(public, periods=(float(self.episode.process.period),))
+        return public
 
     @property
     def noise_std(self) -> float | None:
@@ -167,7 +176,7 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
         if vector.shape != self._shape or not all(-1.0 <= x <= 1.0 for x in vector.tolist()):
             raise InvalidAction(
                 f"action must be an array of shape {self._shape} with entries in "
-                f"[-1, 1], got {action!r}"
+                f"[-1, 1], got {vector.tolist() if vector.size else action!r}"
             )
         return vector
 

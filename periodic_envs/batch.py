@@ -135,8 +135,7 @@ class _FiniteBatch:
     def __init__(self, processes: list[FiniteProcess]) -> None:
         self._rows = _Rows(processes)
         self._values = self._rows.stack([p.values for p in processes])
-        self._best_action = self._values.argmax(2)
-        self._best_value = self._values.max(2)
+        self._best_action, self._best_value = self._values.argmax(2), self._values.max(2)
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""
@@ -145,35 +144,49 @@ class _FiniteBatch:
 
     def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
         """Best actions (n,) and their mean rewards (n,)."""
-        return (
-            self._rows.take(self._best_action, t).copy(),
-            self._rows.take(self._best_value, t).copy(),
-        )
+        best, value = (self._rows.take(b, t) for b in (self._best_action, self._best_value))
+        return best.copy(), value.copy()
 
 
 class _ContinuousBatch:
-    """Copies of a continuous world, each with a feature map of its own."""
+    """Copies of a continuous world; optima are searched when a time is first reached."""
 
     def __init__(self, processes: Sequence[ContinuousProcess]) -> None:
-        self._processes = processes
+        self._bases = [p.basis for p in processes]
         self._rows = _Rows(processes)
-        self._best_action, self._best_value = self._maximise()
-
-    def _maximise(self) -> tuple[NDArray[np.float32], Array]:
-        best = [p.best for p in self._processes]
-        return self._rows.stack([a for a, _ in best]), self._rows.stack([v for _, v in best])
+        self._weights = self._rows.stack([p.weights for p in processes])
+        self._share = all(basis is self._bases[0] for basis in self._bases)
+        self._optima: dict[bytes, tuple[NDArray[np.float32], Array]] = {}
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""
-        pairs = zip(self._processes, actions, strict=True)
-        return np.array([process.mean(action, t) for process, action in pairs])
+        points = actions.astype(np.float64)
+        if self._share:
+            features = self._bases[0](points)
+        else:
+            pairs = zip(self._bases, points, strict=True)
+            features = np.stack([basis(point) for basis, point in pairs])
+        mean: Array = np.einsum("nm,nm->n", features, self._rows.take(self._weights, t))
+        return mean
 
     def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
         """Best actions (n, d) and their mean rewards (n,)."""
-        return (
-            self._rows.take(self._best_action, t).copy(),
-            self._rows.take(self._best_value, t).copy(),
-        )
+        key = self._rows.at(t).tobytes()
+        if key not in self._optima:
+            self._optima[key] = self._search(self._rows.take(self._weights, t))
+        actions, values = self._optima[key]
+        return actions.copy(), values.copy()
+
+    def _search(self, weights: Array) -> tuple[NDArray[np.float32], Array]:
+        """The best action of every copy, all at once where they share the feature map."""
+        if self._share:
+            actions, values = maximise(self._bases[0], weights)
+        else:
+            pairs = zip(self._bases, weights, strict=True)
+            found = [maximise(basis, row[None]) for basis, row in pairs]
+            actions = np.concatenate([a for a, _ in found])
+            values = np.concatenate([v for _, v in found])
+        return actions.astype(np.float32), values
 
 
 class _LatticeBatch(_ContinuousBatch):
@@ -182,22 +195,12 @@ class _LatticeBatch(_ContinuousBatch):
     def __init__(self, processes: list[LatticeProcess]) -> None:
         super().__init__(processes)
         self._half_fundamental = processes[0].fundamental / 2.0
-        stacked = self._rows.stack([p.coefficients for p in processes])
+        half = self._weights.shape[2] // 2
+        complex_weights = self._weights[:, :, :half] - 1j * self._weights[:, :, half:]
         # Harmonics before copies: each step of Horner's rule reads one contiguous row.
-        self._coefficients = np.ascontiguousarray(np.moveaxis(stacked, 2, 1))
+        self._coefficients = np.ascontiguousarray(np.moveaxis(complex_weights, 2, 1))
         self._shown: NDArray[np.complex128] = self._coefficients[0].copy()
         self._shown_rows = np.zeros(len(processes), dtype=np.intp)
-
-    def _maximise(self) -> tuple[NDArray[np.float32], Array]:
-        """All copies at once: they share the feature map."""
-        sizes = [len(p.weights) for p in self._processes]
-        basis = self._processes[0].basis
-        actions, values = maximise(basis, np.concatenate([p.weights for p in self._processes]))
-        cuts = np.cumsum(sizes)[:-1]
-        return (
-            self._rows.stack(np.split(actions.astype(np.float32), cuts)),
-            self._rows.stack(np.split(values, cuts)),
-        )
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""

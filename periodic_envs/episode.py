@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
 
@@ -17,6 +19,7 @@ from periodic_envs.process import Public, RewardProcess, World
 
 Array = NDArray[np.float64]
 Space = spaces.Discrete | spaces.Box
+ENV_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
 
 
 @dataclass(frozen=True)
@@ -28,23 +31,17 @@ class Setup:
     noise: Noise
     reveal_period: bool
 
-    @classmethod
-    def of(
-        cls,
-        world: World | RewardProcess | str,
-        horizon: int,
-        noise: str,
-        noise_std: float,
-        noise_df: float,
-        reveal_period: bool,
-        world_kwargs: dict[str, Any],
-    ) -> Setup:
-        """Check and collect an environment's arguments."""
-        checks.whole("horizon", horizon, 1)
-        built = _build(world, world_kwargs)
-        return cls(built, int(horizon), Noise(noise, noise_std, noise_df), bool(reveal_period))
+    def __post_init__(self) -> None:
+        checks.whole("horizon", self.horizon, 1)
+        if not isinstance(self.reveal_period, bool | np.bool_):
+            raise ValueError(f"reveal_period must be True or False, got {self.reveal_period!r}")
+        if self.noise.kind == "poisson" and self.public.n_actions is None:
+            raise ValueError(
+                "noise='poisson' needs a finite set of actions with non-negative mean rewards, "
+                f"which {type(self.world).__name__} has not; choose noise='gaussian'"
+            )
 
-    @property
+    @cached_property
     def public(self) -> Public:
         """What agents may know of the world."""
         public = self.world.public
@@ -58,7 +55,7 @@ class Setup:
 
     def observation_space(self) -> spaces.Box:
         """Time is unscaled and exact, all else in [-1, 1]."""
-        first = getattr(self.world, "first_step", 0)
+        first = self.public.first_step
         low, high = (np.full(len(self.observation_fields), b) for b in (-1.0, 1.0))
         low[0], high[0] = first, first + self.horizon
         return spaces.Box(low, high, dtype=np.float64)
@@ -72,7 +69,7 @@ class Setup:
     def draw(self, rng: np.random.Generator) -> Episode:
         """Everything random about one episode."""
         process = self.world.draw(rng, self.horizon)
-        first = int(getattr(process, "first_step", 0))
+        first = self.public.first_step
         times = np.arange(first, first + self.horizon + 1, dtype=np.float64)
         noise = self.noise.draw(rng, process, times[:-1])
         return Episode(process, first, noise, self._observations(process, times))
@@ -124,26 +121,34 @@ class _Fixed:
         return process
 
 
-def _build(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> World:
+def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> World:
     """A world from an object or from "module:Class"."""
     if isinstance(world, str):
-        module, _, name = world.partition(":")
-        try:
-            factory = getattr(import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(
-                f"world must be 'module:Class' of an importable world, got {world!r} ({error})"
-            ) from error
-        allowed = inspect.signature(factory).parameters
-        unknown = sorted(set(kwargs) - set(allowed))
-        if unknown:
-            raise TypeError(
-                f"{name} has no argument {', '.join(map(repr, unknown))}; it takes "
-                f"{', '.join(allowed)} and the environment's own"
-            )
-        built: World = factory(**kwargs)
+        built: World = _class_of(world, kwargs)(**kwargs)
         return built
     if kwargs:
-        raise TypeError(f"a world that is already built takes no {', '.join(map(repr, kwargs))}")
+        raise ValueError(f"a world that is already built takes no {', '.join(map(repr, kwargs))}")
+    if not hasattr(world, "public"):
+        raise ValueError(f"a world needs an attribute 'public', which {world!r} has not")
     fixed: Any = world if hasattr(world, "draw") else _Fixed(world)
     return cast("World", fixed)
+
+
+def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
+    """The class, if it takes these arguments. (Gymnasium would garble a TypeError.)"""
+    module, _, name = world.partition(":")
+    try:
+        factory = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"world must be 'module:Class' of an importable world, got {world!r} ({error})"
+        ) from error
+    allowed = [*inspect.signature(factory).parameters, *ENV_ARGUMENTS]
+    for argument in kwargs:
+        if argument not in allowed:
+            close = difflib.get_close_matches(argument, allowed, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ValueError(
+                f"there is no argument {argument!r}{hint}; {name} takes {', '.join(allowed)}"
+            )
+    return factory

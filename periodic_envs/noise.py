@@ -36,7 +36,7 @@ class Noise:
     def __post_init__(self) -> None:
         checks.one_of("noise", self.kind, KINDS)
         checks.at_least("noise_std", self.std, 0.0)
-        if self.kind == "student-t" and not checks.positive("noise_df", self.df) > 2.0:
+        if not checks.positive("noise_df", self.df) > 2.0:
             raise ValueError(f"noise_df must be greater than 2, got {self.df!r}")
 
     @property
@@ -65,8 +65,8 @@ def _swing(phase: Array) -> Array:
 def _counts(rng: np.random.Generator, process: Any, times: Array) -> Array:
     if not isinstance(process, FiniteProcess) or process.values.min() < 0:
         raise ValueError(
-            "noise='poisson' needs a finite set of actions with non-negative mean rewards; "
-            "choose noise='gaussian' for this world"
+            "noise='poisson' needs a table of non-negative mean rewards, which this world has not; "
+            "choose noise='gaussian'"
         )
     # Every action's count is drawn, whichever is chosen: comparisons stay paired.
     means = process.values[process.rows[times.astype(np.intp)]]

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from periodic_envs import checks
 from periodic_envs.fields.basis import Basis, FourierBasis
 from periodic_envs.fields.maximise import maximise
 
@@ -32,6 +33,7 @@ class Public:
         action_half_width: what one unit of a box action is in the units of the length-scales.
         periods: the seasons, the one that the observation shows first; empty if hidden.
         context_dim: length of the context vector in the observation, each entry in [-1, 1].
+        first_step: time of the first decision.
     """
 
     n_actions: int | None
@@ -41,6 +43,7 @@ class Public:
     action_names: tuple[str, ...] | None = None
     action_half_width: float = 1.0
     context_dim: int = 0
+    first_step: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,11 @@ class WarmStart:
 
 
 class RewardProcess(Protocol):
-    """One realised world."""
+    """One realised world. It may also have ``contexts`` and ``warm_start``: see TabularProcess."""
+
+    @property
+    def public(self) -> Public:
+        """What agents may know; asked of a process that is an environment of its own."""
 
     @property
     def period(self) -> float:
@@ -78,7 +85,7 @@ class World(Protocol):
         """What agents may know."""
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
-        """A new reward process, known for t = 0 .. horizon - 1."""
+        """A new reward process, known for t = 0 .. first_step + horizon - 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,18 +93,23 @@ class TabularProcess:
     """A process that is tabulated over time: step t is described by row ``rows[t]`` of a table.
 
     Attributes:
-        rows: table row of each step, shape (horizon,).
+        rows: table row of each time t = 0, 1, ..., shape (first_step + horizon,).
         period: the season of which ``phase`` is taken.
-        contexts: what the agent sees at each step, shape (horizon + 1, c), or None.
+        contexts: what the agent sees before each step, shape (horizon + 1, c), or None.
         warm_start: prior information, or None.
-        first_step: time of the first decision.
     """
 
     rows: NDArray[np.intp]
     period: float
     contexts: Array | None = None
     warm_start: WarmStart | None = None
-    first_step: int = 0
+
+    def _check(self, table: Array) -> None:
+        checks.positive("period", self.period)
+        if table.ndim != 2 or not np.isfinite(table).all():
+            raise ValueError(f"a table must be finite and (rows, ...), got shape {table.shape}")
+        if len(self.rows) == 0 or self.rows.min() < 0 or self.rows.max() >= len(table):
+            raise ValueError(f"rows must name rows 0 to {len(table) - 1} of the table")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +117,14 @@ class FiniteProcess(TabularProcess):
     """Finitely many actions: ``values[row, action]`` is the mean reward."""
 
     values: Array
+
+    def __post_init__(self) -> None:
+        self._check(self.values)
+
+    @property
+    def public(self) -> Public:
+        """The number of actions and the period."""
+        return Public(n_actions=self.values.shape[1], dim=1, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward of actions (indices) at times t."""
@@ -122,12 +142,41 @@ class FiniteProcess(TabularProcess):
         return actions.item(row), values.item(row)
 
 
+class BestActions:
+    """Best actions of the rows of a table, searched for a block of rows when first asked."""
+
+    BLOCK = 64
+
+    def __init__(self, basis: Basis, weights: Array) -> None:
+        self._basis, self._weights = basis, weights
+        self._actions = np.zeros((len(weights), basis.dim), dtype=np.float32)
+        self._values = np.zeros(len(weights))
+        self._known = [False] * (len(weights) // self.BLOCK + 1)
+
+    def around(self, row: int) -> tuple[NDArray[np.float32], Array]:
+        """Actions (rows, d) and values (rows,), valid at ``row``."""
+        block = row // self.BLOCK
+        if not self._known[block]:
+            part = slice(block * self.BLOCK, (block + 1) * self.BLOCK)
+            self._actions[part], self._values[part] = maximise(self._basis, self._weights[part])
+            self._known[block] = True
+        return self._actions, self._values
+
+
 @dataclass(frozen=True, kw_only=True)
 class ContinuousProcess(TabularProcess):
     """Actions in [-1, 1]^d: ``phi(action) . weights[row]`` is the mean reward."""
 
     basis: Basis
     weights: Array
+
+    def __post_init__(self) -> None:
+        self._check(self.weights)
+
+    @property
+    def public(self) -> Public:
+        """The dimension and the period."""
+        return Public(n_actions=None, dim=self.basis.dim, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward of actions (..., d) at times t (...)."""
@@ -138,15 +187,13 @@ class ContinuousProcess(TabularProcess):
         return np.einsum("...m,...m->...", features, weights)
 
     @cached_property
-    def best(self) -> tuple[NDArray[np.float32], Array]:
-        """Best action and its value for every row."""
-        actions, values = maximise(self.basis, self.weights)
-        return actions.astype(np.float32), values
+    def _best(self) -> BestActions:
+        return BestActions(self.basis, self.weights)
 
     def optimum(self, t: int) -> tuple[NDArray[np.float32], float]:
         """A best action at time t and its mean reward."""
         row = self.rows.item(t)
-        actions, values = self.best
+        actions, values = self._best.around(row)
         return actions[row].copy(), values.item(row)
 
 
@@ -166,17 +213,12 @@ class LatticeProcess(ContinuousProcess):
         on_cos, on_sin = np.split(self.weights, 2, axis=1)
         return np.asarray(on_cos - 1j * on_sin)
 
-    @cached_property
-    def _backwards(self) -> list[list[complex]]:
-        lists: list[list[complex]] = self.coefficients[:, ::-1].tolist()
-        return lists
-
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward of actions (..., 1) at times t (...)."""
         if type(t) is not int or type(actions) is not np.ndarray or actions.shape != (1,):
             return super().mean(actions, t)
         z = cmath.rect(1.0, self.fundamental * actions.item())
         total = 0j
-        for coefficient in self._backwards[self.rows.item(t)]:
+        for coefficient in self.coefficients[self.rows.item(t), ::-1].tolist():
             total = total * z + coefficient
         return total.real

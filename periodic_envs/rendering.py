@@ -178,7 +178,9 @@ def _draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[n
         extent=(times[0] - 0.5, times[-1] + 0.5, low, high),
     )
     axes.figure.colorbar(image, ax=axes, label="mean reward", pad=0.01)
-    axes.plot(times, path, ".", color="white", markersize=4, label="best action")
+    # Bright actions are the best ones: only a dark rim sets the dots off.
+    style = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
+    axes.plot(times, path, "o", markersize=3.5, clip_on=False, label="best action", **style)
     axes.set_ylim(low, high)
     return values
 
@@ -189,8 +191,9 @@ def _draw_choices(axes: Axes, history: History) -> None:
         [float(np.ravel(action)[0]) for action in history.actions],
         "o",
         color="none",
-        markeredgecolor="tab:red",
-        markersize=5,
+        markeredgecolor="red",
+        markeredgewidth=1.3,
+        markersize=6,
         label="choice",
     )
 
@@ -211,11 +214,11 @@ def _legend(axes: Axes) -> None:
 def _text(title: str, setup: Setup, episode: Episode, history: History) -> str:
     """Three lines: where we are, the last decision, the recent regrets."""
     done = len(history.actions)
-    lines = [f"{title}  step {done} of {setup.horizon}  t = {episode.first_step + done}"]
+    lines = [f"{title}  step {done} of {setup.horizon}"]
     if done:
         info = history.infos[-1]
         lines.append(
-            f"action {_short(history.actions[-1])} (best {_short(info['optimal_action'])})  "
+            f"t = {info['t']}  action {_short(history.actions[-1])} (best {_short(info['optimal_action'])})  "
             f"reward {history.rewards[-1]:.3f}  regret {info['regret']:.3f}  "
             f"so far {info['cumulative_regret']:.2f}"
         )

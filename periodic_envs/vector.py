@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.batch import Batch, stack
-from periodic_envs.episode import Setup, reset_info
+from periodic_envs.episode import Setup, build_world, reset_info
+from periodic_envs.noise import Noise
 from periodic_envs.process import Public, RewardProcess, World
 
 try:
@@ -77,8 +78,11 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
                 'use vectorization_mode="sync" to look at every copy'
             )
         self.num_envs = checks.whole("num_envs", num_envs, 1)
-        self.setup = Setup.of(
-            world, horizon, noise, noise_std, noise_df, reveal_period, world_kwargs
+        self.setup = Setup(
+            world=build_world(world, world_kwargs),
+            horizon=horizon,
+            noise=Noise(noise, noise_std, noise_df),
+            reveal_period=reveal_period,
         )
         limit = self.setup.horizon if max_episode_steps is None else max_episode_steps
         self._length = min(checks.whole("max_episode_steps", limit, 1), self.setup.horizon)
@@ -138,8 +142,8 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
     def _reseed(self, seed: int | Sequence[int | None] | None) -> None:
         if seed is None:
             seeds: Sequence[int | None] = [None] * self.num_envs
-        elif isinstance(seed, Sequence):
-            seeds = seed
+        elif isinstance(seed, Sequence | np.ndarray):
+            seeds = [None if s is None else int(s) for s in seed]
         else:
             seeds = [int(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
@@ -216,17 +220,15 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
 
     def _checked(self, actions: Any) -> NDArray[Any]:
         actions = np.asarray(actions)
-        if actions.shape != self._action_shape:
+        if actions.shape != self._action_shape or actions.dtype.kind not in "iuf":
             raise InvalidAction(
-                f"actions must have shape {self._action_shape}, got {actions.shape}"
+                f"actions must be numbers of shape {self._action_shape}, got {actions!r}"
             )
         if self._n_actions is None:
             # NaN fails the comparison, too.
             if not np.abs(actions).max() <= 1.0:
                 raise InvalidAction(f"actions must have entries in [-1, 1], got {actions!r}")
-        elif actions.dtype.kind not in "iu":
-            raise InvalidAction(f"actions must be whole numbers, got {actions!r}")
-        elif actions.min() < 0 or actions.max() >= self._n_actions:
+        elif actions.dtype.kind == "f" or actions.min() < 0 or actions.max() >= self._n_actions:
             raise InvalidAction(
                 f"actions must be whole numbers in [0, {self._n_actions - 1}], got {actions!r}"
             )

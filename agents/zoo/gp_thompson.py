@@ -9,7 +9,7 @@ from scipy.stats import qmc
 
 from agents.zoo.periodic_gp_ucb import PeriodicGPUCB
 
-BOX_CANDIDATES = {1: 256, 2: 1024}
+LINE_CANDIDATES, BOX_CANDIDATES = 256, 512
 
 
 class GPThompson(PeriodicGPUCB):
@@ -25,7 +25,7 @@ class GPThompson(PeriodicGPUCB):
     Reference: [@cai2021periodic] for the kernel, [@russo2018tutorial] for the rule.
 
     Deviations from the paper: none of its methods samples. In a box the draw is maximised over a
-    fixed set of points (256 on a line, 1,024 in the plane, 2,048 beyond).
+    fixed set of points (256 on a line, 512 beyond).
 
     Args: those of :class:`agents.zoo.periodic_gp_ucb.PeriodicGPUCB`; ``beta`` is not used.
     """
@@ -44,9 +44,8 @@ class GPThompson(PeriodicGPUCB):
         if self._problem.n_actions is not None:
             return None
         dim = int(np.prod(self._problem.action_space.shape or (1,)))
-        count = BOX_CANDIDATES.get(dim, 2048)
         if dim == 1:
-            spread = np.linspace(-1.0, 1.0, count)[:, None]
+            spread = np.linspace(-1.0, 1.0, LINE_CANDIDATES)[:, None]
         else:
-            spread = 2.0 * qmc.Sobol(dim, scramble=False).random(count) - 1.0
+            spread = 2.0 * qmc.Sobol(dim, scramble=False).random(BOX_CANDIDATES) - 1.0
         return spread * self._problem.action_half_width

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.fields.basis import random_frequencies
+from periodic_envs.fields.basis import FourierBasis, TooRough, lattice
 from periodic_envs.fields.covariance import matern
 from periodic_envs.fields.seasons import product_features, season_features
 from periodic_envs.process import Public, TabularProcess
 from periodic_envs.processes.synthetic import Synthetic
 from periodic_envs.registration import register_world
+
+_BLOCK = 1024
+"""Steps whose features are held at once."""
 
 
 @register_world("PeriodicGP-Contextual-v0", horizon=400, noise_std=1.0)
@@ -42,7 +46,8 @@ class Contextual(Synthetic):
     Truncated after ``horizon`` steps.
 
     ## Arguments
-    ``context_dim`` (2), ``context_length_scale`` (1.0), and those of ``PeriodicGP-Synthetic-v0``.
+    ``context_dim`` (2, or 1), ``context_length_scale`` (1.0), and those of
+    ``PeriodicGP-Synthetic-v0``.
 
     ## Version History
     v0: first version.
@@ -53,29 +58,45 @@ class Contextual(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole("context_dim", self.context_dim, 1)
+        checks.whole("context_dim", self.context_dim, 1, 2)
         checks.positive("context_length_scale", self.context_length_scale)
+        self._context_basis  # noqa: B018 (says now, not at the first draw, if there is none)
 
     @property
     def public(self) -> Public:
         """What agents may know."""
         return replace(super().public, context_dim=self.context_dim)
 
+    @cached_property
+    def _context_basis(self) -> FourierBasis:
+        try:
+            return lattice(self.context_length_scale, None, self.context_dim)
+        except TooRough:
+            raise ValueError(
+                "context_length_scale is too short for contexts in [-1, 1], got "
+                f"{self.context_length_scale:g}"
+            ) from None
+
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
         """Draw one reward process."""
         basis = self.draw_basis(rng)
         # One context more than steps: the observation after the last step has one, too.
         contexts = rng.uniform(-1.0, 1.0, (horizon + 1, self.context_dim))
-        context_basis = random_frequencies(
-            self.context_dim, self.context_length_scale, None, rng, count=32
-        )
+        context_basis = self._context_basis
         rows = np.arange(horizon)
-        features = product_features(
-            season_features(rows, self.period, self.time_length_scale),
-            context_basis(contexts[:-1]) * context_basis.scale,
+        seasons = season_features(rows, self.period, self.time_length_scale)
+        shades = context_basis(contexts[:-1]) * context_basis.scale
+        normal = rng.standard_normal((seasons.shape[1] * shades.shape[1], len(basis.scale)))
+        # In blocks: all products of the features would not fit into memory for long horizons.
+        blocks = [slice(i, i + _BLOCK) for i in range(0, horizon, _BLOCK)]
+        parts = [product_features(seasons[b], shades[b]) @ normal for b in blocks]
+        return self.process(
+            basis,
+            np.concatenate(parts),
+            rows=rows,
+            period=float(self.period),
+            contexts=contexts,
         )
-        weights = features @ rng.standard_normal((features.shape[1], len(basis.scale)))
-        return self.process(basis, weights, rows=rows, period=float(self.period), contexts=contexts)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Eq. (2) times the SE kernel on the contexts of the two times."""

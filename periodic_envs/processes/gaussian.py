@@ -16,6 +16,7 @@ from periodic_envs.fields.basis import (
     Basis,
     FourierBasis,
     LinearBasis,
+    TooRough,
     lattice,
     random_frequencies,
 )
@@ -41,9 +42,10 @@ class GaussianWorld:
         n_actions: None for the box [-1, 1]^dim, or the size of a finite set of points in it.
         dim: dimension of the actions, 1 to 6.
         action_kernel: "se", "matern" or "linear".
-        nu: smoothness of the Matern kernel (at least 0.5; at least 1.5 when dim > 1).
+        nu: smoothness of the Matern kernel, 0.5 to 30 (from 1.5 when dim > 1).
         action_length_scale: length-scale of the action kernel.
-        action_width: width of the action box in the same unit.
+        action_width: width of the action box in the same unit; at most 2,000 length-scales on a
+            line, 50 in the plane, 20 beyond.
     """
 
     period: float = 20.0
@@ -60,10 +62,17 @@ class GaussianWorld:
             checks.whole("n_actions", self.n_actions, 1)
         checks.whole("dim", self.dim, 1, 6)
         checks.one_of("action_kernel", self.action_kernel, ACTION_KERNELS)
-        # Rougher fields in the plane have maxima that no search could vouch for.
-        checks.at_least("nu", self.nu, 0.5 if self.dim == 1 else 1.5)
         checks.positive("action_length_scale", self.action_length_scale)
         checks.positive("action_width", self.action_width)
+        # Rougher or larger fields have maxima that no search could vouch for.
+        if self.action_kernel == "matern":
+            wanted = "nu" if self.dim == 1 else "nu in two or more dimensions"
+            checks.within(wanted, self.nu, 0.5 if self.dim == 1 else 1.5, 30.0)
+        if self.action_kernel != "linear":
+            most = {1: 2000.0, 2: 50.0}.get(self.dim, 20.0)
+            name = f"action_width / action_length_scale in {self.dim} dimensions"
+            checks.within(name, self.action_width / self.action_length_scale, 0.0, most)
+        self._lattice  # noqa: B018 (says now, not at the first draw, if there is none)
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -92,19 +101,35 @@ class GaussianWorld:
         return 2.0 * points - 1.0
 
     def draw_basis(self, rng: np.random.Generator) -> Basis:
-        """Feature map of one draw; random frequencies from two dimensions on."""
-        length_scale = self.action_length_scale / (self.action_width / 2.0)
-        nu = self.nu if self.action_kernel == "matern" else None
-        if self.action_kernel == "linear":
-            return LinearBasis(self.dim)
-        if self.dim == 1:
+        """Feature map of one draw: the same for all on a line or plane, random beyond."""
+        if self._lattice is not None:
             return self._lattice
-        return random_frequencies(self.dim, length_scale, nu, rng)
+        return random_frequencies(self.dim, self._length_scale, self._nu, rng)
+
+    @property
+    def _length_scale(self) -> float:
+        """In units of the box [-1, 1]."""
+        return self.action_length_scale / (self.action_width / 2.0)
+
+    @property
+    def _nu(self) -> float | None:
+        return self.nu if self.action_kernel == "matern" else None
 
     @cached_property
-    def _lattice(self) -> Basis:
-        length_scale = self.action_length_scale / (self.action_width / 2.0)
-        return lattice(length_scale, self.nu if self.action_kernel == "matern" else None)
+    def _lattice(self) -> Basis | None:
+        if self.action_kernel == "linear":
+            return LinearBasis(self.dim)
+        if self.dim > 2:
+            return None
+        try:
+            return lattice(self._length_scale, self._nu, self.dim)
+        except TooRough:
+            if self.dim == 2:
+                return None
+            raise ValueError(
+                "action_length_scale is too short for action_width and the kernel: got "
+                f"{self.action_length_scale:g} on a width of {self.action_width:g}"
+            ) from None
 
     def process(self, basis: Basis, weights: Array, **timeline: Any) -> TabularProcess:
         """A reward process from unit normal weights (rows, m) and what happens when."""

@@ -56,7 +56,7 @@ class MultiSeason(Synthetic):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.positive("long_period", self.long_period)
-        checks.positive("long_length_scale", self.long_length_scale)
+        checks.within("long_length_scale", self.long_length_scale, 0.01, 1e4)
         checks.within("weekly_share", self.weekly_share, 0.0, 1.0)
 
     @property

@@ -66,20 +66,20 @@ class RideShare:
     Truncated after ``horizon`` steps.
 
     ## Arguments
-    ``busiest_hour`` (40.0 requests expected in the busiest zone and hour of an average city),
-    ``variety`` (0.3: spread of the peaks' strengths between cities), and those of every
+    ``peak_requests`` (40.0: expected requests in an hour that add up to strength 1),
+    ``variety`` (0.3, at most 3: spread of the strengths between cities), and those of every
     environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
 
     ## Version History
     v0: first version.
     """
 
-    busiest_hour: float = 40.0
+    peak_requests: float = 40.0
     variety: float = 0.3
 
     def __post_init__(self) -> None:
-        checks.positive("busiest_hour", self.busiest_hour)
-        checks.at_least("variety", self.variety, 0.0)
+        checks.positive("peak_requests", self.peak_requests)
+        checks.within("variety", self.variety, 0.0, 3.0)
 
     @property
     def public(self) -> Public:
@@ -105,7 +105,7 @@ class RideShare:
                 shape = _bump(hours[:, None] - centre - delay_hours[:, peak], width_hours)
                 demand += strength[:, 1 + peak] * shape
         return FiniteProcess(
-            values=self.busiest_hour * demand,
+            values=self.peak_requests * demand,
             rows=np.arange(horizon) % PERIOD_HOURS,
             period=float(PERIOD_HOURS),
         )

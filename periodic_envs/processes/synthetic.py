@@ -57,7 +57,7 @@ class Synthetic(GaussianWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive("time_length_scale", self.time_length_scale)
+        checks.within("time_length_scale", self.time_length_scale, 0.01, 1e4)
 
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
         """Draw one reward process."""

@@ -1,19 +1,18 @@
 """Anybody's reward process becomes an environment."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 from periodic_envs import PeriodicBanditEnv, PeriodicBanditVectorEnv, Public, WarmStart
+from periodic_envs.process import FiniteProcess
 
 
 class Tide:
     """A plain object: the best spot on the beach follows the tide."""
 
     period = 12.4
-    first_step = 6
-    public = Public(n_actions=None, dim=1, periods=(12.4,))
+    public = Public(n_actions=None, dim=1, periods=(12.4,), first_step=6)
     warm_start = WarmStart(np.arange(6), np.zeros((6, 1), dtype=np.float32), np.ones(6))
 
     def mean(self, actions, t):
@@ -37,6 +36,12 @@ def test_a_plain_process() -> None:
     assert (env.reset(seed=0)[1]["warm_start"]["reward"] == 1).all()
     *_, info = env.step(np.array([0.0]))
     assert info["regret"] == pytest.approx((0.5 * np.sin(2 * np.pi * 6 / 12.4)) ** 2)
+    for _ in range(29):
+        observation, _, _, truncated, info = env.step(np.array([0.0]))
+        assert env.observation_space.contains(observation)
+    assert truncated
+    assert observation[0] == 36
+    assert info["t"] == 35
 
 
 def test_a_plain_process_in_a_batch() -> None:
@@ -53,6 +58,45 @@ def test_a_plain_process_in_a_batch() -> None:
 
 
 def test_a_built_world_takes_no_more_arguments() -> None:
-    with pytest.raises(TypeError, match="already built takes no 'dim'"):
+    with pytest.raises(ValueError, match="already built takes no 'dim'"):
         PeriodicBanditEnv(Tide(), dim=2)
-    assert isinstance(PeriodicBanditEnv(Tide()), gym.Env)
+    with pytest.raises(ValueError, match="needs an attribute 'public'"):
+        PeriodicBanditEnv(object())
+
+
+def test_a_table_is_enough() -> None:
+    table = np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.5]])
+    process = FiniteProcess(values=table, rows=np.arange(10) % 2, period=2.0)
+    env = PeriodicBanditEnv(process, horizon=10, noise_std=0.0)
+    check_env(env, skip_render_check=True)
+    env.reset(seed=0)
+    assert [env.step(1)[4]["regret"] for _ in range(4)] == [1.0, 0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"values": np.array([1.0, 2.0])},
+        {"values": np.array([[1.0, np.nan]])},
+        {"rows": np.array([0, 5])},
+        {"rows": np.array([], dtype=int)},
+        {"period": 0.0},
+    ],
+    ids=str,
+)
+def test_tables_are_checked(wrong: dict) -> None:
+    good = {"values": np.eye(2), "rows": np.array([0, 1]), "period": 2.0}
+    with pytest.raises(ValueError, match=r"table|rows|period"):
+        FiniteProcess(**{**good, **wrong})
+
+
+def test_time_is_exact_far_out() -> None:
+    """A single-precision clock would stand still at 2**24."""
+
+    class Far(Tide):
+        public = Public(n_actions=None, dim=1, periods=(12.4,), first_step=2**24)
+        warm_start = None
+
+    env = PeriodicBanditEnv(Far(), horizon=4)
+    times = [env.reset(seed=0)[0][0], *(env.step(np.zeros(1))[0][0] for _ in range(4))]
+    assert times == [2**24 + i for i in range(5)]

@@ -19,12 +19,23 @@ SYNTHETIC = "PeriodicGP-Synthetic-v0"
         ({"horizon": 2.5}, "horizon must be a whole number .* got 2.5"),
         ({"horizon": True}, "horizon must be a whole number .* got True"),
         ({"action_kernel": "rbf"}, "action_kernel must be one of linear, matern, se, got 'rbf'"),
-        ({"nu": 0.1}, "nu must be a finite number of at least 0.5, got 0.1"),
-        ({"nu": 0.5, "dim": 2}, "nu must be a finite number of at least 1.5, got 0.5"),
+        ({"action_kernel": "matern", "nu": 0.1}, r"nu must be a number in \[0.5, 30\], got 0.1"),
+        ({"action_kernel": "matern", "nu": 1e9}, r"nu must be a number in \[0.5, 30\], got"),
+        (
+            {"action_kernel": "matern", "nu": 0.5, "dim": 2},
+            r"nu in two or more dimensions must be a number in \[1.5, 30\], got 0.5",
+        ),
+        (
+            {"dim": 2, "action_length_scale": 0.05},
+            r"action_width / action_length_scale in 2 dimensions must be .*\[0, 50\], got 200",
+        ),
+        ({"action_length_scale": 0.02, "action_kernel": "matern", "nu": 0.5}, "is too short for"),
+        ({"reveal_period": "no"}, "reveal_period must be True or False, got 'no'"),
+        ({"noise": "poisson"}, "noise='poisson' needs a finite set of actions .*Synthetic has not"),
         ({"dim": 7}, r"dim must be a whole number in \[1, 6\], got 7"),
         ({"n_actions": 0}, "n_actions must be a whole number of at least 1, got 0"),
         ({"action_length_scale": -1}, "action_length_scale must be .* got -1"),
-        ({"time_length_scale": 0}, "time_length_scale must be .* got 0"),
+        ({"time_length_scale": 0}, r"time_length_scale must be .*\[0.01, 10000\], got 0"),
         ({"action_width": np.inf}, "action_width must be .* got inf"),
         ({"noise": "loud"}, "noise must be one of gaussian, .* got 'loud'"),
         ({"noise_std": -1}, "noise_std must be a finite number of at least 0, got -1"),
@@ -48,8 +59,9 @@ def test_bad_values(kwargs: dict, message: str) -> None:
         ("MultiSeason", {"long_period": 0}, "long_period must be .* got 0"),
         ("HiddenPeriod", {"shortest": 0}, "shortest must be .* got 0"),
         ("HiddenPeriod", {"longest": 5}, "longest must be .* at least 10, got 5"),
-        ("Contextual", {"context_dim": 0}, "context_dim must be .* at least 1, got 0"),
-        ("RideShare", {"busiest_hour": 0}, "busiest_hour must be .* got 0"),
+        ("Contextual", {"context_dim": 0}, r"context_dim must be .*\[1, 2\], got 0"),
+        ("Contextual", {"context_length_scale": 0.01}, "context_length_scale is too short"),
+        ("RideShare", {"peak_requests": 0}, "peak_requests must be .* got 0"),
         ("RideShare", {"variety": -0.1}, "variety must be .* got -0.1"),
     ],
     ids=str,
@@ -60,9 +72,11 @@ def test_bad_values_of_other_worlds(name: str, kwargs: dict, message: str) -> No
 
 
 def test_unknown_arguments_are_named() -> None:
-    with pytest.raises(TypeError, match=r"Synthetic has no argument 'tau'; it takes period, n_"):
+    with pytest.raises(ValueError, match=r"no argument 'tau'; Synthetic takes period, n_"):
         gym.make(SYNTHETIC, tau=20)
-    with pytest.raises(TypeError, match="HiddenPeriod has no argument 'period'"):
+    with pytest.raises(ValueError, match=r"no argument 'noise_stdd' \(did you mean 'noise_std'\?"):
+        gym.make(SYNTHETIC, noise_stdd=20)
+    with pytest.raises(ValueError, match=r"no argument 'period'"):
         gym.make("PeriodicGP-HiddenPeriod-v0", period=20)
 
 

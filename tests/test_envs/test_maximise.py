@@ -42,7 +42,7 @@ def test_line(nu: float | None) -> None:
 def test_plane_and_space(dim: int, per_axis: int, nu: float | None) -> None:
     rng = np.random.default_rng(2)
     for _ in range(2):
-        basis = random_frequencies(dim, 0.3, nu, rng)
+        basis = random_frequencies(dim, 0.2, nu, rng)
         weights = rng.standard_normal((8, len(basis.scale))) * basis.scale
         actions, values = maximise(basis, weights)
         assert np.abs(actions).max() <= 1.0

@@ -48,8 +48,8 @@ def test_counts_are_whole_and_have_the_stated_mean() -> None:
 
 
 def test_counts_need_non_negative_means() -> None:
-    env = gym.make("PeriodicGP-Synthetic-v0", noise="poisson").unwrapped
-    with pytest.raises(ValueError, match="noise='poisson' needs a finite set of actions"):
+    env = gym.make("PeriodicGP-SyntheticDiscrete-v0", noise="poisson").unwrapped
+    with pytest.raises(ValueError, match="noise='poisson' needs a table of non-negative"):
         env.reset(seed=0)
 
 

@@ -141,12 +141,13 @@ def test_time_limit_shortens_episodes() -> None:
 @pytest.mark.parametrize(
     ("env_id", "actions", "message"),
     [
-        ("PeriodicGP-Synthetic-v0", np.zeros(3), r"shape \(3, 1\), got \(3,\)"),
+        ("PeriodicGP-Synthetic-v0", np.zeros(3), r"numbers of shape \(3, 1\), got array"),
         ("PeriodicGP-Synthetic-v0", np.full((3, 1), np.nan), r"entries in \[-1, 1\]"),
         ("PeriodicGP-Synthetic-v0", np.full((3, 1), 1.5), r"entries in \[-1, 1\]"),
         ("PeriodicGP-RideShare-v0", np.full(3, 12), r"in \[0, 11\]"),
         ("PeriodicGP-RideShare-v0", np.full(3, -1), r"in \[0, 11\]"),
-        ("PeriodicGP-RideShare-v0", np.full(3, 0.5), "whole numbers"),
+        ("PeriodicGP-RideShare-v0", np.full(3, 0.5), "whole numbers in"),
+        ("PeriodicGP-RideShare-v0", np.array(["a", "b", "c"]), "must be numbers of shape"),
     ],
 )
 def test_bad_actions(env_id: str, actions: np.ndarray, message: str) -> None:

@@ -1,0 +1,167 @@
+"""Contract tests for anybody's agent.
+
+Subclass :class:`AgentContract` in a test file and let pytest find it::
+
+    from agents.testing import AgentContract
+    from my_package import MyAgent
+
+    class TestMyAgent(AgentContract):
+        problems = ("finite", "arms")          # leave out what your agent does not take
+
+        def make(self, problem, rng):
+            return MyAgent(problem, rng)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from agents.base import Agent, Experience, Problem
+from agents.storage import load
+
+PERIOD = 6.0
+HORIZON = 40
+
+
+def example_problem(kind: str) -> Problem:
+    """A small problem.
+
+    Args:
+        kind: "finite" (actions with coordinates), "arms" (without), "box" (a line), "plane", or
+            "warm" (finite, with past decisions and unknown noise).
+    """
+    observation_space = spaces.Box(
+        np.array([0.0, -1.0, -1.0]), np.array([HORIZON, 1.0, 1.0]), dtype=np.float64
+    )
+    common: dict[str, Any] = {
+        "observation_space": observation_space,
+        "observation_fields": ("t", "cos_phase", "sin_phase"),
+        "horizon": HORIZON,
+        "periods": (PERIOD,),
+        "noise_std": 0.1,
+    }
+    if kind in ("box", "plane"):
+        shape = (1,) if kind == "box" else (2,)
+        box = spaces.Box(-1.0, 1.0, shape, np.float32)
+        return Problem(action_space=box, action_half_width=2.0, **common)
+    five = spaces.Discrete(5)
+    if kind == "arms":
+        return Problem(action_space=five, **common)
+    features = np.linspace(0.0, 2.0, 5)[:, None]
+    if kind == "warm":
+        common["noise_std"] = None
+        past = np.arange(12)
+        rewards = np.array([50.0 + 10.0 * example_reward(kind, t % 5, t) for t in range(12)])
+        common["warm_start"] = Experience(past, past % 5, rewards)
+    return Problem(action_space=five, action_features=features, **common)
+
+
+def example_reward(kind: str, action: Any, t: float) -> float:
+    """A mean reward that repeats: the best action moves to and fro."""
+    place = np.sum(action) / 2.0 - 1.0 if kind in ("finite", "arms", "warm") else np.mean(action)
+    return float(-((place - 0.8 * np.sin(2 * np.pi * t / PERIOD)) ** 2))
+
+
+def observe(t: float) -> NDArray[np.float64]:
+    """The observation at time t."""
+    angle = 2 * np.pi * t / PERIOD
+    return np.array([t, np.cos(angle), np.sin(angle)])
+
+
+class AgentContract:
+    """What every agent must do. Override ``make``, and ``problems`` if it takes not all."""
+
+    problems: tuple[str, ...] = ("finite", "arms", "box", "plane", "warm")
+
+    def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
+        """A fresh agent."""
+        raise NotImplementedError
+
+    def _fresh(self, kind: str, seed: int = 0) -> tuple[Problem, Agent]:
+        problem = example_problem(kind)
+        return problem, self.make(problem, np.random.default_rng(seed))
+
+    def _live(self, kind: str, agent: Agent, start: int, stop: int) -> list[Any]:
+        """Some steps; returns the actions."""
+        noise = np.random.default_rng(1).normal(0.0, 0.1, HORIZON)
+        actions = []
+        for t in range(start, stop):
+            action = agent.act(observe(t))
+            agent.update(observe(t), action, example_reward(kind, action, t) + noise[t])
+            actions.append(action)
+        return actions
+
+    def test_is_an_agent(self) -> None:
+        """It has ``act`` and ``update``."""
+        for kind in self.problems:
+            assert isinstance(self._fresh(kind)[1], Agent)
+
+    def test_actions_are_in_the_space(self) -> None:
+        """Every action can be taken as it is."""
+        for kind in self.problems:
+            problem, agent = self._fresh(kind)
+            for action in self._live(kind, agent, 0, HORIZON):
+                assert problem.action_space.contains(action), (kind, action)
+
+    def test_same_generator_same_choices(self) -> None:
+        """Nothing is random but the generator."""
+        for kind in self.problems:
+            one, other = (self._live(kind, self._fresh(kind)[1], 0, 20) for _ in range(2))
+            np.testing.assert_array_equal(np.array(one), np.array(other))
+
+    def test_arguments_are_left_alone(self) -> None:
+        """Observations and actions belong to the caller."""
+        for kind in self.problems:
+            _, agent = self._fresh(kind)
+            observation = observe(0)
+            observation.setflags(write=False)
+            action = agent.act(observation)
+            kept = np.copy(action)
+            agent.update(observation, action, 1.0)
+            np.testing.assert_array_equal(kept, action)
+
+    def test_asking_twice_is_allowed(self) -> None:
+        """Decisions need not be followed by rewards."""
+        for kind in self.problems:
+            problem, agent = self._fresh(kind)
+            for t in (0, 0, 3):
+                assert problem.action_space.contains(agent.act(observe(t)))
+
+    def test_missing_rewards(self) -> None:
+        """A NaN is no news: it changes nothing that is believed."""
+        for kind in self.problems:
+            problem, agent = self._fresh(kind)
+            self._live(kind, agent, 0, 10)
+            agent.update(observe(10), agent.act(observe(10)), float("nan"))
+            for action in self._live(kind, agent, 11, 20):
+                assert problem.action_space.contains(action), (kind, action)
+
+    def test_late_and_unordered_rewards(self) -> None:
+        """Rewards may come ten steps late, in any order, for actions chosen by somebody else."""
+        for kind in self.problems:
+            problem, agent = self._fresh(kind)
+            problem.action_space.seed(0)
+            chosen = [agent.act(observe(t)) for t in range(10)]
+            chosen[3] = problem.action_space.sample()
+            for t in (7, 2, 9, 0, 3, 1, 8, 4, 6, 5):
+                agent.update(observe(t), chosen[t], example_reward(kind, chosen[t], t))
+            assert problem.action_space.contains(agent.act(observe(10)))
+
+    def test_saved_and_loaded_it_goes_on_bit_for_bit(self, tmp_path: Path) -> None:
+        """For agents that can be saved."""
+        for kind in self.problems:
+            _, agent = self._fresh(kind)
+            if not hasattr(agent, "save"):
+                continue
+            for stop, path in ((0, tmp_path / "new"), (17, tmp_path / "used")):
+                self._live(kind, agent, 0, stop)
+                agent.save(path)
+                again = load(path)
+                before, after = (self._live(kind, a, stop, HORIZON) for a in (agent, again))
+                np.testing.assert_array_equal(np.array(before), np.array(after))
+                _, agent = self._fresh(kind)

@@ -1,0 +1,111 @@
+"""Names, settings, and other people's agents."""
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import agents.registry
+from agents import AgentSpec, UnknownAgentError, describe, make_agent, names
+from agents.testing import example_problem
+
+SOURCE = '''
+class Lazy:
+    """Always the same arm."""
+
+    def __init__(self, problem, rng, arm=0):
+        self.arm = arm
+
+    def act(self, observation):
+        return self.arm
+
+    def update(self, observation, action, reward):
+        pass
+
+
+class Broken:
+    def __init__(self, problem, rng):
+        pass
+'''
+
+
+@pytest.fixture
+def lazy_file(tmp_path: Path) -> Path:
+    path = tmp_path / "lazy_agent.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def make(text: str) -> object:
+    return make_agent(text, example_problem("finite"), np.random.default_rng(0))
+
+
+def test_settings() -> None:
+    spec = AgentSpec.parse("periodic-gp-ucb:length_scale=2,beta=paper,fit_warm_start=False,x=none")
+    assert spec.name == "periodic-gp-ucb"
+    assert spec.settings == {
+        "length_scale": 2,
+        "beta": "paper",
+        "fit_warm_start": False,
+        "x": None,
+    }
+    assert make("periodic-gp-ucb:length_scale=2").posterior.kernel.terms[0].actions[0] == (
+        agents.gp.SquaredExponential(2)
+    )
+
+
+def test_a_file(lazy_file: Path) -> None:
+    assert make(f"{lazy_file}:Lazy:arm=3").act(None) == 3
+    assert AgentSpec.parse(f"{lazy_file}:Lazy").name == f"{lazy_file}:Lazy"
+
+
+def test_a_module(lazy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(lazy_file.parent)
+    assert make("lazy_agent:Lazy:arm=2").act(None) == 2
+    sys.modules.pop("lazy_agent")
+
+
+def test_an_entry_point(lazy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(lazy_file.parent)
+    point = EntryPoint("lazy", "lazy_agent:Lazy", agents.registry.GROUP)
+    impostor = EntryPoint("gp-ucb", "lazy_agent:Lazy", agents.registry.GROUP)
+    monkeypatch.setattr(agents.registry, "entry_points", lambda group: [point, impostor])
+    assert "lazy" in names()
+    assert make("lazy:arm=1").act(None) == 1
+    assert describe("lazy") == "Always the same arm."
+    assert type(make("gp-ucb")).__name__ == "GPUCB"  # built-in names cannot be taken over
+    sys.modules.pop("lazy_agent")
+
+
+def test_every_name_is_described() -> None:
+    assert all(describe(name) for name in names())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("periodic-gp-ubc", "did you mean periodic-gp-ucb"),
+        ("zzz", "known are periodic-gp-ucb"),
+        ("no.such.module:Agent", "cannot find the agent 'no.such.module:Agent'"),
+        ("agents.base:Nothing", "cannot find the agent"),
+        ("missing.py:Agent", "there is no file 'missing.py'"),
+        ("gp-ucb:beta", "settings are written name=value"),
+        ("gp-ucb:colour=blue", "cannot make gp-ucb.*colour"),
+    ],
+)
+def test_bad_names(text: str, message: str) -> None:
+    with pytest.raises(UnknownAgentError, match=message):
+        make(text)
+
+
+def test_not_an_agent(lazy_file: Path) -> None:
+    with pytest.raises(UnknownAgentError, match=r"it needs act\(\) and update\(\)"):
+        make(f"{lazy_file}:Broken")
+
+
+def test_a_file_with_an_error(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def f(:")
+    with pytest.raises(UnknownAgentError, match="cannot find the agent"):
+        make(f"{tmp_path}/bad.py:Agent")

@@ -1,0 +1,199 @@
+"""Every registered agent keeps the contract, and each does what its paper says."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from agents import AgentSpec, Experience, Problem, make_agent, names
+from agents.base import Agent
+from agents.gp import Decay, Periodic, TimeSquaredExponential
+from agents.registry import find_class
+from agents.testing import AgentContract, example_problem, example_reward, observe
+
+BUILT_IN = sorted(names())
+GP_AGENTS = ["c-gp-ucb", "gp-thompson", "gp-ucb", "periodic-gp-ucb", "r-gp-ucb", "tv-gp-ucb"]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+class TestContract(AgentContract):
+    """The contract, for every name in the registry."""
+
+    @pytest.fixture(autouse=True)
+    def _named(self, name: str) -> None:
+        self.name = name
+
+    def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
+        return AgentSpec(self.name).make(problem, rng)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_documentation(name: str) -> None:
+    text = inspect.getdoc(find_class(name)) or ""
+    assert "Pseudo-code" in text
+    first = text.partition("\n")[0]
+    assert len(first) <= 100
+    assert first.endswith(".")
+    pseudo = text.partition("::")[2].strip("\n").split("\n\n")[0].splitlines()
+    assert len(pseudo) <= 8
+    if name in GP_AGENTS:
+        assert "Reference:" in text
+        assert "Deviations from the paper" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "clock"),
+    [
+        ("periodic-gp-ucb", Periodic(6.0, 10.0)),
+        ("gp-ucb", None),
+        ("c-gp-ucb", TimeSquaredExponential(10.0)),
+        ("r-gp-ucb", None),
+        ("tv-gp-ucb", Decay(0.03)),
+        ("gp-thompson", Periodic(6.0, 10.0)),
+    ],
+)
+def test_defaults_are_the_papers(name: str, clock: object) -> None:
+    agent = make_agent(name, example_problem("box"), np.random.default_rng(0))
+    (term,) = agent.posterior.kernel.terms
+    assert term.clocks == (() if clock is None else (clock,))
+    assert [k.length_scale for k in term.actions] == [1.0]
+    assert agent.posterior.noise_variance == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("name", ["periodic-gp-ucb", "gp-thompson", "phase-ucb"])
+def test_seasons_are_learned(name: str) -> None:
+    """In a world that repeats, regret in the last seasons is far below that of the first."""
+    problem = example_problem("finite")
+    settings = {} if name == "phase-ucb" else {"time_length_scale": 1.0}
+    agent = AgentSpec(name, settings).make(problem, np.random.default_rng(0))
+    noise = np.random.default_rng(1).normal(0, 0.1, 120)
+    regrets = []
+    for t in range(120):
+        action = agent.act(observe(t))
+        rewards = [example_reward("finite", a, t) for a in range(5)]
+        regrets.append(max(rewards) - rewards[action])
+        agent.update(observe(t), action, rewards[action] + noise[t])
+    assert sum(regrets[-30:]) < 0.2 * sum(regrets[:30])
+
+
+def test_r_gp_ucb_forgets_at_the_end_of_a_block() -> None:
+    agent = make_agent("r-gp-ucb:block_size=5", example_problem("box"), np.random.default_rng(0))
+    counts = []
+    for t in range(12):
+        action = agent.act(observe(t))
+        agent.update(observe(t), action, 1.0)
+        counts.append(agent.posterior.count)
+    assert counts == [1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2]
+    agent.update(observe(9), action, 1.0)
+    assert agent.posterior.count == 2
+
+
+def test_r_gp_ucb_formula() -> None:
+    agent = make_agent(
+        "r-gp-ucb:block_size=formula,eps=0.0625", example_problem("box"), np.random.default_rng(0)
+    )
+    assert agent._block_size == 24  # 12 * 0.0625 ** (-1/4), below the horizon of 40
+
+
+def test_late_rewards_lead_to_the_same_belief() -> None:
+    problem = example_problem("finite")
+    for name in ("periodic-gp-ucb", "gp-ucb", "c-gp-ucb", "tv-gp-ucb"):
+        beliefs = []
+        for order in (range(8), (5, 2, 7, 0, 3, 1, 6, 4)):
+            agent = make_agent(name, problem, np.random.default_rng(0))
+            for t in order:
+                agent.update(observe(t), t % 5, float(t))
+            beliefs.append(np.array(agent.belief(8.0)))
+        np.testing.assert_allclose(*beliefs, atol=1e-8)
+
+
+def test_missing_rewards_change_no_belief() -> None:
+    for name in GP_AGENTS:
+        agent = make_agent(name, example_problem("finite"), np.random.default_rng(0))
+        agent.update(observe(0), 1, 0.3)
+        before = agent.belief(1.0)
+        agent.update(observe(1), 2, float("nan"))
+        np.testing.assert_array_equal(before, agent.belief(1.0))
+
+
+def test_rewards_of_any_scale() -> None:
+    """With unknown noise, rewards in other units lead to the same choices."""
+    problem = example_problem("warm")
+    past = problem.warm_start
+    assert past is not None
+    for start in (past, None):
+        choices = []
+        for offset, scale in ((0.0, 1.0), (-500.0, 1000.0)):
+            told = None if start is None else Experience(past.t, past.action, past.reward)
+            if told is not None:
+                told = Experience(past.t, past.action, offset + scale * past.reward)
+            changed = Problem(
+                problem.action_space,
+                problem.observation_space,
+                horizon=40,
+                periods=(6.0,),
+                action_features=problem.action_features,
+                warm_start=told,
+            )
+            agent = make_agent("periodic-gp-ucb", changed, np.random.default_rng(0))
+            actions = []
+            for t in range(12, 40):
+                action = agent.act(observe(t))
+                reward = 50.0 + 10.0 * example_reward("warm", action, t)
+                agent.update(observe(t), action, offset + scale * reward)
+                actions.append(action)
+            choices.append(actions)
+        assert choices[0] == choices[1]
+
+
+def test_fit_to_the_warm_start_changes_the_kernel() -> None:
+    problem = example_problem("warm")
+    plain, fitted = (
+        make_agent(f"tv-gp-ucb:fit_warm_start={flag}", problem, np.random.default_rng(0))
+        for flag in ("false", "true")
+    )
+    assert plain.posterior.kernel != fitted.posterior.kernel
+    assert fitted.posterior.log_evidence > plain.posterior.log_evidence
+    with pytest.raises(ValueError, match="fit_warm_start needs a problem with a warm start"):
+        make_agent("gp-ucb:fit_warm_start=true", example_problem("box"), np.random.default_rng(0))
+
+
+def test_engines_can_be_forced_and_agree() -> None:
+    problem = example_problem("finite")
+    agents = [
+        make_agent(f"periodic-gp-ucb:engine={engine}", problem, np.random.default_rng(0))
+        for engine in ("state-space", "incremental")
+    ]
+    assert [a.posterior.name.split()[0] for a in agents] == ["state-space", "incremental"]
+    for t in range(30):
+        actions = [agent.act(observe(t)) for agent in agents]
+        assert actions[0] == actions[1]
+        for agent in agents:
+            agent.update(observe(t), actions[0], example_reward("finite", actions[0], t))
+    np.testing.assert_allclose(agents[0].belief(30.0), agents[1].belief(30.0), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("periodic-gp-ucb:period=0", "period"),
+        ("periodic-gp-ucb:length_scale=-1", "length"),
+        ("periodic-gp-ucb:beta=loud", "choose paper, finite, box"),
+        ("gp-ucb:action_kernel=rbf", "action_kernel must be one of se, matern, linear, got 'rbf'"),
+        ("gp-ucb:engine=steam", "unknown engine 'steam'"),
+        ("gp-ucb:noise_variance=0", "noise_variance must be positive"),
+        ("tv-gp-ucb:eps=1.5", "eps"),
+        ("r-gp-ucb:block_size=0", "block_size must be a whole number"),
+    ],
+)
+def test_bad_settings(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_agent(text, example_problem("box"), np.random.default_rng(0))
+
+
+def test_a_period_is_needed() -> None:
+    problem = example_problem("box")
+    untold = Problem(problem.action_space, problem.observation_space, noise_std=0.1)
+    with pytest.raises(ValueError, match="needs a period and the problem tells none"):
+        make_agent("periodic-gp-ucb", untold, np.random.default_rng(0))
+    make_agent("periodic-gp-ucb:period=12.5", untold, np.random.default_rng(0))
