@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from agents.gp.arrays import Array, Box, Finite
+from agents.gp.arrays import Array, Box, Finite, Integers
 from agents.gp.designs import corners, grid, sobol
 from agents.gp.kernel import Kernel
 from agents.gp.posterior import Posterior, Prediction
@@ -42,8 +42,9 @@ class UCB:
 
     Args:
         posterior: The belief to use; its actions are the ones to choose from.
-        rng: Breaks ties, and shifts the candidates of a box once.
-        candidates: How many candidates in a box; None takes enough to see every bump of the kernel.
+        rng: Breaks ties, and is used for nothing else: a restored agent finds the same candidates.
+        candidates: How many candidates in a box (for d > 1 rounded down to a power of two); None
+            takes enough to see every bump of the kernel.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class UCB:
     ) -> None:
         self.posterior, self._rng = posterior, rng
         if isinstance(posterior.actions, Box):
-            self._grid = _candidates(posterior.actions, posterior.kernel, candidates, rng)
+            self._grid = _candidates(posterior.actions, posterior.kernel, candidates)
             self._grid.setflags(write=False)
 
     def choose(self, t: float, beta: float) -> Any:
@@ -72,7 +73,7 @@ class UCB:
         """Halve the intervals around the best local maxima of the grid, all at once."""
         padded = np.r_[-np.inf, values, -np.inf]
         peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
-        peaks = peaks[np.argsort(-values[peaks], kind="stable")[:STARTS]]
+        peaks = peaks[self._first(values[peaks])]
         x = self._grid[:, 0]
         low, high = x[np.maximum(peaks - 1, 0)], x[np.minimum(peaks + 1, len(x) - 1)]
         for _ in range(HALVINGS):
@@ -85,7 +86,7 @@ class UCB:
 
     def _climb(self, t: float, beta: float, values: Array, box: Box) -> Array:
         """L-BFGS-B from the best candidates."""
-        best = np.argsort(-values, kind="stable")[:STARTS]
+        best = self._first(values)
 
         def descend(x: Array) -> tuple[float, Array]:
             value, slope = self._slope(t, beta, x[None])
@@ -99,6 +100,12 @@ class UCB:
         points = np.concatenate((self._grid[best], np.clip(ends, box.low, box.high)))
         return self._best(t, beta, points)
 
+    def _first(self, values: Array) -> Integers:
+        """Positions of the largest few; equals, as on a plateau, in random order."""
+        shuffled = self._rng.permutation(len(values))
+        order = np.argsort(-np.round(values[shuffled], 9), kind="stable")
+        return np.asarray(shuffled[order[:STARTS]])
+
     def _best(self, t: float, beta: float, points: Array) -> Array:
         best = argmax(upper_bound(self.posterior.predict(t, points), beta), self._rng)
         return np.array(points[best])
@@ -111,11 +118,11 @@ class UCB:
         return mean + math.sqrt(beta) * deviation, np.asarray(mean_slope + pull)
 
 
-def _candidates(box: Box, kernel: Kernel, n: int | None, rng: np.random.Generator) -> Array:
-    """A grid for d = 1; Sobol points, shifted at random, and the corners above."""
+def _candidates(box: Box, kernel: Kernel, n: int | None) -> Array:
+    """A grid for d = 1; Sobol points and the corners above."""
     if box.dimension == 1:
         return grid(box, n or _grid_size(box, kernel))
-    return np.concatenate((sobol(box, n or 2048, rng.random(box.dimension)), corners(box)))
+    return np.concatenate((sobol(box, n or 2048), corners(box)))
 
 
 def _grid_size(box: Box, kernel: Kernel) -> int:

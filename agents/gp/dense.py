@@ -19,8 +19,7 @@ class Dense:
 
     def __init__(self, kernel: Kernel, actions: Actions, noise_variance: float) -> None:
         self.kernel, self.actions, self.noise_variance = kernel, actions, noise_variance
-        self._chosen = actions.buffer(0)
-        self._t, self._y = np.zeros(0), np.zeros(0)
+        self.reset()
 
     @property
     def count(self) -> int:
@@ -37,7 +36,8 @@ class Dense:
 
     def reset(self) -> None:
         """Forget all observations."""
-        self.__init__(self.kernel, self.actions, self.noise_variance)  # type: ignore[misc]
+        self._chosen = self.actions.buffer(0)
+        self._t, self._y = np.zeros(0), np.zeros(0)
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in y = f(action, t) + noise."""

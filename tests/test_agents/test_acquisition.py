@@ -123,6 +123,13 @@ def test_without_observations_a_box_is_entered_anywhere():
     assert np.std([ucb.choose(1.0, 2.0)[0] for _ in range(50)]) > 0.2
 
 
+def test_a_plateau_is_entered_anywhere():
+    posterior = make_posterior(SquaredExponential(0.1) * Constant(), Box(0, 10), 0.1)
+    posterior.observe([1.0], 0.0, -1.0)
+    ucb = UCB(posterior, np.random.default_rng(0))
+    assert np.std([ucb.choose(1.0, 2.0)[0] for _ in range(50)]) > 2.0
+
+
 @pytest.mark.parametrize("beta", [0.0, 0.5, 9.0])
 @pytest.mark.parametrize("n", [1, 30, 200])
 def test_the_short_list_never_loses_the_winner(n, beta):
