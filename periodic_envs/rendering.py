@@ -179,7 +179,7 @@ def _draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[n
     )
     axes.figure.colorbar(image, ax=axes, label="mean reward", pad=0.01)
     # Bright actions are the best ones: only a dark rim sets the dots off.
-    style = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
+    style: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
     axes.plot(times, path, "o", markersize=3.5, clip_on=False, label="best action", **style)
     axes.set_ylim(low, high)
     return values
@@ -217,8 +217,9 @@ def _text(title: str, setup: Setup, episode: Episode, history: History) -> str:
     lines = [f"{title}  step {done} of {setup.horizon}"]
     if done:
         info = history.infos[-1]
+        chosen, best = _short(history.actions[-1]), _short(info["optimal_action"])
         lines.append(
-            f"t = {info['t']}  action {_short(history.actions[-1])} (best {_short(info['optimal_action'])})  "
+            f"t = {info['t']}  action {chosen} (best {best})  "
             f"reward {history.rewards[-1]:.3f}  regret {info['regret']:.3f}  "
             f"so far {info['cumulative_regret']:.2f}"
         )
