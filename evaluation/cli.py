@@ -10,10 +10,16 @@ from typing import Annotated, Any
 
 import gymnasium as gym
 import typer
+from gymnasium.error import InvalidAction
 from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
 from rich.table import Table
 
 import periodic_envs
+from agents import AgentSpec, UnknownAgentError, describe, names
+from evaluation.pictures import run_figure
+from evaluation.runner import play
 from periodic_envs.base import PeriodicBanditEnv
 from periodic_envs.rendering import world_figure
 
@@ -84,6 +90,56 @@ def envs(
     console.print(f"Drew {env_id}, seed {seed}, into {picture}", highlight=False, soft_wrap=True)
 
 
+@app.command("agents")
+def list_agents() -> None:
+    """List the agents, built in and from other packages."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("agent", no_wrap=True)
+    table.add_column("what it does")
+    for name in names():
+        try:
+            table.add_row(name, describe(name))
+        except UnknownAgentError as error:
+            table.add_row(name, f"[red]broken: {escape(str(error))}[/red]")
+    console.print(table)
+
+
+@app.command("play")
+def play_one(
+    env_id: Annotated[str, typer.Argument(help="An environment id.")],
+    agent: Annotated[
+        str, typer.Argument(help="An agent: name, name:setting=value, module:Class, file.py:Class.")
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Which world and noise.")] = 0,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw choices, belief and regret into this file.")
+    ] = None,
+) -> None:
+    """Let one agent live through one episode."""
+    env = _make(env_id)
+    if picture is not None:
+        _check_picture(picture)
+    try:
+        spec = AgentSpec.parse(agent)
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(f"{spec.name} in {env_id}", total=env.horizon)
+            run = play(env, spec, seed, on_step=lambda: progress.advance(task))
+    except (ValueError, TypeError, InvalidAction) as error:
+        raise CommandError(str(error)) from error
+    milliseconds = 1e3 * run.agent_seconds.mean()
+    engine = getattr(getattr(run.agent, "posterior", None), "name", None)
+    console.print(
+        f"{agent} in {env_id}, seed {seed}: regret {run.regret.sum():,.2f} over {len(run.t)} steps, "
+        f"{milliseconds:.2f} ms per step" + (f", engine {engine}" if engine else ""),
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    if picture is not None:
+        _save(run_figure(f"{agent} in {env_id}, seed {seed}", env, run), picture)
+        console.print(f"Drew the run into {picture}", highlight=False, soft_wrap=True)
+
+
 def _env_table() -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("id", "actions", "period", "horizon", "world"):
@@ -109,11 +165,18 @@ def _make(env_id: str) -> PeriodicBanditEnv:
     return env
 
 
-def _save(figure: Any, path: Path) -> None:
+def _check_picture(path: Path) -> None:
+    """Before a long run, not after it."""
     if path.suffix.lower() not in PICTURE_FORMATS:
         raise CommandError(
             f"a picture's name must end in {', '.join(PICTURE_FORMATS)}, got {str(path)!r}"
         )
+    if not path.parent.is_dir():
+        raise CommandError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+
+
+def _save(figure: Any, path: Path) -> None:
+    _check_picture(path)
     try:
         figure.savefig(path)
     except OSError as error:

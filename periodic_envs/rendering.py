@@ -110,18 +110,18 @@ def episode_figure(title: str, setup: Setup, episode: Episode, history: History)
     done = len(history.actions)
     start = max(0, min(done - WINDOW // 2, setup.horizon - WINDOW))
     times = episode.first_step + np.arange(start, min(start + WINDOW, setup.horizon))
-    _draw_landscape(above, setup, episode, times)
+    draw_landscape(above, setup, episode, times)
     total = history.infos[-1]["cumulative_regret"] if done else 0.0
     progress = f"step {done} of {setup.horizon}    regret {total:,.1f}"
     above.set_title(f"{title}    {progress}", loc="left", fontsize=11)
     if done:
-        _draw_choices(above, history)
+        draw_choices(above, np.array([i["t"] for i in history.infos]), history.actions)
         below.plot(
             [info["t"] for info in history.infos],
             [info["cumulative_regret"] for info in history.infos],
             color="tab:red",
         )
-    _legend(above)
+    draw_legend(above)
     below.set(xlim=(times[0] - 0.5, times[-1] + 0.5), ylim=(0.0, None))
     below.set(xlabel="time t", ylabel="regret so far")
     below.grid(alpha=0.3)
@@ -135,18 +135,18 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     figure = Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
     times = episode.first_step + np.arange(min(WINDOW, setup.horizon))
-    values = _draw_landscape(above, setup, episode, times)
+    values = draw_landscape(above, setup, episode, times)
     above.set_title(title, loc="left", fontsize=11)
     below.plot(times, [episode.process.optimum(int(t))[1] for t in times], label="best action")
     below.plot(times, values.mean(0), label="average action", color="tab:gray")
     below.set(xlabel="time t", ylabel="mean reward", xlim=(times[0] - 0.5, times[-1] + 0.5))
     below.grid(alpha=0.3)
-    _legend(above)
-    _legend(below)
+    draw_legend(above)
+    draw_legend(below)
     return figure
 
 
-def _draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[np.intp]) -> Array:
+def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[Any]) -> Array:
     """Heat map of the mean rewards (actions x times) with the best actions; returns the values."""
     process, public = episode.process, setup.public
     best = [process.optimum(int(t))[0] for t in times]
@@ -185,10 +185,11 @@ def _draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[n
     return values
 
 
-def _draw_choices(axes: Axes, history: History) -> None:
+def draw_choices(axes: Axes, times: NDArray[Any], actions: Any) -> None:
+    """Rings where choices were made."""
     axes.plot(
-        [info["t"] for info in history.infos],
-        [float(np.ravel(action)[0]) for action in history.actions],
+        times,
+        [float(np.ravel(action)[0]) for action in actions],
         "o",
         color="none",
         markeredgecolor="red",
@@ -198,7 +199,7 @@ def _draw_choices(axes: Axes, history: History) -> None:
     )
 
 
-def _legend(axes: Axes) -> None:
+def draw_legend(axes: Axes) -> None:
     """Above the right corner, where it hides nothing."""
     axes.legend(
         loc="lower right",
