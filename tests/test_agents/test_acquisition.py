@@ -151,3 +151,12 @@ def test_the_short_list_never_loses_the_winner(n, beta):
 def test_a_short_list_keeps_all_equals():
     phi = np.tile([1.0, 0.0], (2000, 1))
     assert len(Shortlist(phi)(np.zeros(2000), np.eye(2), 1.0)) == 2000
+
+
+def test_a_short_list_allows_for_the_features_it_has_not_seen():
+    """Arm 1 is behind in the first feature and wins by the second."""
+    phi = np.array([[1.0, 0.0], [0.97, 0.09]])
+    C = 0.5 * np.array([[1.0, 0.9], [0.9, 1.0]])
+    assert np.argmax(np.einsum("qi,ij,qj->q", phi, C, phi)) == 1
+    assert Shortlist(phi)._widths == [1, 2]
+    np.testing.assert_array_equal(Shortlist(phi)(np.zeros(2), C, 1.0), [1])

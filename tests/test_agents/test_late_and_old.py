@@ -25,7 +25,7 @@ from agents.gp.window import exact_window
 KERNEL = Index() * Periodic(7.0) * Decay(0.05) + 0.5 * Index() * Decay(0.3) + Constant(0.5)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150), lateness=st.floats(0.0, 20.0))
 def test_late_observations_with_decay_are_exact_within_the_tape(seed, n, lateness):
     rng = np.random.default_rng(seed)

@@ -59,14 +59,14 @@ def test_dense_reference_matches_scikit_learn():
     assert dense.log_evidence == pytest.approx(theirs.log_marginal_likelihood_value_)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(kernel=sums(over_arms, any_time), case=cases(ordered=False))
 def test_incremental_is_dense_for_arms(kernel, case):
     arguments = kernel, case.actions, case.noise_variance
     assert_same(case.feed(Incremental(*arguments)), case.feed(Dense(*arguments)), now(case))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(kernel=sums(smooth, any_time), case=cases(finite=False, ordered=False))
 def test_incremental_is_dense_for_a_box(kernel, case):
     arguments = kernel, case.actions, case.noise_variance
@@ -75,14 +75,14 @@ def test_incremental_is_dense_for_a_box(kernel, case):
     assert_same_gradient(ours, dense, now(case), case.query)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(kernel=sums(over_arms, forgetting), case=cases())
 def test_state_space_is_dense_for_arms(kernel, case):
     arguments = kernel, case.actions, case.noise_variance
     assert_same(case.feed(StateSpace(*arguments)), case.feed(Dense(*arguments)), now(case))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(kernel=sums(over_arms, forgetting), case=cases(whole=True))
 def test_state_space_is_dense_at_whole_times(kernel, case):
     arguments = kernel, case.actions, case.noise_variance
@@ -91,7 +91,7 @@ def test_state_space_is_dense_at_whole_times(kernel, case):
     assert_same(ours, dense, now(case) + 0.5)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(kernel=sums(over_arms, lasting), case=cases(ordered=False))
 def test_state_space_takes_any_order_when_nothing_decays(kernel, case):
     arguments = kernel, case.actions, case.noise_variance
@@ -100,7 +100,7 @@ def test_state_space_takes_any_order_when_nothing_decays(kernel, case):
     assert_same(ours, dense, 0.25)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(kernel=sums(smooth, forgetting), case=cases(finite=False))
 def test_state_space_is_dense_for_a_box(kernel, case):
     arguments = kernel, case.actions, case.noise_variance

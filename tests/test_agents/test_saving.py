@@ -65,7 +65,7 @@ def test_continues_bit_for_bit(clock, engine, finite, tmp_path):
     assert restored.count == original.count == 220
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(kernel=sums(over_arms, any_time), case=cases())
 def test_every_kernel_can_be_saved(kernel, case):
     posterior = case.feed(make_posterior(kernel, case.actions, case.noise_variance))
@@ -80,7 +80,6 @@ def test_the_state_is_a_copy():
     assert from_state(state).predict(0.0).mean[0] == 0.0
 
 
-@settings(deadline=None)
 @given(data=st.data())
 def test_a_broken_state_is_refused(data):
     kernel = Index() * Periodic(3.0) * Decay(0.1)
