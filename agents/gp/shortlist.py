@@ -35,7 +35,8 @@ class Shortlist:
         self._norm2 = rest[:, 0].copy()
         heights = rest.max(axis=0) / self._norm2.max()
         self._widths = [max(1, int((heights > tail**2).sum())) for tail in (1e-1, 3e-3)]
-        self._tails = [np.sqrt(rest[:, min(w, phi.shape[1] - 1)]) for w in self._widths]
+        rest = np.pad(rest, ((0, 0), (0, 1)))
+        self._tails = [np.sqrt(rest[:, w]) for w in self._widths]
         self._single = phi[:, : self._widths[-1]].astype(np.float32)
 
     def __call__(self, mean: Array, covariance: Array, beta: float) -> Integers:
