@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from agents.gp.arrays import Array, Integers
 
-ROUNDING = 1e-5
-"""Bound on the relative error of phi_1^T C_11 phi_1 in single precision, for M_a < 200."""
+ROUNDING = 3e-5
+"""Bound on the relative error of phi_1^T C_11 phi_1 in single precision, for M_a < 500."""
 
 
 class Shortlist:
