@@ -74,10 +74,11 @@ class AgentSpec:
         """A fresh agent."""
         factory = find_class(self.name)
         try:
-            inspect.signature(factory).bind(problem, rng, **self.settings)
+            agent: Agent = factory(problem, rng, **self.settings)
         except TypeError as error:
-            raise UnknownAgentError(f"cannot make {self.name}: {error}") from None
-        agent: Agent = factory(problem, rng, **self.settings)
+            if "argument" not in str(error):
+                raise
+            raise UnknownAgentError(f"cannot make {self.name}: {error}") from error
         if not isinstance(agent, Agent):
             raise UnknownAgentError(f"{self.name} makes no agent: it needs act() and update()")
         return agent

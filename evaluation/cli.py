@@ -121,16 +121,18 @@ def play_one(
         _check_picture(picture)
     try:
         spec = AgentSpec.parse(agent)
-        with Progress(console=Console(stderr=True), transient=True) as progress:
+        screen = Console(stderr=True)
+        with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
             task = progress.add_task(f"{spec.name} in {env_id}", total=env.horizon)
             run = play(env, spec, seed, on_step=lambda: progress.advance(task))
     except (ValueError, TypeError, InvalidAction) as error:
         raise CommandError(str(error)) from error
     milliseconds = 1e3 * run.agent_seconds.mean()
     engine = getattr(getattr(run.agent, "posterior", None), "name", None)
+    total = f"regret {run.regret.sum():,.2f} over {len(run.t)} steps"
     console.print(
-        f"{agent} in {env_id}, seed {seed}: regret {run.regret.sum():,.2f} over {len(run.t)} steps, "
-        f"{milliseconds:.2f} ms per step" + (f", engine {engine}" if engine else ""),
+        f"{agent} in {env_id}, seed {seed}: {total}, {milliseconds:.2f} ms per step"
+        + (f", engine {engine}" if engine else ""),
         highlight=False,
         markup=False,
         soft_wrap=True,

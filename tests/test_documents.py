@@ -1,6 +1,7 @@
 """Examples, recipes and references are true."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 from gymnasium.utils.env_checker import check_env
+
+from agents.testing import AgentContract
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("periodic_envs", "agents", "evaluation")
@@ -23,6 +26,29 @@ def test_quick_start() -> None:
     result = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     regret = int(re.findall(r"regret after two weeks: (\d+)", result.stdout)[0])
     assert 0 < regret < 4200  # the best fixed zone costs 4212 in this city
+
+
+def test_custom_agent_keeps_the_contract() -> None:
+    contract = type("Contract", (AgentContract,), {"problems": ("finite", "arms", "warm")})()
+    module = runpy.run_path(str(ROOT / "examples" / "custom_agent.py"))
+    contract.make = module["EpsilonGreedy"]
+    for name in dir(contract):
+        if name.startswith("test_") and "saved" not in name:
+            getattr(contract, name)()
+
+
+def test_ask_tell() -> None:
+    path = ROOT / "examples" / "ask_tell.py"
+    result = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    first, last, same = (float(n) for n in re.findall(r"\d+\.\d", result.stdout))
+    assert last > first > same
+
+
+def test_synthetic_study() -> None:
+    """One seed of the study whose table is in the README."""
+    module = runpy.run_path(str(ROOT / "examples" / "synthetic_study.py"))
+    regrets = {name: module["regret"](agent, 0) for name, agent in module["AGENTS"].items()}
+    assert min(regrets, key=regrets.get).startswith("Periodic-GP-UCB")
 
 
 def test_demo() -> None:

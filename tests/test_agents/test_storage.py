@@ -33,7 +33,8 @@ def rewrite(path: Path, **changes: object) -> None:
     header.update({k: v for k, v in changes.items() if not isinstance(v, np.ndarray)})
     arrays.update({k: v for k, v in changes.items() if isinstance(v, np.ndarray)})
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(path.open("wb"), **arrays)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
 
 
 def test_an_interrupted_save_loses_nothing(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

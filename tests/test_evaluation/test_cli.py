@@ -1,14 +1,18 @@
 """The command line, run as a user runs it."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from PIL import Image
 
 import periodic_envs
+from agents import AgentSpec, names
+from evaluation.runner import play
 
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}
 
@@ -50,9 +54,50 @@ def test_envs_draws_one(tmp_path: Path) -> None:
         assert image.size == (900, 600)
 
 
+def test_agents_lists_every_name() -> None:
+    result = run("agents")
+    assert result.returncode == 0, result.stderr
+    for name in names():
+        assert f"{name} " in result.stdout
+    assert "knows the season" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("world", "agent", "height"),
+    [
+        ("Synthetic", "periodic-gp-ucb:time_length_scale=1", 1000),
+        ("RideShare", "gp-ucb", 1000),
+        ("RideShare", "random", 650),
+    ],
+)
+def test_play_runs_and_draws(tmp_path: Path, world: str, agent: str, height: int) -> None:
+    picture = tmp_path / "run.png"
+    arguments = ["play", f"PeriodicGP-{world}-v0", agent, "--seed", "3"]
+    result = run(*arguments, "--picture", str(picture))
+    assert result.returncode == 0, result.stderr
+    regret = float(re.findall(r"regret ([\d,.]+) over", result.stdout)[0].replace(",", ""))
+    again = play(gym.make(f"PeriodicGP-{world}-v0"), AgentSpec.parse(agent), 3)
+    assert regret == pytest.approx(again.regret.sum(), abs=0.01)
+    with Image.open(picture) as image:
+        assert image.size == (1000, height)
+
+
+def test_play_takes_a_file() -> None:
+    file = Path(__file__).parents[2] / "examples" / "custom_agent.py"
+    result = run("play", "PeriodicGP-SyntheticDiscrete-v0", f"{file}:EpsilonGreedy:epsilon=0.2")
+    assert result.returncode == 0, result.stderr
+    assert "regret" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["play", "PeriodicGP-Synthetic-v0", "gp-ubc"], "did you mean gp-ucb"),
+        (["play", "PeriodicGP-Synthetic-v0", "gp-ucb:beta=x"], "cannot use beta = 'x'"),
+        (["play", "PeriodicGP-HiddenPeriod-v0", "phase-ucb"], "needs a period"),
+        (["play", "PeriodicGP-Synthetic-v0", "no.py:A"], "there is no file 'no.py'"),
+        (["play", "No-v0", "gp-ucb"], "there is no environment 'No-v0'"),
+        (["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"], "no folder 'no'"),
         (["envs", "PeriodicGP-RideShre-v0"], "did you mean PeriodicGP-RideShare-v0"),
         (["envs", "CartPole-v1"], "there is no environment 'CartPole-v1'"),
         (["envs", "--picture", "x.png"], "--picture needs an id"),
