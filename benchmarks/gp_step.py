@@ -20,6 +20,7 @@ import gymnasium as gym
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryKernelMixin
 
@@ -69,13 +70,19 @@ def ours(horizon: int, engine: str = "auto"):
 class Product(StationaryKernelMixin, Kernel):
     """SE on the first two columns times periodic on the third, for scikit-learn."""
 
+    def __init__(self):
+        """Without parameters: all are fixed."""
+
     def __call__(self, X, Y=None, eval_gradient=False):
         """Gram matrix."""
+        # As quick as it gets: exponent in place, one sine and one exponential per entry.
         Y = X if Y is None else Y
-        squared = ((X[:, None, :2] - Y[None, :, :2]) ** 2).sum(-1)
-        lag = X[:, None, 2] - Y[None, :, 2]
-        time_part = -2 * np.sin(np.pi * lag / PERIOD) ** 2 / TIME_SCALE**2
-        return np.exp(-0.5 * squared / SCALE**2 + time_part)
+        exponent = cdist(X[:, :2] / SCALE, Y[:, :2] / SCALE, "sqeuclidean")
+        sine = np.sin(np.subtract.outer(X[:, 2], Y[:, 2]) * (np.pi / PERIOD))
+        sine *= sine
+        exponent += sine * (4 / TIME_SCALE**2)
+        exponent *= -0.5
+        return np.exp(exponent, out=exponent)
 
     def diag(self, X):
         """Prior variances."""

@@ -172,8 +172,11 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
             vector = np.asarray(action, dtype=np.float64)
         except (TypeError, ValueError):
             vector = np.empty(0)
-        # A NaN is in no interval. For so few entries Python is quicker than NumPy.
-        if vector.shape != self._shape or not all(-1.0 <= x <= 1.0 for x in vector.tolist()):
+        allowed = vector.shape == self._shape
+        if allowed:
+            for entry in vector.tolist():  # for so few, quicker than NumPy; NaN is in no interval
+                allowed = allowed and -1.0 <= entry <= 1.0
+        if not allowed:
             raise InvalidAction(
                 f"action must be an array of shape {self._shape} with entries in "
                 f"[-1, 1], got {vector.tolist() if vector.size else action!r}"

@@ -213,12 +213,26 @@ class LatticeProcess(ContinuousProcess):
         on_cos, on_sin = np.split(self.weights, 2, axis=1)
         return np.asarray(on_cos - 1j * on_sin)
 
+    @cached_property
+    def _series(self) -> dict[int, list[complex]]:
+        """Coefficients of recent rows, highest first: lists are quicker than arrays here."""
+        return {}
+
+    def _remember(self, row: int) -> list[complex]:
+        if len(self._series) > 4096:
+            self._series.clear()
+        series: list[complex] = self.coefficients[row, ::-1].tolist()
+        self._series[row] = series
+        return series
+
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward of actions (..., 1) at times t (...)."""
         if type(t) is not int or type(actions) is not np.ndarray or actions.shape != (1,):
             return super().mean(actions, t)
         z = cmath.rect(1.0, self.fundamental * actions.item())
+        row = self.rows.item(t)
+        series = self._series.get(row) or self._remember(row)
         total = 0j
-        for coefficient in self.coefficients[self.rows.item(t), ::-1].tolist():
+        for coefficient in series:
             total = total * z + coefficient
         return total.real
