@@ -6,7 +6,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-oldest bench format clean
+.PHONY: demo test test-slow test-oldest bench format clean
 
 demo: $(VENV)/.core
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,10 @@ test: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
+# What takes minutes: the posterior after a million steps.
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
+
 # The worlds on the oldest Gymnasium we promise, in an environment of its own.
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
@@ -26,6 +30,7 @@ test-oldest:
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/envs.py
+	$(BIN)/python benchmarks/gp_step.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

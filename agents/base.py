@@ -45,6 +45,8 @@ class Experience:
     reward: Array
 
     def __post_init__(self) -> None:
+        for name, kind in (("t", np.float64), ("action", None), ("reward", np.float64)):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
         if not len(self.t) == len(self.action) == len(self.reward):
             raise ValueError(
                 "t, action and reward must have equal length, got "
@@ -57,12 +59,14 @@ class Problem:
     """All that an agent is allowed to know before it starts.
 
     Attributes:
-        action_space: ``Discrete(n)`` or ``Box(-1, 1, (d,))``.
+        action_space: ``Discrete(n)`` from 0, or ``Box(-1, 1, (d,))``.
         observation_space: Bounds of the observations.
         observation_fields: Names of the entries of an observation; the first is "t".
         horizon: Number of decisions, or None if nobody knows.
         periods: Seasons in steps, the main one first; empty if unknown.
         noise_std: Standard deviation of the noise in the rewards, or None.
+        reward_scale: Mean and standard deviation of the mean rewards before anything is seen, or
+            None.
         action_features: Coordinates of the actions of a finite set, shape (n, d), or None.
         action_half_width: What one unit of a box action is in units of the length-scales.
         warm_start: Decisions made by others before the start, or None.
@@ -74,9 +78,42 @@ class Problem:
     horizon: int | None = None
     periods: tuple[float, ...] = ()
     noise_std: float | None = None
+    reward_scale: tuple[float, float] | None = None
     action_features: Array | None = None
     action_half_width: float = 1.0
     warm_start: Experience | None = None
+
+    def __post_init__(self) -> None:
+        self._check_actions()
+        _require(isinstance(self.periods, tuple | list), "periods is a tuple", self.periods)
+        for period in self.periods:
+            _require(0 < period < np.inf, "periods must be positive and finite", self.periods)
+        if self.horizon is not None:
+            _require(self.horizon >= 1, "horizon must be at least 1", self.horizon)
+        if self.noise_std is not None:
+            _require(0 <= self.noise_std < np.inf, "noise_std must not be negative", self.noise_std)
+        if self.reward_scale is not None:
+            positive = 0 < self.reward_scale[1] < np.inf
+            _require(positive, "reward_scale needs a positive deviation", self.reward_scale)
+        _require(
+            0 < self.action_half_width < np.inf,
+            "action_half_width must be positive and finite",
+            self.action_half_width,
+        )
+
+    def _check_actions(self) -> None:
+        space = self.action_space
+        if isinstance(space, spaces.Discrete):
+            _require(int(space.start) == 0, "a Discrete action_space must start at 0", space)
+        else:
+            unit = isinstance(space, spaces.Box) and len(space.shape) == 1
+            unit = unit and bool((space.low == -1).all() and (space.high == 1).all())  # type: ignore[attr-defined]
+            _require(unit, "action_space must be Discrete(n) or Box(-1, 1, (d,))", space)
+        if self.action_features is not None:
+            features = np.asarray(self.action_features, dtype=np.float64)
+            fits = features.ndim == 2 and len(features) == self.n_actions
+            _require(fits, "action_features must have a row for each action", features.shape)
+            object.__setattr__(self, "action_features", features)
 
     @property
     def period(self) -> float | None:
@@ -88,3 +125,35 @@ class Problem:
         """Size of a finite action set, or None for a box."""
         space = self.action_space
         return int(space.n) if isinstance(space, spaces.Discrete) else None
+
+    @property
+    def dim(self) -> int:
+        """Dimension of a box; 1 for a finite set."""
+        return int(np.prod(self.action_space.shape or (1,)))
+
+    def checked(self, action: Any) -> Any:
+        """An action as an int or a float64 vector (d,), or an error that says what is allowed."""
+        if self.n_actions is not None:
+            arm = np.asarray(action)
+            whole = arm.shape == () and arm.dtype.kind in "iu" and 0 <= int(arm) < self.n_actions
+            _require(whole, f"an action is a whole number below {self.n_actions}", action)
+            return int(arm)
+        try:
+            point = np.asarray(action, dtype=np.float64)
+        except (TypeError, ValueError):
+            point = np.empty(0)
+        inside = point.shape == (self.dim,) and bool((np.abs(point) <= 1.0).all())
+        _require(inside, f"an action is a vector ({self.dim},) with entries in [-1, 1]", action)
+        return point
+
+
+def number(name: str, value: Any) -> float:
+    """A setting as a float, or an error that names it."""
+    kinds = int | float | np.integer | np.floating
+    _require(isinstance(value, kinds) and not isinstance(value, bool), f"{name} is a number", value)
+    return float(value)
+
+
+def _require(true: bool, rule: str, value: Any) -> None:
+    if not true:
+        raise ValueError(f"{rule}, got {value!r}")

@@ -17,6 +17,8 @@ import importlib.util
 import inspect
 import re
 import sys
+import traceback
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -64,6 +66,8 @@ class AgentSpec:
         name, _, settings = text.partition(":")
         if name not in names():
             match = _PATH.match(text)
+            if match is None and name.endswith(".py"):
+                raise UnknownAgentError(f"say which class of the file: {name}:Class")
             if match is None:
                 raise UnknownAgentError(_unknown(name))
             name = f"{match['place']}:{match['name']}"
@@ -73,15 +77,47 @@ class AgentSpec:
     def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
         """A fresh agent."""
         factory = find_class(self.name)
-        try:
-            agent: Agent = factory(problem, rng, **self.settings)
-        except TypeError as error:
-            if "argument" not in str(error):
-                raise
-            raise UnknownAgentError(f"cannot make {self.name}: {error}") from error
+        if not callable(factory):
+            raise UnknownAgentError(f"{self.name} is no class or function that makes an agent")
+        self._check_settings(settings_of(factory))
+        agent: Agent = factory(problem, rng, **self.settings)
         if not isinstance(agent, Agent):
             raise UnknownAgentError(f"{self.name} makes no agent: it needs act() and update()")
         return agent
+
+    def _check_settings(self, allowed: dict[str, Any] | None) -> None:
+        for setting in self.settings if allowed is not None else ():
+            if setting not in (allowed or ()):
+                close = difflib.get_close_matches(setting, allowed or (), n=1)
+                hint = f" (did you mean {close[0]!r}?)" if close else ""
+                raise UnknownAgentError(
+                    f"{self.name} has no setting {setting!r}{hint}; "
+                    f"its settings are {', '.join(allowed or ()) or 'none'}"
+                )
+
+
+def settings_of(factory: Any) -> dict[str, Any] | None:
+    """Names and defaults of an agent's settings; None if it takes anything.
+
+    A ``**common`` is followed to the base class that it is handed on to.
+    """
+    classes = inspect.getmro(factory) if inspect.isclass(factory) else (factory,)
+    found: dict[str, Any] = {}
+    for part in classes:
+        if inspect.isclass(part) and "__init__" not in vars(part):
+            continue
+        function = vars(part)["__init__"] if inspect.isclass(part) else part
+        own = list(inspect.signature(function).parameters.values())
+        # What has no default a subclass fills in itself, as the clock of a GP agent.
+        found |= {p.name: p.default for p in own if p.default is not p.empty}
+        if all(p.kind is not p.VAR_KEYWORD for p in own):
+            return found
+    return None
+
+
+def is_registered(name: str, cls: type) -> bool:
+    """Whether this very class stands behind a name."""
+    return name in names() and find_class(name) is cls
 
 
 def make_agent(text: str, problem: Problem, rng: np.random.Generator) -> Agent:
@@ -103,9 +139,15 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     place, _, attribute = known.get(name, name).partition(":")
     try:
         module = _load_file(Path(place)) if place.endswith(".py") else import_module(place)
-        return getattr(module, attribute)
-    except (ImportError, AttributeError, OSError, SyntaxError) as error:
-        raise UnknownAgentError(f"cannot find the agent {name!r}: {error}") from error
+    except Exception as error:  # somebody else's file can fail in any way
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise UnknownAgentError(
+            f"cannot find the agent {name!r}: {type(error).__name__}: {error} "
+            f"({where.filename}, line {where.lineno})"
+        ) from error
+    if not hasattr(module, attribute):
+        raise UnknownAgentError(f"cannot find the agent {name!r}: {place} has no {attribute!r}")
+    return getattr(module, attribute)
 
 
 def describe(name: str) -> str:
@@ -144,7 +186,8 @@ def _load_file(path: Path) -> Any:
     """A module from a file, under a name of its own."""
     if not path.is_file():
         raise ImportError(f"there is no file {str(path)!r}")
-    name = f"_agent_file_{path.stem}_{abs(hash(path.resolve()))}"
+    # The same name in every process, so that its objects can be sent between them.
+    name = f"_agent_file_{path.stem}_{zlib.crc32(str(path.resolve()).encode())}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None

@@ -23,6 +23,9 @@ FORMAT = "periodic-gp agent"
 VERSION = 1
 MAX_BYTES = 2**30
 """Largest file that ``load`` takes, unpacked."""
+MAX_HEADER_BYTES = 2**20
+"""Largest header: JSON takes many times its length in memory."""
+KEYS = {"format", "version", "agent", "class", "settings", "problem", "first_rng", "rng", "state"}
 
 Self = TypeVar("Self", bound="Saveable")
 
@@ -35,7 +38,8 @@ class Saveable:
     """Base of agents that can be saved: remembers what it was made with.
 
     Subclasses are made with ``(problem, rng, **settings)``, JSON-able settings, and give
-    ``state`` and ``restore``.
+    ``state`` and ``restore``. An agent that is not registered under its ``name`` (a class in a
+    file of yours) is loaded by ``load(path, agent_class=...)``.
     """
 
     name: ClassVar[str] = ""
@@ -65,38 +69,45 @@ class Saveable:
 
     def save(self, path: str | Path) -> None:
         """Write the agent to a file: all of it, or nothing."""
+        from agents.registry import is_registered
+
         arrays: dict[str, Any] = {}
+        cls = type(self)
         header = {
             "format": FORMAT,
             "version": VERSION,
-            "agent": self.name,
+            "agent": self.name if is_registered(self.name, cls) else "",
+            "class": f"{cls.__module__}:{cls.__qualname__}",
             "settings": self._settings,
             "problem": _put_away(_problem_to_plain(self._problem), arrays),
             "first_rng": self._first_rng,
             "rng": _plain(self._rng.bit_generator.state),
             "state": _put_away(self.state(), arrays),
         }
-        arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        try:
+            text = json.dumps(header)
+        except TypeError as error:
+            raise SavedAgentError(
+                f"cannot save settings that JSON does not know: {error}"
+            ) from None
+        arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
         _write(Path(path), arrays)
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
     """The agent that ``save`` wrote; it goes on as if nothing had happened.
 
-    Only agents registered by name are made, never a path out of the file.
+    Args:
+        path: The file.
+        agent_class: What to make of it, for agents that are not registered. A file can name
+            registered agents only, never a place to import from.
 
     Raises:
         SavedAgentError: If the file is missing, too large, damaged, or holds something else.
     """
-    from agents.registry import find_class, names
-
     try:
         header, arrays = _read(Path(path))
-        if header["agent"] not in names():
-            raise SavedAgentError(f"no agent is registered as {header['agent']!r}")
-        cls = find_class(header["agent"])
-        if not (isinstance(cls, type) and issubclass(cls, Saveable)):
-            raise SavedAgentError(f"{header['agent']} cannot be saved")
+        cls = agent_class or _registered(header)
         rng = _generator(header["first_rng"])
         problem = _problem_from_plain(_take_out(header["problem"], arrays))
         agent = cls(problem, rng, **header["settings"])
@@ -112,18 +123,44 @@ def load(path: str | Path) -> Any:
     return agent
 
 
+def _registered(header: dict[str, Any]) -> type[Saveable]:
+    from agents.registry import find_class, names
+
+    name = header["agent"]
+    if name not in names():
+        raise SavedAgentError(
+            f"it was saved by {header['class']}, which is not registered under {name!r}: "
+            "load it with load(path, agent_class=...)"
+        )
+    cls = find_class(name)
+    if not (isinstance(cls, type) and issubclass(cls, Saveable)):
+        raise SavedAgentError(f"{name} cannot be saved")
+    return cls
+
+
 def _write(path: Path, arrays: dict[str, Any]) -> None:
     """To a file beside it first: whoever reads sees the old agent or the new one."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"cannot save {str(path)!r}: there is no folder {str(path.parent)!r}"
+        )
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez_compressed(file, **arrays)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -137,6 +174,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes unpacked")
         for member in members:
             _check_size(archive, member)
+            if member.filename == "header.npy" and member.file_size > MAX_HEADER_BYTES:
+                raise SavedAgentError(f"its header is larger than {MAX_HEADER_BYTES:,} bytes")
     with np.load(path, allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files}
     header = json.loads(arrays.pop("header").tobytes())
@@ -146,6 +185,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise SavedAgentError(
             f"written in version {header.get('version')!r} of the format, this one reads {VERSION}"
         )
+    if set(header) != KEYS:
+        raise SavedAgentError("its header has other parts than it should")
     return header, arrays
 
 
@@ -221,6 +262,7 @@ def _problem_to_plain(problem: Problem) -> dict[str, Any]:
         "horizon": problem.horizon,
         "periods": list(problem.periods),
         "noise_std": problem.noise_std,
+        "reward_scale": problem.reward_scale,
         "action_features": problem.action_features,
         "action_half_width": problem.action_half_width,
         "warm_start": None if past is None else [past.t, past.action, past.reward],
@@ -234,13 +276,14 @@ def _problem_from_plain(plain: dict[str, Any]) -> Problem:
         action_space=(
             spaces.Discrete(space)
             if isinstance(space, int)
-            else spaces.Box(*space, dtype=np.float32)
+            else spaces.Box(*space, dtype=space[0].dtype.type)
         ),
         observation_space=spaces.Box(low, high, dtype=np.float64),
         observation_fields=tuple(plain["observation_fields"]),
         horizon=plain["horizon"],
         periods=tuple(plain["periods"]),
         noise_std=plain["noise_std"],
+        reward_scale=None if plain["reward_scale"] is None else tuple(plain["reward_scale"]),
         action_features=plain["action_features"],
         action_half_width=plain["action_half_width"],
         warm_start=None if past is None else Experience(*past),

@@ -43,10 +43,9 @@ def world(horizon: int) -> np.ndarray:
     return mean + rng.normal(0, NOISE_VARIANCE**0.5, mean.shape)
 
 
-def loop(choose: Callable[[int], int], learn: Callable[[int, int, float], None], horizon: int):
-    """Seconds and actions of a run."""
+def loop(start: float, choose: Callable[[int], int], learn: Callable[..., None], horizon: int):
+    """Seconds since ``start``, and the actions of a run."""
     rewards, actions = world(horizon), np.empty(horizon, dtype=int)
-    start = time.perf_counter()
     for t in range(horizon):
         actions[t] = choose(t)
         learn(actions[t], t, rewards[t, actions[t]])
@@ -55,6 +54,7 @@ def loop(choose: Callable[[int], int], learn: Callable[[int, int, float], None],
 
 def ours(horizon: int, engine: str = "auto"):
     """This project."""
+    start = time.perf_counter()
     kernel = SquaredExponential(SCALE) * Periodic(PERIOD, TIME_SCALE)
     posterior = make_posterior(
         kernel, Finite(SENSORS), NOISE_VARIANCE, horizon=horizon, engine=engine
@@ -64,7 +64,7 @@ def ours(horizon: int, engine: str = "auto"):
         mean, variance = posterior.predict(float(t))
         return int(_first_best(mean + np.sqrt(BETA * variance)))
 
-    return loop(choose, lambda a, t, y: posterior.observe(a, float(t), y), horizon)
+    return loop(start, choose, lambda a, t, y: posterior.observe(a, float(t), y), horizon)
 
 
 class Product(StationaryKernelMixin, Kernel):
@@ -96,7 +96,7 @@ class Product(StationaryKernelMixin, Kernel):
 
 def _refitting(horizon: int, fit_predict: Callable[..., tuple[np.ndarray, np.ndarray]]):
     """A loop around a library that is fitted anew to all data at every step."""
-    X, y = np.empty((horizon, 3)), np.empty(horizon)
+    start, X, y = time.perf_counter(), np.empty((horizon, 3)), np.empty(horizon)
 
     def choose(t: int) -> int:
         if t == 0:
@@ -108,7 +108,7 @@ def _refitting(horizon: int, fit_predict: Callable[..., tuple[np.ndarray, np.nda
     def learn(action: int, t: int, reward: float) -> None:
         X[t], y[t] = (*SENSORS[action], t), reward
 
-    return loop(choose, learn, horizon)
+    return loop(start, choose, learn, horizon)
 
 
 def scikit_learn(horizon: int):
@@ -126,6 +126,7 @@ def botorch(horizon: int):
     import torch
     from botorch.models import SingleTaskGP
     from gpytorch.kernels import PeriodicKernel, RBFKernel
+    from gpytorch.means import ZeroMean
 
     torch.set_num_threads(1)
     rbf, periodic = RBFKernel(active_dims=[0, 1]), PeriodicKernel(active_dims=[2])
@@ -138,7 +139,7 @@ def botorch(horizon: int):
         model = SingleTaskGP(
             tensors[0], tensors[1], noise, covar_module=rbf * periodic, outcome_transform=None
         )
-        model.mean_module = _ZeroMean()
+        model.mean_module = ZeroMean()
         with torch.no_grad():
             posterior = model.posterior(tensors[2])
         return posterior.mean[:, 0].numpy(), posterior.variance[:, 0].sqrt().numpy()
@@ -204,8 +205,11 @@ def compare(horizons: list[int], console: Console) -> None:
 def far_out(console: Console) -> None:
     """The cost of a step at t = 100,000 beside that at t = 1,000, and memory."""
     kernel = SquaredExponential(SCALE) * Periodic(PERIOD, TIME_SCALE)
-    posteriors = {start: _aged(kernel, start) for start in (1_000, 100_000)}
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    posteriors, memory = {}, {}
+    for start in (1_000, 100_000):
+        posteriors[start] = _aged(kernel, start)
+        state = posteriors[start].state().values()
+        memory[start] = sum(v.nbytes for v in state if isinstance(v, np.ndarray)) / 1e6
     times: dict[int, list[float]] = {start: [] for start in posteriors}
     for _ in range(7):
         for start, posterior in posteriors.items():
@@ -213,7 +217,8 @@ def far_out(console: Console) -> None:
     early, late = (1e6 * float(np.median(values)) / 1_000 for values in times.values())
     console.print(
         f"A step: {early:.0f} us at t = 1,000, {late:.0f} us at t = 100,000 "
-        f"({late / early:.2f}x, target 1.2x); peak memory {memory:.0f} MB"
+        f"({late / early:.2f}x, target 1.2x); the state holds {memory[1_000]:.2f} MB and "
+        f"{memory[100_000]:.2f} MB"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import traceback
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,8 +17,10 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
+import agents
 import periodic_envs
 from agents import AgentSpec, UnknownAgentError, describe, names
+from agents.registry import find_class, settings_of
 from evaluation.pictures import run_figure
 from evaluation.runner import play
 from periodic_envs.base import PeriodicBanditEnv
@@ -91,8 +94,15 @@ def envs(
 
 
 @app.command("agents")
-def list_agents() -> None:
-    """List the agents, built in and from other packages."""
+def list_agents(
+    agent: Annotated[
+        str | None, typer.Argument(help="A name, to read about it; without, all are listed.")
+    ] = None,
+) -> None:
+    """List the agents, or describe one with its settings."""
+    if agent is not None:
+        _describe_agent(agent)
+        return
     table = Table(box=None, pad_edge=False)
     table.add_column("agent", no_wrap=True)
     table.add_column("what it does")
@@ -102,6 +112,19 @@ def list_agents() -> None:
         except UnknownAgentError as error:
             table.add_row(name, f"[red]broken: {escape(str(error))}[/red]")
     console.print(table)
+
+
+def _describe_agent(agent: str) -> None:
+    try:
+        found = find_class(AgentSpec.parse(agent).name)
+    except UnknownAgentError as error:
+        raise CommandError(str(error)) from error
+    console.print(inspect.getdoc(found) or "", highlight=False, markup=False)
+    settings = settings_of(found)
+    if settings:
+        console.print("\nSettings and their defaults:", highlight=False)
+        for name, default in settings.items():
+            console.print(f"  {name} = {default}", highlight=False, markup=False)
 
 
 @app.command("play")
@@ -125,8 +148,15 @@ def play_one(
         with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
             task = progress.add_task(f"{spec.name} in {env_id}", total=env.horizon)
             run = play(env, spec, seed, on_step=lambda: progress.advance(task))
-    except (ValueError, TypeError, InvalidAction) as error:
+    except (UnknownAgentError, InvalidAction) as error:
         raise CommandError(str(error)) from error
+    except Exception as error:  # an agent can fail in any way; its author needs the place
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        ours = isinstance(error, ValueError) and _is_ours(where)
+        place = (
+            "" if ours else f" ({type(error).__name__} in {where.filename}, line {where.lineno})"
+        )
+        raise CommandError(f"{agent}: {error}{place}") from error
     milliseconds = 1e3 * run.agent_seconds.mean()
     engine = getattr(getattr(run.agent, "posterior", None), "name", None)
     total = f"regret {run.regret.sum():,.2f} over {len(run.t)} steps"
@@ -140,6 +170,11 @@ def play_one(
     if picture is not None:
         _save(run_figure(f"{agent} in {env_id}, seed {seed}", env, run), picture)
         console.print(f"Drew the run into {picture}", highlight=False, soft_wrap=True)
+
+
+def _is_ours(where: traceback.FrameSummary) -> bool:
+    """Whether one of our own checks spoke: its sentence is enough."""
+    return Path(where.filename).is_relative_to(Path(agents.__file__).parent)
 
 
 def _env_table() -> Table:

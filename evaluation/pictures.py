@@ -41,6 +41,7 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
         _draw_belief(axes[1], env, run)
     axes[-1].plot(run.t, run.cumulative_regret, color="tab:red")
     axes[-1].set(xlabel="time t", ylabel="regret so far", ylim=(0.0, None))
+    axes[-1].set_xlim(run.t[-240:][0] - 0.5, run.t[-1] + 0.5)
     axes[-1].grid(alpha=0.3)
     return figure
 

@@ -37,7 +37,10 @@ class Run:
 
 
 def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
-    """What an agent may know of a world: nothing from ``info`` but the warm start."""
+    """What an agent may know of a world: nothing from ``info`` but the warm start.
+
+    It is the world's own word: a wrapper around the environment does not change it.
+    """
     public, warm_start = env.public, reset_info.get("warm_start")
     return Problem(
         action_space=env.action_space,
@@ -46,15 +49,17 @@ def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
         horizon=env.horizon,
         periods=public.periods,
         noise_std=env.noise_std,
+        reward_scale=public.reward_scale,
         action_features=public.action_features,
         action_half_width=public.action_half_width,
         warm_start=None if warm_start is None else Experience(**warm_start),
     )
 
 
-def agent_generator(spec: AgentSpec, seed: int) -> np.random.Generator:
-    """The agent's own randomness: fixed by its name and the seed, apart from the world's."""
-    return np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
+def agent_generator(seed: int) -> np.random.Generator:
+    """The agent's own randomness: fixed by the seed, apart from the world's."""
+    # Through a hash: the generator must not give the world's seed away.
+    return np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
 
 
 def play(
@@ -74,7 +79,7 @@ def play(
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
     observation, info = env.reset(seed=seed)
-    agent = spec.make(problem_of(world, info), agent_generator(spec, seed))
+    agent = spec.make(problem_of(world, info), agent_generator(seed))
     rows: list[tuple[int, Any, float, float, float]] = []
     truncated = False
     while not truncated:

@@ -16,7 +16,13 @@ from agents import AgentSpec
 from evaluation.runner import play
 
 WORLDS = ["RideShare", "SyntheticDiscrete", "Synthetic", "Piecewise", "Stationary"]
-AGENTS = ["random", "fixed", "phase-ucb", "gp-ucb", "periodic-gp-ucb:time_length_scale=1"]
+AGENTS = {
+    "random": "random",
+    "fixed": "fixed",
+    "phase-ucb": "phase-ucb",
+    "gp-ucb": "gp-ucb",
+    "periodic-gp-ucb (l = 1)": "periodic-gp-ucb:time_length_scale=1",
+}
 
 
 def main() -> None:
@@ -26,14 +32,14 @@ def main() -> None:
     seeds = range(parser.parse_args().seeds)
     table = Table(title=f"Cumulative regret, mean over {len(seeds)} seeds (less is better)")
     table.add_column("world", no_wrap=True)
-    for agent in AGENTS:
-        table.add_column(agent.partition(":")[0], justify="right")
+    for name in AGENTS:
+        table.add_column(name, justify="right")
     with Progress() as progress:
         task = progress.add_task("Playing", total=len(WORLDS) * len(AGENTS) * len(seeds))
         for world in WORLDS:
             env = gym.make(f"PeriodicGP-{world}-v0")
             cells = []
-            for agent in AGENTS:
+            for agent in AGENTS.values():
                 totals = []
                 for seed in seeds:
                     totals.append(play(env, AgentSpec.parse(agent), seed).regret.sum())
@@ -42,7 +48,7 @@ def main() -> None:
             table.add_row(world, *cells)
     console = Console()
     console.print(table)
-    console.print("Piecewise and Stationary have no season: there, belief in one does not help.")
+    console.print("Piecewise and Stationary are controls: they have no season to learn.")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ class Public:
         periods: the seasons, the one that the observation shows first; empty if hidden.
         context_dim: length of the context vector in the observation, each entry in [-1, 1].
         first_step: time of the first decision.
+        reward_scale: mean and standard deviation of the mean rewards before anything is seen, as in
+            the paper's prior N(0, 1), or None.
     """
 
     n_actions: int | None
@@ -44,6 +46,7 @@ class Public:
     action_half_width: float = 1.0
     context_dim: int = 0
     first_step: int = 0
+    reward_scale: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

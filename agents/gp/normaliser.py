@@ -26,11 +26,13 @@ class Normaliser:
 
     @classmethod
     def of(cls, rewards: ArrayLike) -> Normaliser:
-        """Sample mean and standard deviation; scale 1 if all rewards are equal."""
+        """Sample mean and standard deviation; scale 1 if all rewards are equal to round-off."""
         values = np.asarray(rewards, dtype=np.float64)
         if not values.size:
             return cls()
-        return cls(float(values.mean()), float(values.std()) or 1.0)
+        scale = float(values.std())
+        varied = scale > 1e-9 * max(1.0, float(np.abs(values).max()))
+        return cls(float(values.mean()), scale if varied else 1.0)
 
     def forward(self, reward: ArrayLike) -> Array:
         """Rewards to y."""

@@ -8,14 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from agents.base import Problem
+from agents.base import Agent, Experience, Problem
+
+MOST_ARMS = 100_000
+MOST_CELLS = 10_000_000
+"""Most (phase, arm) pairs for which a table is kept."""
 
 
 def arms_of(problem: Problem, count: int) -> NDArray[Any]:
     """All actions of a finite set, or ``count`` evenly spread points of a box, shape (n, d)."""
     if problem.n_actions is not None:
         return np.arange(problem.n_actions)
-    dim = int(np.prod(problem.action_space.shape or (1,)))
+    if not isinstance(count, int) or not 1 <= count <= MOST_ARMS:
+        raise ValueError(f"box_arms must be a whole number in [1, {MOST_ARMS}], got {count!r}")
+    dim = problem.dim
     if dim == 1:
         return np.linspace(-1.0, 1.0, count, dtype=np.float32)[:, None]
     spread = np.asarray(qmc.Halton(dim, scramble=False).random(count), dtype=np.float32)
@@ -28,6 +34,13 @@ def nearest_arm(arms: NDArray[Any], action: Any) -> int:
         return int(action)
     distance = np.square(arms - np.asarray(action, dtype=np.float64)).sum(axis=1)
     return int(distance.argmin())
+
+
+def relive(agent: Agent, past: Experience | None) -> None:
+    """Let an agent learn from the warm start."""
+    if past is not None:
+        for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
+            agent.update(np.array([t], dtype=np.float64), action, float(reward))
 
 
 def as_action(arms: NDArray[Any], arm: int) -> Any:

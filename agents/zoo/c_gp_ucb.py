@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem
+from agents.base import Problem, number
 from agents.gp import TimeSquaredExponential
 from agents.zoo.gaussian import GPAgent
 
@@ -23,7 +23,8 @@ class CGPUCB(GPAgent):
 
     Reference: [@krause2011contextual], with time as context as in [@cai2021periodic].
 
-    Deviations from the paper: observations so old that they no longer count, even through those in
+    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic].
+    Observations so old that they no longer count, even through those in
     between, are forgotten; the posterior stays the same to round-off and the cost bounded.
 
     Args:
@@ -43,4 +44,5 @@ class CGPUCB(GPAgent):
         time_length_scale: float = 10.0,
         **common: Any,
     ) -> None:
-        super().__init__(problem, rng, clock=TimeSquaredExponential(time_length_scale), **common)
+        clock = TimeSquaredExponential(number("time_length_scale", time_length_scale))
+        super().__init__(problem, rng, clock=clock, **common)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.base import Problem
+from agents.gp.posterior import require_finite
 from agents.storage import Saveable
-from agents.zoo.arms import arms_of, as_action, nearest_arm
+from agents.zoo.arms import arms_of, as_action, nearest_arm, relive
 
 Array = NDArray[np.float64]
 
@@ -36,10 +37,7 @@ class Fixed(Saveable):
     def __init__(self, problem: Problem, rng: np.random.Generator, *, box_arms: int = 20) -> None:
         self._arms = arms_of(problem, box_arms)
         self._count, self._total = np.zeros(len(self._arms)), np.zeros(len(self._arms))
-        past = problem.warm_start
-        if past is not None:
-            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
-                self.update(np.array([t], dtype=np.float64), action, float(reward))
+        relive(self, problem.warm_start)
 
     def act(self, observation: Array) -> Any:
         """An untried arm, or the best so far."""
@@ -52,7 +50,8 @@ class Fixed(Saveable):
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Add to the arm's mean; order and delay do not matter, a NaN is ignored."""
         if not math.isnan(reward):
-            arm = nearest_arm(self._arms, action)
+            require_finite(float(observation[0]), reward)
+            arm = nearest_arm(self._arms, self._problem.checked(action))
             self._count[arm] += 1
             self._total[arm] += reward
 

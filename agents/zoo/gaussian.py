@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Experience, Problem
+from agents.base import Experience, Problem, number
 from agents.gp import (
     UCB,
     ActionKernel,
@@ -22,7 +22,6 @@ from agents.gp import (
     Normaliser,
     Posterior,
     SquaredExponential,
-    TimeKernel,
     fit,
     from_state,
     make_posterior,
@@ -43,8 +42,10 @@ class GPAgent(Saveable):
     """Upper confidence bounds on a Gaussian process; subclasses choose the time kernel.
 
     Rewards are brought to the scale of the prior (mean 0, variance 1) once and for all: by the
-    warm start if there is one; not at all if the problem tells its noise, which then is in units
-    of the prior as in the paper; otherwise by the first ten rewards.
+    warm start if there is one, by the problem's ``reward_scale`` if it tells one, otherwise by the
+    first ten rewards, until which actions are chosen for their uncertainty alone. (The paper does
+    not say how it normalises.) The agent looks at the time only, not at contexts. Every ``act``
+    counts as a step of the exploration schedule.
 
     Args:
         problem: What is known.
@@ -54,18 +55,21 @@ class GPAgent(Saveable):
         length_scale: Of the action kernel, in the unit of the action coordinates.
         nu: Smoothness of "matern".
         beta: Exploration: "paper", "finite", "box", "constant:VALUE" or a number (``parse_beta``).
-        noise_variance: On the scale of the prior; by default the problem's, or the paper's 0.5.
-        fit_warm_start: Whether to fit length-scales, variance and noise to the warm start by
-            evidence.
+        noise_variance: On the scale of the prior; by default the problem's (at least 1e-6), or the
+            paper's 0.5.
+        fit_warm_start: Whether to fit length-scales, noise and the scale of the rewards to the warm
+            start by evidence.
         engine: "auto", "state-space" or "incremental"; ``agent.posterior.name`` says which it is.
     """
+
+    posterior: Posterior
 
     def __init__(
         self,
         problem: Problem,
         rng: np.random.Generator,
         *,
-        clock: TimeKernel,
+        clock: Kernel,
         action_kernel: str = "se",
         length_scale: float = 1.0,
         nu: float = 2.5,
@@ -76,17 +80,17 @@ class GPAgent(Saveable):
     ) -> None:
         self._actions = _actions(problem)
         self._beta = parse_beta(beta, self._actions)
+        length_scale, nu = number("length_scale", length_scale), number("nu", nu)
+        self._kernel: Kernel = _action_kernel(problem, action_kernel, length_scale, nu) * clock
+        self._given_noise, self._engine = noise_variance, engine
         self._normaliser = _first_normaliser(problem)
         self._waiting: list[tuple[Any, float, float]] = []
         self._steps = 0
-        kernel: Kernel = _action_kernel(problem, action_kernel, length_scale, nu) * clock
-        noise = _noise_variance(problem, self._normaliser, noise_variance)
+        if fit_warm_start not in (True, False):
+            raise ValueError(f"fit_warm_start is true or false, got {fit_warm_start!r}")
         if fit_warm_start:
-            kernel, noise = self._fitted(kernel, noise)
-        self.posterior: Posterior = make_posterior(
-            kernel, self._actions, noise, horizon=problem.horizon, engine=engine
-        )
-        self._ucb = UCB(self.posterior, rng)
+            self._fit()
+        self._begin()
         self._relive(problem.warm_start)
 
     def act(self, observation: Array) -> Any:
@@ -105,15 +109,27 @@ class GPAgent(Saveable):
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
         """Mean and standard deviation of the mean reward at time t, in units of the reward.
 
+        Before ten rewards are seen where no scale is known, in units of the prior.
+
         Args:
             t: When.
             actions: Arms, or box actions (q, d) in [-1, 1]; all arms if None.
         """
         if self._problem.n_actions is None:
+            if actions is None:
+                raise ValueError("actions must be given for a box: an array (q, d) in [-1, 1]")
             actions = np.asarray(actions, dtype=np.float64) * self._problem.action_half_width
         mean, variance = self.posterior.predict(t, actions)
         scale = self._normaliser or Normaliser()
         return scale.backward(mean), scale.scale * np.sqrt(variance)
+
+    def _begin(self) -> None:
+        """A posterior without observations, on the scale known now."""
+        noise = _noise_variance(self._problem, self._normaliser, self._given_noise)
+        self.posterior = make_posterior(
+            self._kernel, self._actions, noise, horizon=self._problem.horizon, engine=self._engine
+        )
+        self._ucb = UCB(self.posterior, self._rng)
 
     def _relive(self, past: Experience | None) -> None:
         if past is not None:
@@ -123,37 +139,48 @@ class GPAgent(Saveable):
     def _learn(self, action: Any, t: float, reward: float) -> None:
         if math.isnan(reward):
             return
+        if not (math.isfinite(t) and math.isfinite(reward)):
+            raise ValueError(f"a reward and its time must be finite, got {reward} at t = {t}")
+        action = self._problem.checked(action)
         if self._normaliser is None:
             self._wait(action, t, reward)
-            return
-        y = float(self._normaliser.forward(reward))
-        self.posterior.observe(self._from_space(action), t, y)
+        else:
+            self.observe(self._from_space(action), t, float(self._normaliser.forward(reward)))
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward on the scale of the prior."""
+        self.posterior.observe(action, t, y)
 
     def _wait(self, action: Any, t: float, reward: float) -> None:
         """Without a scale yet, learn only where we have been; then see it all again."""
         self._waiting.append((action, t, reward))
-        self.posterior.observe(self._from_space(action), t, 0.0)
-        if len(self._waiting) == FIRST_REWARDS:
-            self._normaliser = Normaliser.of([past[2] for past in self._waiting])
-            self.posterior.reset()
-            for past in self._waiting:
-                self._learn(*past)
-            self._waiting = []
+        if len(self._waiting) < FIRST_REWARDS:
+            self.observe(self._from_space(action), t, 0.0)
+            return
+        self._normaliser = Normaliser.of([past[2] for past in self._waiting])
+        self._begin()
+        waiting, self._waiting = self._waiting, []
+        for past in waiting:
+            self._learn(*past)
 
-    def _fitted(self, kernel: Kernel, noise: float) -> tuple[Kernel, float]:
+    def _fit(self) -> None:
         past = self._problem.warm_start
-        if past is None or self._normaliser is None:
+        if past is None or not np.isfinite(past.reward).any():
             raise ValueError("fit_warm_start needs a problem with a warm start")
         known = np.isfinite(past.reward)
-        actions = np.array([self._from_space(action) for action in past.action[known]])
-        data = actions, past.t[known], self._normaliser.forward(past.reward[known])
-        found = fit(kernel, self._actions, data, noise, fit_mean=False, fit_scale=False)
-        return found.kernel, found.noise_variance
+        checked = [self._problem.checked(action) for action in past.action[known]]
+        actions = np.array([self._from_space(action) for action in checked])
+        noise = _noise_variance(self._problem, self._normaliser, self._given_noise)
+        found = fit(
+            self._kernel, self._actions, (actions, past.t[known], past.reward[known]), noise
+        )
+        self._kernel, self._normaliser = found.kernel, found.normaliser
+        self._given_noise = found.noise_variance
 
     def _from_space(self, action: Any) -> Any:
         """From the action space to the coordinates of the kernel."""
         if self._problem.n_actions is not None:
-            return int(action)
+            return action
         return np.asarray(action, dtype=np.float64) * self._problem.action_half_width
 
     def _to_space(self, action: Any) -> Any:
@@ -174,27 +201,41 @@ class GPAgent(Saveable):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
-        self.posterior = self._ucb.posterior = from_state(state["posterior"])
+        posterior = from_state(state["posterior"])
+        if not same_actions(posterior.actions, self._actions):
+            raise ValueError("the belief is about other actions than the problem has")
+        self.posterior, self._ucb = posterior, UCB(posterior, self._rng)
         scale = state["normaliser"]
         self._normaliser = None if scale is None else Normaliser(*scale)
         self._waiting = [tuple(past) for past in state["waiting"]]
         self._steps = int(state["steps"])
 
 
+def same_actions(one: Actions, other: Actions) -> bool:
+    """Whether two sets of actions are the same."""
+    if isinstance(one, Finite) and isinstance(other, Finite):
+        return np.array_equal(one.x, other.x)
+    if isinstance(one, Box) and isinstance(other, Box):
+        return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
+    return False
+
+
 def main_period(problem: Problem, period: float | None) -> float:
     """The given period, or the problem's; an error if nobody knows."""
     known = period if period is not None else problem.period
+    if known is not None and not 0 < number("period", known) < math.inf:
+        raise ValueError(f"period must be positive and finite, got {known!r}")
     if known is None:
         raise ValueError(
-            "this agent needs a period and the problem tells none: give one, as in "
-            "periodic-gp-ucb:period=24"
+            "this agent needs a period and the problem tells none: give one by writing "
+            ":period=24 behind its name"
         )
     return float(known)
 
 
 def _actions(problem: Problem) -> Actions:
     if problem.n_actions is None:
-        half_width = np.full(problem.action_space.shape or (1,), problem.action_half_width)
+        half_width = np.full(problem.dim, problem.action_half_width)
         return Box(-half_width, half_width)
     if problem.action_features is None:
         return Finite.arms(problem.n_actions)
@@ -202,8 +243,6 @@ def _actions(problem: Problem) -> Actions:
 
 
 def _action_kernel(problem: Problem, kind: str, length_scale: float, nu: float) -> ActionKernel:
-    if problem.n_actions is not None and problem.action_features is None:
-        return Index()
     kinds: dict[str, ActionKernel] = {
         "se": SquaredExponential(length_scale),
         "matern": Matern(nu, length_scale),
@@ -211,18 +250,20 @@ def _action_kernel(problem: Problem, kind: str, length_scale: float, nu: float) 
     }
     if kind not in kinds:
         raise ValueError(f"action_kernel must be one of {', '.join(kinds)}, got {kind!r}")
-    return kinds[kind]
+    without_coordinates = problem.n_actions is not None and problem.action_features is None
+    return Index() if without_coordinates else kinds[kind]
 
 
 def _first_normaliser(problem: Problem) -> Normaliser | None:
-    if problem.warm_start is not None and len(problem.warm_start.reward):
-        return Normaliser.of(problem.warm_start.reward[np.isfinite(problem.warm_start.reward)])
-    return None if problem.noise_std is None else Normaliser()
+    past = problem.warm_start
+    if past is not None and np.isfinite(past.reward).any():
+        return Normaliser.of(past.reward[np.isfinite(past.reward)])
+    return None if problem.reward_scale is None else Normaliser(*problem.reward_scale)
 
 
 def _noise_variance(problem: Problem, scale: Normaliser | None, given: float | None) -> float:
     if given is not None:
-        return float(given)
+        return number("noise_variance", given)
     if problem.noise_std is None or scale is None:
         return PAPER_NOISE_VARIANCE
     # A noiseless world still needs a positive variance to invert.

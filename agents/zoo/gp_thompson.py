@@ -43,7 +43,7 @@ class GPThompson(PeriodicGPUCB):
         """All arms, or evenly spread points of the box."""
         if self._problem.n_actions is not None:
             return None
-        dim = int(np.prod(self._problem.action_space.shape or (1,)))
+        dim = self._problem.dim
         if dim == 1:
             spread = np.linspace(-1.0, 1.0, LINE_CANDIDATES)[:, None]
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem
+from agents.base import Problem, number
 from agents.gp import Periodic
 from agents.zoo.gaussian import GPAgent, main_period
 
@@ -51,5 +51,6 @@ class PeriodicGPUCB(GPAgent):
         time_length_scale: float = 10.0,
         **common: Any,
     ) -> None:
-        clock = Periodic(main_period(problem, period), time_length_scale)
+        length_scale = number("time_length_scale", time_length_scale)
+        clock = Periodic(main_period(problem, period), length_scale)
         super().__init__(problem, rng, clock=clock, **common)

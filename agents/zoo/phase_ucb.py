@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem
+from agents.base import Problem, number
+from agents.gp.posterior import require_finite
 from agents.storage import Saveable
-from agents.zoo.arms import arms_of, as_action, nearest_arm
+from agents.zoo.arms import MOST_CELLS, arms_of, as_action, nearest_arm, relive
 from agents.zoo.gaussian import main_period
 
 Array = NDArray[np.float64]
@@ -51,15 +52,14 @@ class PhaseUCB(Saveable):
         box_arms: int = 20,
     ) -> None:
         self._period = main_period(problem, period)
-        self._scale = scale if scale is not None else problem.noise_std
+        self._scale = number("scale", scale) if scale is not None else problem.noise_std
         self._arms = arms_of(problem, box_arms)
         shape = (math.ceil(self._period), len(self._arms))
+        if shape[0] * shape[1] > MOST_CELLS:
+            raise ValueError(f"period {self._period:g} makes too many phases for a table")
         self._count, self._total = np.zeros(shape), np.zeros(shape)
         self._squares = 0.0
-        past = problem.warm_start
-        if past is not None:
-            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
-                self.update(np.array([t], dtype=np.float64), action, float(reward))
+        relive(self, problem.warm_start)
 
     def act(self, observation: Array) -> Any:
         """The most promising arm at this phase."""
@@ -75,13 +75,15 @@ class PhaseUCB(Saveable):
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Count the reward where it belongs; order and delay do not matter, a NaN is ignored."""
         if not math.isnan(reward):
-            cell = self._phase(observation), nearest_arm(self._arms, action)
+            require_finite(float(observation[0]), reward)
+            cell = self._phase(observation), nearest_arm(self._arms, self._problem.checked(action))
             self._count[cell] += 1
             self._total[cell] += reward
             self._squares += reward**2
 
     def _phase(self, observation: Array) -> int:
-        return int(float(observation[0]) % self._period)
+        phase = int(float(observation[0]) % self._period)
+        return min(phase, len(self._count) - 1)  # a remainder can round up to the period
 
     def _width(self) -> float:
         if self._scale is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem
+from agents.base import Problem, number
 from agents.gp import Constant
 from agents.zoo.gaussian import Array, GPAgent
 
@@ -25,7 +25,8 @@ class RGPUCB(GPAgent):
     Reference: [@bogunovic2016time]. Blocks of 15 steps as in [@cai2021periodic], or, with
     ``block_size=formula``, N = ceil(min{T, 12 eps^(-1/4)}) as in the original's experiments.
 
-    Deviations from the paper: ``beta_t`` goes on across blocks. The warm start belongs to the past
+    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic], and
+    ``beta_t`` goes on across blocks. The warm start belongs to the past
     and is forgotten with the first block. A reward that arrives after its block has ended is
     ignored.
 
@@ -49,8 +50,10 @@ class RGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         if block_size == "formula":
+            if not 0 < number("eps", eps) < 1:
+                raise ValueError(f"eps must lie in (0, 1), got {eps!r}")
             block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * eps**-0.25))
-        if not isinstance(block_size, int) or block_size < 1:
+        if not isinstance(block_size, int) or isinstance(block_size, bool) or block_size < 1:
             raise ValueError(
                 f"block_size must be a whole number of at least 1 or 'formula', got {block_size!r}"
             )
@@ -68,10 +71,10 @@ class RGPUCB(GPAgent):
             self.posterior.reset()
         return super().act(observation)
 
-    def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn, if the decision was made in this block."""
-        if self._start is None or float(observation[0]) >= self._start:
-            super().update(observation, action, reward)
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, if the decision was made in this block."""
+        if self._start is None or t >= self._start:
+            super().observe(action, t, y)
 
     def state(self) -> dict[str, Any]:
         """Also where the block began."""

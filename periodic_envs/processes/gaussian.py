@@ -89,6 +89,7 @@ class GaussianWorld:
             periods=self.periods,
             action_features=None if self.n_actions is None else half_width * self.points,
             action_half_width=half_width,
+            reward_scale=(0.0, 1.0),
         )
 
     @cached_property

@@ -92,7 +92,12 @@ def test_every_name_is_described() -> None:
         ("agents.base:Nothing", "cannot find the agent"),
         ("missing.py:Agent", "there is no file 'missing.py'"),
         ("gp-ucb:beta", "settings are written name=value"),
-        ("gp-ucb:colour=blue", "cannot make gp-ucb.*colour"),
+        ("gp-ucb:colour=blue", "has no setting 'colour'; its settings are action_kernel, "),
+        ("tv-gp-ucb:espilon=1", "did you mean 'eps'|its settings are eps, action_kernel"),
+        ("periodic-gp-ucb:time_lenght_scale=1", "did you mean 'time_length_scale'"),
+        ("gp-ucb:clock=1", "has no setting 'clock'"),
+        ("agents.base:GROUPS", "has no 'GROUPS'"),
+        ("my_agent.py", "say which class of the file: my_agent.py:Class"),
     ],
 )
 def test_bad_names(text: str, message: str) -> None:
@@ -107,5 +112,8 @@ def test_not_an_agent(lazy_file: Path) -> None:
 
 def test_a_file_with_an_error(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("def f(:")
-    with pytest.raises(UnknownAgentError, match="cannot find the agent"):
+    with pytest.raises(UnknownAgentError, match=r"cannot find the agent.*SyntaxError"):
         make(f"{tmp_path}/bad.py:Agent")
+    (tmp_path / "worse.py").write_text("1 / 0")
+    with pytest.raises(UnknownAgentError, match=r"ZeroDivisionError.*worse.py, line 1"):
+        make(f"{tmp_path}/worse.py:Agent")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import agents.storage
 from agents import SavedAgentError, load, make_agent
+from agents.registry import find_class
 from agents.testing import example_problem, observe
 
 
@@ -66,8 +67,9 @@ def test_any_generator_is_kept(tmp_path: Path) -> None:
     [
         ({"format": "something else"}, "not a saved agent"),
         ({"version": 99}, "written in version 99"),
-        ({"agent": "os:system"}, "no agent is registered as 'os:system'"),
-        ({"agent": "evil.py:Agent"}, "no agent is registered as"),
+        ({"agent": "os:system"}, "not registered under 'os:system'"),
+        ({"agent": "evil.py:Agent"}, "not registered under 'evil.py:Agent'"),
+        ({"more": [[]] * 10}, "other parts than it should"),
         ({"settings": {"colour": "blue"}}, "damaged, or not a saved agent"),
         ({"state": {}}, "damaged, or not a saved agent"),
         ({"rng": {"bit_generator": "Evil"}}, "damaged, or not a saved agent"),
@@ -78,6 +80,58 @@ def test_any_generator_is_kept(tmp_path: Path) -> None:
 def test_wrong_contents(saved: Path, changes: dict, message: str) -> None:
     rewrite(saved, **changes)
     with pytest.raises(SavedAgentError, match=message):
+        load(saved)
+
+
+def test_a_belief_about_other_actions_is_refused(saved: Path) -> None:
+    other = make_agent("periodic-gp-ucb", example_problem("arms"), np.random.default_rng(0))
+    path = saved.with_name("other")
+    other.save(path)
+    with np.load(path) as file:
+        header = json.loads(file["header"].tobytes())
+        arrays = {key: file[key] for key in file.files if key != "header"}
+    with np.load(saved) as file:
+        problem = json.loads(file["header"].tobytes())["problem"]
+        moved = {key: file[key] for key in file.files if key != "header"}
+    rename = {key: f"moved_{key}" for key in moved}
+    text = json.dumps(problem)
+    for old, new in rename.items():
+        text = text.replace(f'"{old}"', f'"{new}"')
+    header["problem"] = json.loads(text)
+    arrays |= {rename[key]: value for key, value in moved.items()}
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(SavedAgentError, match="about other actions"):
+        load(path)
+
+
+def test_unregistered_agents_are_loaded_by_their_class(tmp_path: Path) -> None:
+    class Mine(find_class("gp-ucb")):
+        """Not registered, though its parent is."""
+
+    agent = Mine(example_problem("finite"), np.random.default_rng(0))
+    agent.save(tmp_path / "mine")
+    with pytest.raises(SavedAgentError, match=r"saved by .*Mine, which is not registered"):
+        load(tmp_path / "mine")
+    assert type(load(tmp_path / "mine", agent_class=Mine)) is Mine
+
+
+def test_where_saving_fails(tmp_path: Path) -> None:
+    agent = make_agent("random", example_problem("box"), np.random.default_rng(0))
+    with pytest.raises(FileNotFoundError, match=r"cannot save .*no/agent.*there is no folder"):
+        agent.save(tmp_path / "no" / "agent")
+    odd = find_class("gp-ucb")(
+        example_problem("box"), np.random.default_rng(0), length_scale=np.float32(2)
+    )
+    with pytest.raises(SavedAgentError, match="settings that JSON does not know"):
+        odd.save(tmp_path / "odd")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_headers_are_bounded(saved: Path) -> None:
+    rewrite(saved, settings={"beta": "x" * 2**21})
+    with pytest.raises(SavedAgentError, match="header is larger than"):
         load(saved)
 
 

@@ -1,9 +1,11 @@
 """Every registered agent keeps the contract, and each does what its paper says."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from agents import AgentSpec, Experience, Problem, make_agent, names
 from agents.base import Agent
@@ -88,9 +90,90 @@ def test_r_gp_ucb_forgets_at_the_end_of_a_block() -> None:
     assert agent.posterior.count == 2
 
 
+def test_r_gp_ucb_forgets_though_it_waits_for_a_scale() -> None:
+    problem = example_problem("finite")
+    untold = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
+    agent = make_agent("r-gp-ucb:block_size=4", untold, np.random.default_rng(0))
+    for t in range(10):
+        agent.update(observe(t), agent.act(observe(t)), float(t))
+    assert agent.posterior.count == 2
+
+
+def test_telling_the_noise_does_not_fix_the_scale() -> None:
+    """Rewards around 500 with a known noise of 10 are learned like any other."""
+    problem = example_problem("finite")
+    told = Problem(
+        problem.action_space,
+        problem.observation_space,
+        periods=(6.0,),
+        noise_std=10.0,
+        action_features=problem.action_features,
+    )
+    agent = make_agent("periodic-gp-ucb:time_length_scale=1", told, np.random.default_rng(0))
+    for t in range(60):
+        action = agent.act(observe(t))
+        agent.update(observe(t), action, 500.0 + 100.0 * example_reward("finite", action, t))
+    assert agent.posterior.noise_variance == pytest.approx((10.0 / agent._normaliser.scale) ** 2)
+    rewards = [example_reward("finite", a, 60) for a in range(5)]
+    assert agent.act(observe(60)) == int(np.argmax(rewards))
+
+
+@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - {"random"}))
+def test_impossible_news_is_refused_and_changes_nothing(name: str) -> None:
+    problem = example_problem("finite")
+    untold = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
+    agents = [make_agent(name, untold, np.random.default_rng(0)) for _ in range(2)]
+    for t in range(25):
+        for action, reward in ((0, float("inf")), (99, 1.0), (-1, 1.0), (2.7, 1.0)):
+            with pytest.raises(ValueError, match=r"finite|whole number"):
+                agents[1].update(observe(t), action, reward)
+        chosen = [agent.act(observe(t)) for agent in agents]
+        assert chosen[0] == chosen[1]
+        for agent in agents:
+            agent.update(observe(t), chosen[0], 100.0 + chosen[0])
+
+
+def test_impossible_box_actions_are_refused() -> None:
+    agent = make_agent("gp-ucb", example_problem("plane"), np.random.default_rng(0))
+    for action in ([np.nan, 0.0], [0.0], [5.0, 0.0], np.zeros(4), "left"):
+        with pytest.raises(ValueError, match=r"an action is a vector \(2,\)"):
+            agent.update(observe(0), action, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"action_space": spaces.Box(0, 10, (1,))}, "Discrete.n. or Box"),
+        ({"action_space": spaces.Discrete(3, start=1)}, "must start at 0"),
+        ({"action_space": spaces.MultiDiscrete([2, 2])}, "Discrete.n. or Box"),
+        ({"action_features": np.zeros((3, 1))}, "a row for each action"),
+        ({"noise_std": -1.0}, "noise_std must not be negative"),
+        ({"horizon": 0}, "horizon must be at least 1"),
+        ({"periods": 24}, "periods is a tuple"),
+        ({"periods": (0.0,)}, "periods must be positive"),
+        ({"reward_scale": (0.0, 0.0)}, "positive deviation"),
+        ({"action_half_width": 0.0}, "action_half_width must be positive"),
+    ],
+    ids=str,
+)
+def test_impossible_problems_are_refused(changes: dict, message: str) -> None:
+    good = example_problem("arms")
+    with pytest.raises(ValueError, match=message):
+        replace(good, **changes)
+
+
+def test_experience_from_lists() -> None:
+    past = Experience([0, 1], [2, 3], [1.0, float("nan")])
+    assert past.reward.dtype == np.float64
+    problem = replace(example_problem("warm"), warm_start=past)
+    make_agent("gp-ucb:fit_warm_start=true", problem, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="equal length, got 2, 1 and 2"):
+        Experience([0, 1], [2], [1.0, 2.0])
+
+
 def test_r_gp_ucb_formula() -> None:
     agent = make_agent(
-        "r-gp-ucb:block_size=formula,eps=0.0625", example_problem("box"), np.random.default_rng(0)
+        "r-gp-ucb:block_size=formula,eps=0.0625", example_problem("plane"), np.random.default_rng(0)
     )
     assert agent._block_size == 24  # 12 * 0.0625 ** (-1/4), below the horizon of 40
 
@@ -184,6 +267,16 @@ def test_engines_can_be_forced_and_agree() -> None:
         ("gp-ucb:noise_variance=0", "noise_variance must be positive"),
         ("tv-gp-ucb:eps=1.5", "eps"),
         ("r-gp-ucb:block_size=0", "block_size must be a whole number"),
+        ("r-gp-ucb:block_size=true", "block_size must be a whole number"),
+        ("r-gp-ucb:block_size=formula,eps=0", "eps must lie in"),
+        ("gp-ucb:length_scale=abc", "length_scale is a number, got 'abc'"),
+        ("c-gp-ucb:time_length_scale=x", "time_length_scale is a number, got 'x'"),
+        ("gp-ucb:noise_variance=x", "noise_variance is a number, got 'x'"),
+        ("gp-ucb:fit_warm_start=maybe", "fit_warm_start is true or false, got 'maybe'"),
+        ("phase-ucb:period=0", "period must be positive"),
+        ("phase-ucb:period=inf", "period must be positive"),
+        ("phase-ucb:period=1e12", "too many phases"),
+        ("fixed:box_arms=0", "box_arms must be a whole number"),
     ],
 )
 def test_bad_settings(text: str, message: str) -> None:
