@@ -15,9 +15,16 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from gymnasium import spaces
 
-from agents.base import Experience, Problem
+from agents.base import Problem
+from agents.plain import (
+    generator,
+    plain,
+    problem_from_plain,
+    problem_to_plain,
+    put_away,
+    take_out,
+)
 
 FORMAT = "periodic-gp agent"
 VERSION = 1
@@ -56,7 +63,7 @@ class Saveable:
         """Remember the arguments, before anything is drawn from the generator."""
         agent = super().__new__(cls)
         agent._problem, agent._rng, agent._settings = problem, rng, settings
-        agent._first_rng = _plain(rng.bit_generator.state)
+        agent._first_rng = plain(rng.bit_generator.state)
         return agent
 
     def state(self) -> dict[str, Any]:
@@ -79,10 +86,10 @@ class Saveable:
             "agent": self.name if is_registered(self.name, cls) else "",
             "class": f"{cls.__module__}:{cls.__qualname__}",
             "settings": self._settings,
-            "problem": _put_away(_problem_to_plain(self._problem), arrays),
+            "problem": put_away(problem_to_plain(self._problem), arrays),
             "first_rng": self._first_rng,
-            "rng": _plain(self._rng.bit_generator.state),
-            "state": _put_away(self.state(), arrays),
+            "rng": plain(self._rng.bit_generator.state),
+            "state": put_away(self.state(), arrays),
         }
         try:
             text = json.dumps(header)
@@ -108,11 +115,11 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
     try:
         header, arrays = _read(Path(path))
         cls = agent_class or _registered(header)
-        rng = _generator(header["first_rng"])
-        problem = _problem_from_plain(_take_out(header["problem"], arrays))
+        rng = generator(header["first_rng"])
+        problem = problem_from_plain(take_out(header["problem"], arrays))
         agent = cls(problem, rng, **header["settings"])
-        agent.restore(_take_out(header["state"], arrays))
-        rng.bit_generator.state = _generator(header["rng"]).bit_generator.state
+        agent.restore(take_out(header["state"], arrays))
+        rng.bit_generator.state = generator(header["rng"]).bit_generator.state
     except SavedAgentError as error:
         raise SavedAgentError(f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:  # a hostile file can fail anywhere; nothing of it is kept
@@ -203,88 +210,3 @@ def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         size *= int(length)
     if dtype.hasobject or not 0 <= size <= member.file_size:
         raise SavedAgentError(f"the array {member.filename!r} is not what it claims to be")
-
-
-def _put_away(value: Any, arrays: dict[str, Any]) -> Any:
-    """Replace arrays by references into ``arrays``."""
-    if isinstance(value, np.ndarray):
-        key = f"array{len(arrays)}"
-        arrays[key] = value
-        return {"array": key}
-    if isinstance(value, dict):
-        return {str(key): _put_away(item, arrays) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_put_away(item, arrays) for item in value]
-    return _plain(value)
-
-
-def _take_out(value: Any, arrays: dict[str, Any]) -> Any:
-    """The inverse of ``_put_away``."""
-    if isinstance(value, dict):
-        if set(value) == {"array"}:
-            return arrays[value["array"]]
-        return {key: _take_out(item, arrays) for key, item in value.items()}
-    return [_take_out(item, arrays) for item in value] if isinstance(value, list) else value
-
-
-def _plain(value: Any) -> Any:
-    """NumPy scalars, and the dictionaries of generators, as JSON knows them."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return {"values": value.tolist(), "dtype": str(value.dtype)}
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _generator(state: dict[str, Any]) -> np.random.Generator:
-    """A generator in the given state."""
-    kinds = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}
-    kinds |= {"MT19937": np.random.MT19937, "Philox": np.random.Philox, "SFC64": np.random.SFC64}
-    generator = np.random.Generator(kinds[state["bit_generator"]](0))
-    generator.bit_generator.state = _unplain(state)
-    return generator
-
-
-def _unplain(value: Any) -> Any:
-    if isinstance(value, dict):
-        if set(value) == {"values", "dtype"}:
-            return np.array(value["values"], dtype=value["dtype"])
-        return {key: _unplain(item) for key, item in value.items()}
-    return value
-
-
-def _problem_to_plain(problem: Problem) -> dict[str, Any]:
-    box, space, past = problem.observation_space, problem.action_space, problem.warm_start
-    return {
-        "action_space": problem.n_actions or [space.low, space.high],  # type: ignore[attr-defined]
-        "observation_space": [box.low, box.high],
-        "observation_fields": list(problem.observation_fields),
-        "horizon": problem.horizon,
-        "periods": list(problem.periods),
-        "noise_std": problem.noise_std,
-        "reward_scale": problem.reward_scale,
-        "action_features": problem.action_features,
-        "action_half_width": problem.action_half_width,
-        "warm_start": None if past is None else [past.t, past.action, past.reward],
-    }
-
-
-def _problem_from_plain(plain: dict[str, Any]) -> Problem:
-    space, past = plain["action_space"], plain["warm_start"]
-    low, high = plain["observation_space"]
-    return Problem(
-        action_space=(
-            spaces.Discrete(space)
-            if isinstance(space, int)
-            else spaces.Box(*space, dtype=space[0].dtype.type)
-        ),
-        observation_space=spaces.Box(low, high, dtype=np.float64),
-        observation_fields=tuple(plain["observation_fields"]),
-        horizon=plain["horizon"],
-        periods=tuple(plain["periods"]),
-        noise_std=plain["noise_std"],
-        reward_scale=None if plain["reward_scale"] is None else tuple(plain["reward_scale"]),
-        action_features=plain["action_features"],
-        action_half_width=plain["action_half_width"],
-        warm_start=None if past is None else Experience(*past),
-    )

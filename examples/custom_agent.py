@@ -11,6 +11,8 @@ class EpsilonGreedy:
     """Mostly the best arm of this phase so far, sometimes any arm."""
 
     def __init__(self, problem, rng, epsilon=0.1):
+        if problem.n_actions is None or problem.period is None:
+            raise ValueError("epsilon-greedy needs finitely many actions and a known period")
         self.rng, self.epsilon, self.period = rng, epsilon, problem.period
         self.total, self.count = np.zeros((2, int(np.ceil(problem.period)), problem.n_actions))
 

@@ -11,17 +11,9 @@ from numpy.typing import NDArray
 from agents.base import Experience, Problem, number
 from agents.gp import (
     UCB,
-    ActionKernel,
-    Actions,
-    Box,
-    Finite,
-    Index,
     Kernel,
-    Linear,
-    Matern,
     Normaliser,
     Posterior,
-    SquaredExponential,
     fit,
     from_state,
     make_posterior,
@@ -29,11 +21,16 @@ from agents.gp import (
     to_state,
 )
 from agents.storage import Saveable
+from agents.zoo.prior import (
+    action_kernel_of,
+    actions_of,
+    first_normaliser,
+    noise_variance_of,
+    same_actions,
+)
 
 Array = NDArray[np.float64]
 
-PAPER_NOISE_VARIANCE = 0.5
-"""The paper's sigma^2 on rewards of unit scale, for problems that do not tell their noise."""
 FIRST_REWARDS = 10
 """Rewards seen before a scale is set, where nothing is known about it."""
 
@@ -78,12 +75,12 @@ class GPAgent(Saveable):
         fit_warm_start: bool = False,
         engine: str = "auto",
     ) -> None:
-        self._actions = _actions(problem)
+        self._actions = actions_of(problem)
         self._beta = parse_beta(beta, self._actions)
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
-        self._kernel: Kernel = _action_kernel(problem, action_kernel, length_scale, nu) * clock
+        self._kernel: Kernel = action_kernel_of(problem, action_kernel, length_scale, nu) * clock
         self._given_noise, self._engine = noise_variance, engine
-        self._normaliser = _first_normaliser(problem)
+        self._normaliser = first_normaliser(problem)
         self._waiting: list[tuple[Any, float, float]] = []
         self._steps = 0
         if fit_warm_start not in (True, False):
@@ -125,7 +122,7 @@ class GPAgent(Saveable):
 
     def _begin(self) -> None:
         """A posterior without observations, on the scale known now."""
-        noise = _noise_variance(self._problem, self._normaliser, self._given_noise)
+        noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
         self.posterior = make_posterior(
             self._kernel, self._actions, noise, horizon=self._problem.horizon, engine=self._engine
         )
@@ -170,7 +167,7 @@ class GPAgent(Saveable):
         known = np.isfinite(past.reward)
         checked = [self._problem.checked(action) for action in past.action[known]]
         actions = np.array([self._from_space(action) for action in checked])
-        noise = _noise_variance(self._problem, self._normaliser, self._given_noise)
+        noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
         found = fit(
             self._kernel, self._actions, (actions, past.t[known], past.reward[known]), noise
         )
@@ -209,62 +206,3 @@ class GPAgent(Saveable):
         self._normaliser = None if scale is None else Normaliser(*scale)
         self._waiting = [tuple(past) for past in state["waiting"]]
         self._steps = int(state["steps"])
-
-
-def same_actions(one: Actions, other: Actions) -> bool:
-    """Whether two sets of actions are the same."""
-    if isinstance(one, Finite) and isinstance(other, Finite):
-        return np.array_equal(one.x, other.x)
-    if isinstance(one, Box) and isinstance(other, Box):
-        return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
-    return False
-
-
-def main_period(problem: Problem, period: float | None) -> float:
-    """The given period, or the problem's; an error if nobody knows."""
-    known = period if period is not None else problem.period
-    if known is not None and not 0 < number("period", known) < math.inf:
-        raise ValueError(f"period must be positive and finite, got {known!r}")
-    if known is None:
-        raise ValueError(
-            "this agent needs a period and the problem tells none: give one by writing "
-            ":period=24 behind its name"
-        )
-    return float(known)
-
-
-def _actions(problem: Problem) -> Actions:
-    if problem.n_actions is None:
-        half_width = np.full(problem.dim, problem.action_half_width)
-        return Box(-half_width, half_width)
-    if problem.action_features is None:
-        return Finite.arms(problem.n_actions)
-    return Finite(problem.action_features)
-
-
-def _action_kernel(problem: Problem, kind: str, length_scale: float, nu: float) -> ActionKernel:
-    kinds: dict[str, ActionKernel] = {
-        "se": SquaredExponential(length_scale),
-        "matern": Matern(nu, length_scale),
-        "linear": Linear(),
-    }
-    if kind not in kinds:
-        raise ValueError(f"action_kernel must be one of {', '.join(kinds)}, got {kind!r}")
-    without_coordinates = problem.n_actions is not None and problem.action_features is None
-    return Index() if without_coordinates else kinds[kind]
-
-
-def _first_normaliser(problem: Problem) -> Normaliser | None:
-    past = problem.warm_start
-    if past is not None and np.isfinite(past.reward).any():
-        return Normaliser.of(past.reward[np.isfinite(past.reward)])
-    return None if problem.reward_scale is None else Normaliser(*problem.reward_scale)
-
-
-def _noise_variance(problem: Problem, scale: Normaliser | None, given: float | None) -> float:
-    if given is not None:
-        return number("noise_variance", given)
-    if problem.noise_std is None or scale is None:
-        return PAPER_NOISE_VARIANCE
-    # A noiseless world still needs a positive variance to invert.
-    return max((problem.noise_std / scale.scale) ** 2, 1e-6)

@@ -8,7 +8,8 @@ import numpy as np
 
 from agents.base import Problem, number
 from agents.gp import Periodic
-from agents.zoo.gaussian import GPAgent, main_period
+from agents.zoo.gaussian import GPAgent
+from agents.zoo.prior import main_period
 
 
 class PeriodicGPUCB(GPAgent):

@@ -12,7 +12,7 @@ from agents.base import Problem, number
 from agents.gp.posterior import require_finite
 from agents.storage import Saveable
 from agents.zoo.arms import MOST_CELLS, arms_of, as_action, nearest_arm, relive
-from agents.zoo.gaussian import main_period
+from agents.zoo.prior import main_period
 
 Array = NDArray[np.float64]
 

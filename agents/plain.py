@@ -1,0 +1,97 @@
+"""The parts of an agent as JSON-able values and arrays, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from agents.base import Experience, Problem
+
+
+def put_away(value: Any, arrays: dict[str, Any]) -> Any:
+    """Replace arrays by references into ``arrays``."""
+    if isinstance(value, np.ndarray):
+        key = f"array{len(arrays)}"
+        arrays[key] = value
+        return {"array": key}
+    if isinstance(value, dict):
+        return {str(key): put_away(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [put_away(item, arrays) for item in value]
+    return plain(value)
+
+
+def take_out(value: Any, arrays: dict[str, Any]) -> Any:
+    """The inverse of ``_put_away``."""
+    if isinstance(value, dict):
+        if set(value) == {"array"}:
+            return arrays[value["array"]]
+        return {key: take_out(item, arrays) for key, item in value.items()}
+    return [take_out(item, arrays) for item in value] if isinstance(value, list) else value
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars, and the dictionaries of generators, as JSON knows them."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return {"values": value.tolist(), "dtype": str(value.dtype)}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def generator(state: dict[str, Any]) -> np.random.Generator:
+    """A generator in the given state."""
+    kinds = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}
+    kinds |= {"MT19937": np.random.MT19937, "Philox": np.random.Philox, "SFC64": np.random.SFC64}
+    made = np.random.Generator(kinds[state["bit_generator"]](0))
+    made.bit_generator.state = _unplain(state)
+    return made
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"values", "dtype"}:
+            return np.array(value["values"], dtype=value["dtype"])
+        return {key: _unplain(item) for key, item in value.items()}
+    return value
+
+
+def problem_to_plain(problem: Problem) -> dict[str, Any]:
+    """A problem as a dictionary of values and arrays."""
+    box, space, past = problem.observation_space, problem.action_space, problem.warm_start
+    return {
+        "action_space": problem.n_actions or [space.low, space.high],  # type: ignore[attr-defined]
+        "observation_space": [box.low, box.high],
+        "observation_fields": list(problem.observation_fields),
+        "horizon": problem.horizon,
+        "periods": list(problem.periods),
+        "noise_std": problem.noise_std,
+        "reward_scale": problem.reward_scale,
+        "action_features": problem.action_features,
+        "action_half_width": problem.action_half_width,
+        "warm_start": None if past is None else [past.t, past.action, past.reward],
+    }
+
+
+def problem_from_plain(plain: dict[str, Any]) -> Problem:
+    """The inverse of ``problem_to_plain``."""
+    space, past = plain["action_space"], plain["warm_start"]
+    low, high = plain["observation_space"]
+    return Problem(
+        action_space=(
+            spaces.Discrete(space)
+            if isinstance(space, int)
+            else spaces.Box(*space, dtype=space[0].dtype.type)
+        ),
+        observation_space=spaces.Box(low, high, dtype=np.float64),
+        observation_fields=tuple(plain["observation_fields"]),
+        horizon=plain["horizon"],
+        periods=tuple(plain["periods"]),
+        noise_std=plain["noise_std"],
+        reward_scale=None if plain["reward_scale"] is None else tuple(plain["reward_scale"]),
+        action_features=plain["action_features"],
+        action_half_width=plain["action_half_width"],
+        warm_start=None if past is None else Experience(*past),
+    )

@@ -1,0 +1,86 @@
+"""What a GP agent believes before it has seen anything: actions, kernel, scale, noise, season."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from agents.base import Problem, number
+from agents.gp import (
+    ActionKernel,
+    Actions,
+    Box,
+    Finite,
+    Index,
+    Linear,
+    Matern,
+    Normaliser,
+    SquaredExponential,
+)
+
+PAPER_NOISE_VARIANCE = 0.5
+"""The paper's sigma^2 on rewards of unit scale, for problems that do not tell their noise."""
+
+
+def same_actions(one: Actions, other: Actions) -> bool:
+    """Whether two sets of actions are the same."""
+    if isinstance(one, Finite) and isinstance(other, Finite):
+        return np.array_equal(one.x, other.x)
+    if isinstance(one, Box) and isinstance(other, Box):
+        return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
+    return False
+
+
+def main_period(problem: Problem, period: float | None) -> float:
+    """The given period, or the problem's; an error if nobody knows."""
+    known = period if period is not None else problem.period
+    if known is not None and not 0 < number("period", known) < math.inf:
+        raise ValueError(f"period must be positive and finite, got {known!r}")
+    if known is None:
+        raise ValueError(
+            "this agent needs a period and the problem tells none: give one by writing "
+            ":period=24 behind its name"
+        )
+    return float(known)
+
+
+def actions_of(problem: Problem) -> Actions:
+    """The actions in the coordinates of the kernel."""
+    if problem.n_actions is None:
+        half_width = np.full(problem.dim, problem.action_half_width)
+        return Box(-half_width, half_width)
+    if problem.action_features is None:
+        return Finite.arms(problem.n_actions)
+    return Finite(problem.action_features)
+
+
+def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float) -> ActionKernel:
+    """The kernel on the actions; arms without coordinates are independent."""
+    kinds: dict[str, ActionKernel] = {
+        "se": SquaredExponential(length_scale),
+        "matern": Matern(nu, length_scale),
+        "linear": Linear(),
+    }
+    if kind not in kinds:
+        raise ValueError(f"action_kernel must be one of {', '.join(kinds)}, got {kind!r}")
+    without_coordinates = problem.n_actions is not None and problem.action_features is None
+    return Index() if without_coordinates else kinds[kind]
+
+
+def first_normaliser(problem: Problem) -> Normaliser | None:
+    """The scale of the rewards, if it is known beforehand."""
+    past = problem.warm_start
+    if past is not None and np.isfinite(past.reward).any():
+        return Normaliser.of(past.reward[np.isfinite(past.reward)])
+    return None if problem.reward_scale is None else Normaliser(*problem.reward_scale)
+
+
+def noise_variance_of(problem: Problem, scale: Normaliser | None, given: float | None) -> float:
+    """The variance of the noise on the scale of the prior."""
+    if given is not None:
+        return number("noise_variance", given)
+    if problem.noise_std is None or scale is None:
+        return PAPER_NOISE_VARIANCE
+    # A noiseless world still needs a positive variance to invert.
+    return max((problem.noise_std / scale.scale) ** 2, 1e-6)
