@@ -146,21 +146,23 @@ class FiniteProcess(TabularProcess):
 
 
 class BestActions:
-    """Best actions of the rows of a table, searched for a block of rows when first asked."""
+    """Best actions of the rows of a table, searched for a block of rows when first asked.
 
-    BLOCK = 64
+    On a line many rows at once are cheaper; beyond, each search takes long enough by itself.
+    """
 
     def __init__(self, basis: Basis, weights: Array) -> None:
         self._basis, self._weights = basis, weights
+        self._block = 256 if basis.dim == 1 else 16
         self._actions = np.zeros((len(weights), basis.dim), dtype=np.float32)
         self._values = np.zeros(len(weights))
-        self._known = [False] * (len(weights) // self.BLOCK + 1)
+        self._known = [False] * (len(weights) // self._block + 1)
 
     def around(self, row: int) -> tuple[NDArray[np.float32], Array]:
         """Actions (rows, d) and values (rows,), valid at ``row``."""
-        block = row // self.BLOCK
+        block = row // self._block
         if not self._known[block]:
-            part = slice(block * self.BLOCK, (block + 1) * self.BLOCK)
+            part = slice(block * self._block, (block + 1) * self._block)
             self._actions[part], self._values[part] = maximise(self._basis, self._weights[part])
             self._known[block] = True
         return self._actions, self._values
