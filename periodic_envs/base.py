@@ -78,7 +78,7 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
         self.episode: Episode | None = None
         self._n_actions = self.setup.public.n_actions
         self._shape = self.action_space.shape
-        self._step = self.setup.horizon
+        self._horizon = self._step = self.setup.horizon
         self._cumulative_regret = 0.0
         self._history = History() if render_mode is not None else None
         self._viewer: Viewer | None = None
@@ -124,9 +124,9 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Make one decision."""
         episode, step = self.episode, self._step
-        if episode is None or step >= self.setup.horizon:
+        if episode is None or step >= self._horizon:
             raise ResetNeeded(
-                f"the episode has ended after {self.setup.horizon} steps: call reset() first"
+                f"the episode has ended after {self._horizon} steps: call reset() first"
                 if episode is not None
                 else "call reset() before step()"
             )
@@ -154,10 +154,10 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
             self._history.add(checked, reward, info)
             if self.render_mode == "human":
                 self._render_frame()
-        return episode.observations[step].copy(), reward, False, step >= self.setup.horizon, info
+        return episode.observations[step].copy(), reward, False, step >= self._horizon, info
 
     def _checked(self, action: Any) -> Any:
-        """The action as an index or a float64 vector, or an error that says what is allowed."""
+        """The action as an index or a float vector, or an error that says what is allowed."""
         if self._n_actions is not None:
             try:
                 index = operator.index(action)
@@ -168,10 +168,12 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
                     f"action must be a whole number in [0, {self._n_actions - 1}], got {action!r}"
                 )
             return index
-        try:
-            vector = np.asarray(action, dtype=np.float64)
-        except (TypeError, ValueError):
-            vector = np.empty(0)
+        vector = action
+        if type(action) is not np.ndarray or action.dtype.kind != "f":
+            try:
+                vector = np.asarray(action, dtype=np.float64)
+            except (TypeError, ValueError):
+                vector = np.empty(0)
         allowed = vector.shape == self._shape
         if allowed:
             for entry in vector.tolist():  # for so few, quicker than NumPy; NaN is in no interval

@@ -153,19 +153,17 @@ class BestActions:
 
     def __init__(self, basis: Basis, weights: Array) -> None:
         self._basis, self._weights = basis, weights
-        self._block = 256 if basis.dim == 1 else 16
-        self._actions = np.zeros((len(weights), basis.dim), dtype=np.float32)
-        self._values = np.zeros(len(weights))
-        self._known = [False] * (len(weights) // self._block + 1)
+        self.actions = np.zeros((len(weights), basis.dim), dtype=np.float32)
+        self.values = np.zeros(len(weights))
+        self.known = [False] * len(weights)
 
-    def around(self, row: int) -> tuple[NDArray[np.float32], Array]:
-        """Actions (rows, d) and values (rows,), valid at ``row``."""
-        block = row // self._block
-        if not self._known[block]:
-            part = slice(block * self._block, (block + 1) * self._block)
-            self._actions[part], self._values[part] = maximise(self._basis, self._weights[part])
-            self._known[block] = True
-        return self._actions, self._values
+    def search(self, row: int) -> None:
+        """Find the best actions of the block around a row."""
+        size = 256 if self._basis.dim == 1 else 16
+        start = row - row % size
+        part = slice(start, start + size)
+        self.actions[part], self.values[part] = maximise(self._basis, self._weights[part])
+        self.known[part] = [True] * len(self.values[part])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,9 +195,10 @@ class ContinuousProcess(TabularProcess):
 
     def optimum(self, t: int) -> tuple[NDArray[np.float32], float]:
         """A best action at time t and its mean reward."""
-        row = self.rows.item(t)
-        actions, values = self._best.around(row)
-        return actions[row].copy(), values.item(row)
+        row, best = self.rows.item(t), self._best
+        if not best.known[row]:
+            best.search(row)
+        return best.actions[row].copy(), best.values.item(row)
 
 
 @dataclass(frozen=True, kw_only=True)

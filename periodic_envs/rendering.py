@@ -32,7 +32,7 @@ class History:
 
     def add(self, action: Any, reward: float, info: dict[str, Any]) -> None:
         """Remember one step."""
-        self.actions.append(action)
+        self.actions.append(np.copy(action))
         self.rewards.append(reward)
         self.infos.append(dict(info))
 
