@@ -79,7 +79,7 @@ def envs(
     if env_id is None:
         if picture is not None:
             raise CommandError("--picture needs an id: periodic-gp envs ID --picture FILE")
-        console.print(_env_table())
+        console.print(_env_lines(), highlight=False, markup=False, soft_wrap=True)
         return
     env = _make(env_id)
     if picture is None:
@@ -177,19 +177,18 @@ def _is_ours(where: traceback.FrameSummary) -> bool:
     return Path(where.filename).is_relative_to(Path(agents.__file__).parent)
 
 
-def _env_table() -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "actions", "period", "horizon", "world"):
-        table.add_column(column, no_wrap=column == "id")
+def _env_lines() -> str:
+    """For each id its facts, and below them what it is: fits a narrow window."""
+    lines = [f"{'id':<33}{'actions':<14}{'period':<12}horizon"]
     for env_id in periodic_envs.ids():
         env = _make(env_id)
         public = env.public
         finite = public.n_actions is not None
         actions = f"Discrete({public.n_actions})" if finite else f"Box({public.dim})"
         periods = ", ".join(f"{period:.4g}" for period in public.periods) or "hidden"
-        line = (type(env.setup.world).__doc__ or "").strip().splitlines()[0]
-        table.add_row(env_id, actions, periods, str(env.horizon), line)
-    return table
+        lines.append(f"{env_id:<33}{actions:<14}{periods:<12}{env.horizon}")
+        lines.append("    " + (type(env.setup.world).__doc__ or "").strip().splitlines()[0])
+    return "\n".join(lines)
 
 
 def _make(env_id: str) -> PeriodicBanditEnv:
