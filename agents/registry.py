@@ -21,6 +21,7 @@ import traceback
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -74,6 +75,9 @@ class AgentSpec:
             settings = match["settings"] or ""
         return cls(name, parse_settings(settings))
 
+    def __str__(self) -> str:
+        return self.name + written_settings(self.settings)
+
     def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
         """A fresh agent."""
         factory = find_class(self.name)
@@ -94,6 +98,20 @@ class AgentSpec:
                     f"{self.name} has no setting {setting!r}{hint}; "
                     f"its settings are {', '.join(allowed or ()) or 'none'}"
                 )
+        needed = [name for name, default in (allowed or {}).items() if default is REQUIRED]
+        for setting in needed:
+            if setting not in self.settings:
+                raise UnknownAgentError(f"{self.name} needs a setting: {self.name}:{setting}=...")
+
+
+class Required:
+    """The default of a setting that has none."""
+
+    def __repr__(self) -> str:
+        return "(must be given)"
+
+
+REQUIRED = Required()
 
 
 def settings_of(factory: Any) -> dict[str, Any] | None:
@@ -108,7 +126,12 @@ def settings_of(factory: Any) -> dict[str, Any] | None:
             continue
         function = vars(part)["__init__"] if inspect.isclass(part) else part
         own = list(inspect.signature(function).parameters.values())
-        # What has no default a subclass fills in itself, as the clock of a GP agent.
+        if part is factory:
+            told = own[3:] if inspect.isclass(part) else own[2:]  # after self, problem and rng
+            several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            single = [p for p in told if p.kind not in several]
+            found |= {p.name: REQUIRED for p in single if p.default is p.empty}
+        # What has no default in a base class its subclass fills in, as the clock of a GP agent.
         found |= {p.name: p.default for p in own if p.default is not p.empty}
         if all(p.kind is not p.VAR_KEYWORD for p in own):
             return found
@@ -127,8 +150,14 @@ def make_agent(text: str, problem: Problem, rng: np.random.Generator) -> Agent:
 
 def names() -> dict[str, str]:
     """All names with the places behind them: built-in first, then other packages'."""
-    others = {point.name: point.value for point in entry_points(group=GROUP)}
+    others = _offered(entry_points)
     return {**BUILT_IN, **{k: v for k, v in others.items() if k not in BUILT_IN}}
+
+
+@lru_cache(maxsize=1)
+def _offered(find: Callable[..., Any]) -> dict[str, str]:
+    """What other packages offer: asked once, since it reads the record of every package."""
+    return {point.name: point.value for point in find(group=GROUP)}
 
 
 def find_class(name: str) -> Callable[..., Any] | Any:
@@ -156,30 +185,79 @@ def describe(name: str) -> str:
 
 
 def parse_settings(text: str) -> dict[str, Any]:
-    """``a=1,b=word`` as a dictionary; numbers, true, false and none are read as such.
+    """``a=1,b=word`` as a dictionary.
+
+    Numbers, true, false and none are read as such; a list is written in brackets, and a text that
+    has a comma in it in quotes.
 
     >>> parse_settings("length_scale=0.5,fit_warm_start=true,beta=paper")
     {'length_scale': 0.5, 'fit_warm_start': True, 'beta': 'paper'}
+    >>> parse_settings("stations=[4,8],decimal=','")
+    {'stations': [4, 8], 'decimal': ','}
     """
     settings = {}
-    for part in text.split(",") if text else []:
+    for part in _split(text) if text else []:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
-            raise UnknownAgentError(f"settings are written name=value,name=value, got {part!r}")
+            raise UnknownAgentError(
+                f"settings are written name=value,name=value, and lists [1,2]; got {part!r}"
+            )
         settings[key.strip()] = _value(value.strip())
     return settings
+
+
+def written_settings(settings: dict[str, Any]) -> str:
+    """Settings in the command line's notation, with the colon before them.
+
+    >>> written_settings({"length_scale": 0.5, "fit_warm_start": True, "stations": [4, 8]})
+    ':length_scale=0.5,fit_warm_start=true,stations=[4,8]'
+    """
+    parts = [f"{key}={_written(value)}" for key, value in settings.items()]
+    return f":{','.join(parts)}" if parts else ""
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas, but for commas in brackets and quotes."""
+    parts, quote, depth = [""], "", 0
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter == "[") - (letter == "]")
+        if letter == "," and not quote and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def _value(text: str) -> Any:
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    if text.startswith("[") and text.endswith("]"):
+        return [_value(part.strip()) for part in _split(text[1:-1])] if text[1:-1].strip() else []
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
     return text
+
+
+def _written(value: Any) -> str:
+    words = {True: "true", False: "false", None: "none"}
+    if value is None or isinstance(value, bool):
+        return words[value]
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_written, value))}]"
+    if isinstance(value, str) and (_value(value) != value or set(value) & set(",[]\"'")):
+        return f'"{value}"' if '"' not in value else f"'{value}'"
+    return str(value)
 
 
 def _load_file(path: Path) -> Any:

@@ -18,7 +18,7 @@ from pkgutil import iter_modules
 
 from periodic_envs import processes
 from periodic_envs.base import PeriodicBanditEnv
-from periodic_envs.process import Public, RewardProcess, WarmStart, World
+from periodic_envs.process import Origin, Public, RewardProcess, WarmStart, World
 from periodic_envs.registration import ids, register_world
 from periodic_envs.vector import PeriodicBanditVectorEnv
 
@@ -27,6 +27,7 @@ for _module in iter_modules(processes.__path__, f"{processes.__name__}."):
     import_module(_module.name)
 
 __all__ = [
+    "Origin",
     "PeriodicBanditEnv",
     "PeriodicBanditVectorEnv",
     "Public",

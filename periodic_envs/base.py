@@ -12,7 +12,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from numpy.typing import NDArray
 
 from periodic_envs import checks
-from periodic_envs.episode import Episode, Setup, build_world, reset_info
+from periodic_envs.episode import Episode, Setup, build_world, reset_info, resolve_horizon
 from periodic_envs.noise import Noise
 from periodic_envs.process import Public, RewardProcess, World
 from periodic_envs.rendering import History, Viewer
@@ -34,12 +34,13 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
     ``info`` after ``step`` describes the decision just made (``t``, ``phase``, ``regret``,
     ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``); after
     ``reset`` it has the ``t`` and ``phase`` of the first decision and, where the world has prior
-    information, ``warm_start`` (arrays ``t``, ``action``, ``reward``).
+    information, ``warm_start`` (arrays ``t``, ``action``, ``reward``). Where rewards come from
+    data, both have ``data_source``, and the first ``data_notes`` if gaps were filled or the like.
 
     Args:
         world: a world, a reward process, or "module:Class" of a world (JSON-able).
-        horizon: steps in an episode.
-        noise: "gaussian", "student-t", "heteroscedastic" or "poisson"; see ``Noise``.
+        horizon: steps in an episode; None for 200, or as many as there are data for.
+        noise: "gaussian", "student-t", "heteroscedastic", "poisson" or "none"; see ``Noise``.
         noise_std: standard deviation of the noise.
         noise_df: degrees of freedom of "student-t".
         reveal_period: whether the observation shows the phase.
@@ -56,7 +57,7 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
         self,
         world: World | RewardProcess | str,
         *,
-        horizon: int = 200,
+        horizon: int | None = None,
         noise: str = "gaussian",
         noise_std: float = 1.0,
         noise_df: float = 3.0,
@@ -66,9 +67,10 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
     ) -> None:
         if render_mode is not None:
             checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
+        built = build_world(world, world_kwargs)
         self.setup = Setup(
-            world=build_world(world, world_kwargs),
-            horizon=horizon,
+            world=built,
+            horizon=resolve_horizon(built, horizon),
             noise=Noise(noise, noise_std, noise_df),
             reveal_period=reveal_period,
         )
@@ -106,6 +108,21 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
     def noise_std(self) -> float | None:
         """The noise level agents may know."""
         return self.setup.noise.public_std
+
+    @property
+    def data_source(self) -> str | None:
+        """Where the rewards come from, if from data: what ``info["data_source"]`` says."""
+        return self.setup.origin.source if self.setup.origin else None
+
+    @property
+    def data_fingerprint(self) -> str | None:
+        """SHA-256 over all that fixes the rewards, if they come from data."""
+        return self.setup.origin.fingerprint if self.setup.origin else None
+
+    @property
+    def data_notes(self) -> tuple[str, ...]:
+        """What was done to the data, in words: gaps that were filled, and the like."""
+        return self.setup.origin.notes if self.setup.origin else ()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -150,6 +167,8 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
             "optimal_reward": optimal_reward,
             "optimal_action": optimal_action,
         }
+        if episode.origin is not None:
+            info["data_source"] = episode.origin.source
         if self._history is not None:
             self._history.add(checked, reward, info)
             if self.render_mode == "human":

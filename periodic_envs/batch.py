@@ -123,9 +123,12 @@ class _Rows:
     def stack(self, tables: list[NDArray[Any]]) -> NDArray[Any]:
         """Tables (rows, ...) of all copies in one (depth, n, ...), zero where a copy has less."""
         shape = (self.depth, len(tables), *tables[0].shape[1:])
+        if all(table is tables[0] for table in tables):  # replayed data: one table for all
+            return np.broadcast_to(tables[0][: self.depth, None], shape)
         stacked = np.zeros(shape, dtype=tables[0].dtype)
         for i, table in enumerate(tables):
-            stacked[: len(table), i] = table
+            rows = min(len(table), self.depth)  # a recording may be longer than the episode
+            stacked[:rows, i] = table[:rows]
         return stacked
 
 
@@ -135,7 +138,14 @@ class _FiniteBatch:
     def __init__(self, processes: list[FiniteProcess]) -> None:
         self._rows = _Rows(processes)
         self._values = self._rows.stack([p.values for p in processes])
-        self._best_action, self._best_value = self._values.argmax(2), self._values.max(2)
+        self._best_action, self._best_value = self._best(processes)
+
+    def _best(self, processes: list[FiniteProcess]) -> tuple[NDArray[np.intp], Array]:
+        if all(process.values is processes[0].values for process in processes):
+            shape = self._values.shape[:2]
+            action, value = (best[: shape[0], None] for best in processes[0].best)
+            return np.broadcast_to(action, shape), np.broadcast_to(value, shape)
+        return self._values.argmax(2), self._values.max(2)
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""

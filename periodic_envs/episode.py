@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.noise import Noise
-from periodic_envs.process import Public, RewardProcess, World
+from periodic_envs.process import Origin, Public, RewardProcess, World
 
 Array = NDArray[np.float64]
 Space = spaces.Discrete | spaces.Box
+DEFAULT_HORIZON = 200
 ENV_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
 
 
@@ -40,6 +41,11 @@ class Setup:
                 "noise='poisson' needs a finite set of actions with non-negative mean rewards, "
                 f"which {type(self.world).__name__} has not; choose noise='gaussian'"
             )
+
+    @cached_property
+    def origin(self) -> Origin | None:
+        """Where the rewards come from, if from data."""
+        return origin_of(self.world)
 
     @cached_property
     def public(self) -> Public:
@@ -72,7 +78,7 @@ class Setup:
         first = self.public.first_step
         times = np.arange(first, first + self.horizon + 1, dtype=np.float64)
         noise = self.noise.draw(rng, process, times[:-1])
-        return Episode(process, first, noise, self._observations(process, times))
+        return Episode(process, first, noise, self._observations(process, times), self.origin)
 
     def _observations(self, process: RewardProcess, times: Array) -> Array:
         columns = [times]
@@ -93,6 +99,7 @@ class Episode:
     first_step: int
     noise: Array
     observations: Array
+    origin: Origin | None = None
 
 
 def reset_info(episode: Episode) -> dict[str, Any]:
@@ -102,7 +109,28 @@ def reset_info(episode: Episode) -> dict[str, Any]:
     warm_start = getattr(episode.process, "warm_start", None)
     if warm_start is not None:
         info["warm_start"] = warm_start.as_info()
+    if episode.origin is not None:
+        info["data_source"] = episode.origin.source
+        if episode.origin.notes:
+            info["data_notes"] = "; ".join(episode.origin.notes)
     return info
+
+
+def origin_of(world: Any) -> Origin | None:
+    """Where a world's rewards come from, if from data."""
+    origin: Origin | None = getattr(world, "origin", None)
+    return origin
+
+
+def resolve_horizon(world: World, horizon: int | None) -> int:
+    """The horizon asked for; without one, all that there are data for."""
+    origin = origin_of(world)
+    if horizon is None:
+        return DEFAULT_HORIZON if origin is None else origin.steps
+    checks.whole("horizon", horizon, 1)
+    if origin is not None and horizon > origin.steps:
+        raise ValueError(f"horizon must be at most {origin.steps}, the steps of the data")
+    return horizon
 
 
 @dataclass(frozen=True)

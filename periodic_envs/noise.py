@@ -13,7 +13,7 @@ from periodic_envs import checks
 from periodic_envs.process import FiniteProcess, RewardProcess
 
 Array = NDArray[np.float64]
-KINDS = ("gaussian", "heteroscedastic", "poisson", "student-t")
+KINDS = ("gaussian", "heteroscedastic", "none", "poisson", "student-t")
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class Noise:
     Attributes:
         kind: "gaussian"; "student-t" with ``df`` degrees of freedom, scaled to the same standard
             deviation; "heteroscedastic", Gaussian with a standard deviation that swings by a
-            factor of three within each season and has ``std`` as its root mean square; or
-            "poisson", counts (finite actions with non-negative means; ``std`` is not used).
+            factor of three within each season and has ``std`` as its root mean square;
+            "poisson", counts (finite actions with non-negative means; ``std`` is not used); or
+            "none": rewards are what was measured, and nobody knows their noise.
         std: standard deviation.
         df: degrees of freedom of "student-t", above 2.
     """
@@ -42,10 +43,12 @@ class Noise:
     @property
     def public_std(self) -> float | None:
         """What agents are told: the standard deviation, None where there is no single one."""
-        return None if self.kind == "poisson" else float(self.std)
+        return None if self.kind in ("none", "poisson") else float(self.std)
 
     def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:
         """Errors to add to the mean, shape (T,); for counts the rewards, shape (T, n)."""
+        if self.kind == "none":
+            return np.zeros(len(times))
         if self.kind == "poisson":
             return _counts(rng, process, times)
         if self.kind == "student-t":

@@ -62,6 +62,26 @@ class WarmStart:
         return {"t": self.t.copy(), "action": self.action.copy(), "reward": self.reward.copy()}
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where the rewards of a world come from that replays or imitates measurements.
+
+    Attributes:
+        source: what ``info["data_source"]`` says: "measurements", "simulator", "file", ...
+        fingerprint: SHA-256 over all that fixes the rewards. Results of different fingerprints are
+            results on different data.
+        steps: number of decisions there are data for.
+        replay: whether every episode is the same, whatever the seed.
+        notes: what was done to the data, in words: gaps that were filled, and the like.
+    """
+
+    source: str
+    fingerprint: str
+    steps: int
+    replay: bool
+    notes: tuple[str, ...] = ()
+
+
 class RewardProcess(Protocol):
     """One realised world. It may also have ``contexts`` and ``warm_start``: see TabularProcess."""
 
@@ -81,7 +101,7 @@ class RewardProcess(Protocol):
 
 
 class World(Protocol):
-    """A recipe for reward processes."""
+    """A recipe for reward processes. One made from data also has an ``origin``: see Origin."""
 
     @property
     def public(self) -> Public:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from periodic_envs.labels import short, thinned, wrapped
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -18,6 +20,8 @@ Array = NDArray[np.float64]
 
 WINDOW = 240
 """Most steps shown side by side; longer episodes scroll."""
+MOST_NAMES = 30
+"""Most names beside an axis; of more arms only some are named."""
 _RESOLUTION = 121
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -113,7 +117,7 @@ def episode_figure(title: str, setup: Setup, episode: Episode, history: History)
     draw_landscape(above, setup, episode, times)
     total = history.infos[-1]["cumulative_regret"] if done else 0.0
     progress = f"step {done} of {setup.horizon}    regret {total:,.1f}"
-    above.set_title(f"{title}    {progress}", loc="left", fontsize=11)
+    draw_title(figure, title, progress)
     if done:
         draw_choices(above, np.array([i["t"] for i in history.infos]), history.actions)
         below.plot(
@@ -136,14 +140,24 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
     times = episode.first_step + np.arange(min(WINDOW, setup.horizon))
     values = draw_landscape(above, setup, episode, times)
-    above.set_title(title, loc="left", fontsize=11)
+    draw_title(figure, title)
+    if len(times) < setup.horizon:
+        above.set_title(f"first {len(times):,} of {setup.horizon:,} steps", loc="left", fontsize=9)
     below.plot(times, [episode.process.optimum(int(t))[1] for t in times], label="best action")
     below.plot(times, values.mean(0), label="average action", color="tab:gray")
-    below.set(xlabel="time t", ylabel="mean reward", xlim=(times[0] - 0.5, times[-1] + 0.5))
+    below.set(ylabel=_reward_label(setup), xlim=(times[0] - 0.5, times[-1] + 0.5))
+    below.set(xlabel="time t")
     below.grid(alpha=0.3)
     draw_legend(above)
     draw_legend(below)
     return figure
+
+
+def draw_title(figure: Figure, title: str, facts: str = "") -> None:
+    """Above everything, in as many lines as it needs, with what came out below it."""
+    width = int(11.5 * figure.get_figwidth())  # letters of 11 points
+    text = wrapped(title, width) + (f"\n{facts}" if facts else "")
+    figure.suptitle(text, x=0.01, ha="left", fontsize=11, parse_math=False)
 
 
 def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[Any]) -> Array:
@@ -155,7 +169,11 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         values = np.stack([process.mean(grid, int(t)) for t in times], axis=1)
         low, high, path = -0.5, public.n_actions - 0.5, np.array(best)
         if public.action_names is not None:
-            axes.set_yticks(grid, public.action_names, fontsize=min(9.0, 220.0 / len(grid)))
+            shown = thinned(len(grid), MOST_NAMES)
+            names = [short(public.action_names[i]) for i in shown]
+            size = min(9.0, 180.0 / len(shown))
+            # Names come from anybody's data: a dollar sign is no mathematics.
+            axes.set_yticks(shown, names, fontsize=size, parse_math=False)
         else:
             axes.set_ylabel("action")
     else:
@@ -177,12 +195,16 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         interpolation="nearest",
         extent=(times[0] - 0.5, times[-1] + 0.5, low, high),
     )
-    axes.figure.colorbar(image, ax=axes, label="mean reward", pad=0.01)
+    axes.figure.colorbar(image, ax=axes, label=_reward_label(setup), pad=0.01)
     # Bright actions are the best ones: only a dark rim sets the dots off.
     style: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
     axes.plot(times, path, "o", markersize=3.5, clip_on=False, label="best action", **style)
     axes.set_ylim(low, high)
     return values
+
+
+def _reward_label(setup: Setup) -> str:
+    return "reward" if setup.noise.kind == "none" else "mean reward"
 
 
 def draw_choices(axes: Axes, times: NDArray[Any], actions: Any) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.batch import Batch, stack
-from periodic_envs.episode import Setup, build_world, reset_info
+from periodic_envs.episode import Setup, build_world, reset_info, resolve_horizon
 from periodic_envs.noise import Noise
 from periodic_envs.process import Public, RewardProcess, World
 
@@ -64,7 +64,7 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
         num_envs: int = 1,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
-        horizon: int = 200,
+        horizon: int | None = None,
         noise: str = "gaussian",
         noise_std: float = 1.0,
         noise_df: float = 3.0,
@@ -78,9 +78,10 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
                 'use vectorization_mode="sync" to look at every copy'
             )
         self.num_envs = checks.whole("num_envs", num_envs, 1)
+        built = build_world(world, world_kwargs)
         self.setup = Setup(
-            world=build_world(world, world_kwargs),
-            horizon=horizon,
+            world=built,
+            horizon=resolve_horizon(built, horizon),
             noise=Noise(noise, noise_std, noise_df),
             reveal_period=reveal_period,
         )
@@ -107,6 +108,16 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
     def public(self) -> Public:
         """What agents may know of the world."""
         return self.setup.public
+
+    @property
+    def data_source(self) -> str | None:
+        """Where the rewards come from, if from data: what ``info["data_source"]`` says."""
+        return self.setup.origin.source if self.setup.origin else None
+
+    @property
+    def data_fingerprint(self) -> str | None:
+        """SHA-256 over all that fixes the rewards, if they come from data."""
+        return self.setup.origin.fingerprint if self.setup.origin else None
 
     @property
     def observation_fields(self) -> tuple[str, ...]:
@@ -190,6 +201,8 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
             "optimal_reward": optimal_reward,
             "optimal_action": optimal_action,
         }
+        if self.setup.origin is not None:
+            values["data_source"] = np.full(self.num_envs, self.setup.origin.source, dtype=object)
         everywhere = self._true.copy()
         info = {**values, **{f"_{key}": everywhere for key in values}}
         observation = batch.observations(step + 1)

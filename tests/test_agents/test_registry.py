@@ -9,6 +9,7 @@ import pytest
 
 import agents.registry
 from agents import AgentSpec, UnknownAgentError, describe, make_agent, names
+from agents.registry import settings_of
 from agents.testing import example_problem
 
 SOURCE = '''
@@ -40,6 +41,29 @@ def lazy_file(tmp_path: Path) -> Path:
 
 def make(text: str) -> object:
     return make_agent(text, example_problem("finite"), np.random.default_rng(0))
+
+
+class NeedsOne:
+    """Has a setting without a default."""
+
+    def __init__(self, problem, rng, path, speed=1.0):
+        self.path = path
+
+    def act(self, observation):
+        return 0
+
+    def update(self, observation, action, reward):
+        pass
+
+
+def test_a_setting_without_a_default_must_be_given() -> None:
+    assert list(settings_of(NeedsOne)) == ["path", "speed"]
+    place = f"{__file__}:NeedsOne"
+    problem = example_problem("finite")
+    agent = AgentSpec.parse(f"{place}:path=here").make(problem, np.random.default_rng(0))
+    assert agent.path == "here"
+    with pytest.raises(UnknownAgentError, match=r"needs a setting: .*NeedsOne:path=\.\.\."):
+        AgentSpec.parse(place).make(problem, np.random.default_rng(0))
 
 
 def test_settings() -> None:

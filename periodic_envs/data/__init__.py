@@ -1,0 +1,5 @@
+"""Where real measurements come in."""
+
+from periodic_envs.data.errors import DataError
+
+__all__ = ["DataError"]

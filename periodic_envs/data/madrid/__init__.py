@@ -1,0 +1,1 @@
+"""Madrid's air: the portal's files, the imported years, the simulator."""

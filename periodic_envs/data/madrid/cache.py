@@ -1,0 +1,216 @@
+"""The user's imported measurements: one file per year, parsed once.
+
+A file is a NumPy archive of plain numbers (never pickled): a table per magnitude, the stations,
+and a JSON text that says what was imported from where, with a SHA-256 of every table.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import uuid
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+from filelock import FileLock
+
+from periodic_envs.data.errors import DataError
+from periodic_envs.data.madrid.stations import magnitude_name
+from periodic_envs.data.madrid.year import Table, Year, fingerprint, hours_in
+
+VARIABLE = "PERIODIC_GP_DATA"
+FORMAT = "periodic-gp measurements 1"
+_MOST_BYTES = 256 * 2**20
+
+
+def folder() -> Path:
+    """Where imported measurements are kept: ``$PERIODIC_GP_DATA``, or the user's cache."""
+    chosen = os.environ.get(VARIABLE)
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("periodic-gp"))
+
+
+@contextmanager
+def lock() -> Iterator[None]:
+    """One import at a time, over all processes."""
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        with FileLock(folder() / "import.lock"):
+            yield
+    except OSError as error:
+        raise _unwritable(folder(), error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> DataError:
+    return DataError(
+        f"cannot write {str(path)!r}: {error.strerror or error}; "
+        f"set {VARIABLE} to a folder that can be written"
+    )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An imported year, without its numbers.
+
+    Attributes:
+        year: Which.
+        stations: Numbers of the stations that reported.
+        magnitudes: For each magnitude's number the SHA-256 of its table.
+        fingerprint: SHA-256 over all tables.
+        imports: What was imported, oldest first: name, sha256, lines, and when.
+        days: The first and the last day with measurements, and how many there are.
+    """
+
+    year: int
+    stations: tuple[int, ...]
+    magnitudes: Mapping[int, str]
+    fingerprint: str
+    imports: tuple[Mapping[str, Any], ...]
+    days: tuple[str, str, int]
+
+
+def years() -> list[int]:
+    """The imported years."""
+    names = (path.stem.removeprefix("madrid-") for path in folder().glob("madrid-*.npz"))
+    return sorted(int(n) for n in names if n.isascii() and n.isdecimal() and len(n) == 4)
+
+
+def entry(year: int) -> Entry:
+    """What is known about an imported year."""
+    with _Archive(year) as archive:
+        return archive.entry
+
+
+def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
+    """Stations and the table (hours, stations) of one magnitude of an imported year."""
+    with _Archive(year) as archive:
+        if magnitude not in archive.entry.magnitudes:
+            names = ", ".join(magnitude_name(m) for m in archive.entry.magnitudes)
+            raise DataError(
+                f"{magnitude_name(magnitude)} was not measured in {year}; there are {names}"
+            )
+        return archive.entry.stations, archive.table(magnitude)
+
+
+def load(year: int) -> Year | None:
+    """An imported year with all its tables, or None."""
+    if year not in years():
+        return None
+    with _Archive(year) as archive:
+        tables = {m: archive.table(m) for m in archive.entry.magnitudes}
+        return Year(year, archive.entry.stations, tables)
+
+
+def save(
+    year: Year,
+    imports: list[dict[str, Any]],
+    *,
+    before: tuple[Mapping[str, Any], ...] | None = None,
+) -> Entry:
+    """Write a year, whole or not at all, adding to the record of what was imported.
+
+    Args:
+        year: The year.
+        imports: What is new in it.
+        before: The record so far; by default that of the file.
+    """
+    fresh = {(one["file"], one["sha256"]) for one in imports}
+    if before is None:
+        before = entry(year.year).imports if year.year in years() else ()
+    before = tuple(one for one in before if (one["file"], one["sha256"]) not in fresh)
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    record = (*before, *({**one, "imported": now} for one in imports))
+    about = {
+        "format": FORMAT,
+        "year": year.year,
+        "stations": year.stations,
+        "magnitudes": {str(m): digest for m, digest in year.fingerprints.items()},
+        "fingerprint": year.fingerprint,
+        "imports": record,
+        "days": year.days,
+    }
+    arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in year.tables.items()}
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    path = _path(year.year)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.stem}.{uuid.uuid4().hex}.part")
+        try:
+            with part.open("wb") as file:
+                np.savez_compressed(file, **arrays)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return Entry(year.year, year.stations, year.fingerprints, year.fingerprint, record, year.days)
+
+
+def _path(year: int) -> Path:
+    return folder() / f"madrid-{year}.npz"
+
+
+class _Archive:
+    """An open cache file; whatever is wrong with it becomes one sentence."""
+
+    def __init__(self, year: int) -> None:
+        self._year = year
+
+    def __enter__(self) -> _Archive:
+        path = _path(self._year)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
+                    raise ValueError("too large")
+            self._arrays = np.load(path, allow_pickle=False)
+            self.entry = _entry(json.loads(bytes(self._arrays["about"])), self._year)
+        except Exception as error:
+            raise self._damaged(error) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._arrays.close()
+
+    def table(self, magnitude: int) -> Table:
+        """One table, checked against its fingerprint."""
+        try:
+            found = self._arrays[f"magnitude_{magnitude}"]
+            if found.shape != (hours_in(self._year), len(self.entry.stations)):
+                raise ValueError(f"a table has the shape {found.shape}")
+            if (
+                fingerprint(self._year, self.entry.stations, found)
+                != self.entry.magnitudes[magnitude]
+            ):
+                raise ValueError("the numbers have changed since they were imported")
+        except Exception as error:
+            raise self._damaged(error) from error
+        checked: Table = found
+        return checked
+
+    def _damaged(self, error: Exception) -> DataError:
+        return DataError(
+            f"the imported year {self._year} in {str(_path(self._year))!r} cannot be read "
+            f"({error}): delete the file and import the year again"
+        )
+
+
+def _entry(about: dict[str, Any], year: int) -> Entry:
+    if about["format"] != FORMAT or about["year"] != year:
+        raise ValueError(f"its format is {about['format']!r}, its year {about['year']!r}")
+    return Entry(
+        year,
+        tuple(int(s) for s in about["stations"]),
+        {int(m): str(digest) for m, digest in about["magnitudes"].items()},
+        str(about["fingerprint"]),
+        tuple(
+            {**one, "file": str(one["file"]), "sha256": str(one["sha256"])}
+            for one in about["imports"]
+        ),
+        (str(about["days"][0]), str(about["days"][1]), int(about["days"][2])),
+    )

@@ -1,0 +1,201 @@
+"""Files of Madrid's open-data portal: one month of hourly measurements each.
+
+Wide csv, one line per station, magnitude and day::
+
+    PROVINCIA;MUNICIPIO;ESTACION;MAGNITUD;PUNTO_MUESTREO;ANO;MES;DIA;H01;V01;...;H24;V24
+    28;079;4;7;28079004_7_8;2018;03;01;00002;V;00001;V;...
+
+and the older fixed width: 8 characters station, 2 magnitude, 2 technique, 2 period (02: hourly),
+yymmdd, then 24 times 5 characters and a flag. ``H01`` is the hour that starts at 00:00, local
+civil time. A value counts if its flag is V; anything else is a missing value.
+"""
+
+from __future__ import annotations
+
+import codecs
+import datetime
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs.data.errors import DataError
+
+HOURS = tuple(f"{hour:02d}" for hour in range(1, 25))
+KEY_COLUMNS = ("ESTACION", "MAGNITUD", "ANO", "MES", "DIA")
+CITY = "28079"  # province 28, municipality 079
+TXT_WIDTH = 20 + 24 * 6
+LARGEST_VALUE = 1e6
+"""Nothing in the air reaches this: a larger number is damage."""
+
+_NOT_IN_NUMBERS = str.maketrans("", "", "0123456789.-")
+
+Row = tuple[int, int, datetime.date, list[float]]
+
+
+class NotPortalError(DataError):
+    """A file that is something else altogether."""
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The lines of one file: station (n,), magnitude (n,), day (n,), values (n, 24).
+
+    ``coarse`` marks the older format, in which ozone is rounded: where both are there, csv counts.
+    """
+
+    station: NDArray[np.int64]
+    magnitude: NDArray[np.int64]
+    day: NDArray[np.datetime64]
+    values: NDArray[np.float32]
+    coarse: bool = False
+
+    def only(self, chosen: NDArray[np.bool_]) -> Readings:
+        """Some of the lines."""
+        return Readings(
+            self.station[chosen],
+            self.magnitude[chosen],
+            self.day[chosen],
+            self.values[chosen],
+            self.coarse,
+        )
+
+
+def parse(data: bytes, name: str) -> Readings:
+    """The readings in the bytes of one csv or txt file.
+
+    Args:
+        data: The file's content.
+        name: Its name, for messages.
+
+    Raises:
+        NotPortalError: the first line is in neither format.
+        DataError: a later line is damaged.
+    """
+    lines = _decoded(data, name).splitlines()
+    first = lines[0] if lines else ""
+    if not first.strip():
+        raise NotPortalError(f"{name} has no first line to tell its format by: it is empty")
+    coarse = first.startswith(CITY) and len(_padded(first)) == TXT_WIDTH
+    if coarse:
+        rows = _txt_rows(lines, name)
+    elif "ESTACION" in first or _starts_like_a_header(first):
+        rows = _csv_rows(lines, name)
+    else:
+        raise NotPortalError(
+            f"{name} is not a file of the Madrid portal: it starts with {first[:40]!r}, neither "
+            "the csv's column names nor the txt's 164 characters"
+        )
+    return _readings(list(rows), name, coarse)
+
+
+def _starts_like_a_header(line: str) -> bool:
+    """Whether this is the beginning of the csv's first line, perhaps cut short."""
+    start = "PROVINCIA;MUNICIPIO"[: max(len(line), 4)]
+    return line.upper().startswith(start)
+
+
+def _padded(line: str) -> str:
+    """A line of the txt with the blank that is its last flag, should an editor have removed it."""
+    return line.ljust(TXT_WIDTH) if len(line) == TXT_WIDTH - 1 else line
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The text: all that matters in it is ASCII, so any encoding that says so will do."""
+    try:
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return data.decode("utf-16")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF8)):
+            raise DataError(f"{name} is damaged: it is not in the encoding it claims") from None
+        return data.decode("latin-1")
+
+
+def _csv_rows(lines: list[str], name: str) -> Iterator[Row]:
+    separator = ";" if ";" in lines[0] else ","
+    columns = [column.strip().upper().replace("AÑO", "ANO") for column in lines[0].split(separator)]
+    wanted = (*KEY_COLUMNS, *(f"H{hour}" for hour in HOURS), *(f"V{hour}" for hour in HOURS))
+    absent = [column for column in wanted if column not in columns]
+    if absent:
+        problem = f"{name} has no column {', '.join(absent[:3])}"
+        if _starts_like_a_header(lines[0]):
+            raise DataError(f"{problem}: its first line is cut short or damaged")
+        raise NotPortalError(f"{problem}: not hourly data?")
+    pick = operator.itemgetter(*(columns.index(column) for column in wanted))
+    place = [columns.index(c) if c in columns else None for c in ("PROVINCIA", "MUNICIPIO")]
+
+    def fields_of(line: str) -> tuple[str, ...]:
+        fields = line.rstrip().split(separator)
+        if len(fields) != len(columns):
+            raise ValueError(f"has {len(fields)} fields instead of {len(columns)}")
+        for at, number in zip(place, (28, 79), strict=True):
+            if at is not None and fields[at].strip().lstrip("0") != str(number):
+                raise ValueError("is not a measurement in Madrid (28 079)")
+        picked: tuple[str, ...] = pick(fields)
+        return picked
+
+    return _rows(lines, name, 1, fields_of)
+
+
+def _txt_rows(lines: list[str], name: str) -> Iterator[Row]:
+    def fields_of(line: str) -> tuple[str, ...]:
+        line = _padded(line)
+        if len(line) != TXT_WIDTH:
+            raise ValueError(f"has {len(line)} characters instead of {TXT_WIDTH}")
+        if not line.startswith(CITY) or line[12:14] != "02":
+            raise ValueError("is not an hourly measurement in Madrid")
+        key = line[5:8], line[8:10], f"20{line[14:16]}", line[16:18], line[18:20]
+        values = (line[start : start + 5] for start in range(20, TXT_WIDTH, 6))
+        return (*key, *values, *line[25:TXT_WIDTH:6])
+
+    return _rows(lines, name, 0, fields_of)
+
+
+def _rows(
+    lines: list[str], name: str, first: int, fields_of: Callable[[str], tuple[str, ...]]
+) -> Iterator[Row]:
+    """Rows of the lines from ``first`` on; a damaged line is named."""
+    for number, line in enumerate(lines[first:], first + 1):
+        if not line.strip():
+            continue
+        try:
+            yield _row(fields_of(line))
+        except ValueError as error:
+            end = " (truncated file?)" if number == len(lines) else ""
+            raise DataError(f"{name}, line {number}, {error}{end}") from None
+
+
+def _row(fields: tuple[str, ...]) -> Row:
+    """Station, magnitude, day, the 24 values."""
+    key, texts, flags = fields[:5], fields[5:29], fields[29:]
+    if not all(part.strip().isascii() and part.strip().isdigit() for part in key):
+        raise ValueError(f"has {' '.join(key)!r} for station, magnitude and date")
+    station, magnitude, year, month, day = map(int, key)
+    if not (0 < station < 1000 and 0 < magnitude < 1000 and 1990 <= year < 2100):
+        raise ValueError(f"has {' '.join(key)!r} for station, magnitude and date")
+    date = datetime.date(year, month, day)
+    valid = [
+        text.strip() if flag.strip() == "V" else "" for text, flag in zip(texts, flags, strict=True)
+    ]
+    # float() would also take "nan", "1e9" and "1_0".
+    if "".join(valid).translate(_NOT_IN_NUMBERS):
+        raise ValueError("has a value that is not a number")
+    return station, magnitude, date, [float(text) if text else np.nan for text in valid]
+
+
+def _readings(rows: list[Row], name: str, coarse: bool) -> Readings:
+    if not rows:
+        raise DataError(f"{name} has no measurements in it")
+    values = np.array([row[3] for row in rows])
+    if np.nanmax(np.abs(values), initial=0.0) > LARGEST_VALUE:
+        raise DataError(f"{name} has values above {LARGEST_VALUE:,.0f}: it is damaged")
+    return Readings(
+        np.array([row[0] for row in rows]),
+        np.array([row[1] for row in rows]),
+        np.array([row[2] for row in rows], dtype="datetime64[D]"),
+        values.astype(np.float32),
+        coarse,
+    )

@@ -1,0 +1,188 @@
+"""Hourly nitric oxide (NO) at Madrid's stations, simulated: calibrated on 2016 and 2017.
+
+A Gaussian level stands behind each measurement, which is rounded to whole ug/m3, 1 at least:
+
+    log NO + NO / saturation = level
+    level[t, s] = mean[t, s] + amplitude[t] loading[t, s] weather[t] + spread[t, s] residual[t, s]
+
+The level is log NO, but for the highest values: those grow in proportion to it, because a Gaussian
+log NO that has the right share of ones has far too many values of 500 ug/m3 and above.
+
+Mean, amplitude, loading and spread follow the calendar: hour of day, month, weekday. Weather (one
+for the city) and residuals (one per station, correlated) have variance 1 and are sums of processes
+that forget at different speeds: within hours, days or weeks. The autocorrelation of one of them
+after d hours is exp(-d / memory) cos(2 pi cycles d / 24); with one cycle per day, what was unusual
+yesterday at this hour is unusual again today.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import itertools
+import json
+from dataclasses import asdict, dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import wrightomega
+
+HOURS_PER_DAY = 24
+Array = NDArray[np.float64]
+
+
+def level_of_no(no: Array, *, saturation: Array) -> Array:
+    """What is Gaussian: log NO + NO / saturation."""
+    return np.log(no) + no / saturation
+
+
+def no_of_level(level: Array, *, saturation: Array) -> Array:
+    """The inverse of ``level_of_no``."""
+    no: Array = saturation * wrightomega(level - np.log(saturation))
+    return no
+
+
+def part_autocorrelation(
+    lag_hours: NDArray[np.int_] | int, *, memory_hours: Array, cycles_per_day: Array
+) -> Array:
+    """Of the processes that weather and residuals are made of; the part is the last axis."""
+    lag = np.abs(np.asarray(lag_hours))[..., None]
+    wave = np.cos(2.0 * np.pi * cycles_per_day * lag / HOURS_PER_DAY)
+    fading: Array = np.exp(-lag / memory_hours) * wave
+    return fading
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MadridSimulator:
+    """The parameters of the simulator; axes: month (12), weekday (7), hour (24), stations, parts.
+
+    Attributes:
+        stations: Station numbers, ascending: the order of all station axes.
+        saturation: (station,) NO in ug/m3 where the level changes from logarithm to proportion.
+        profile: (hour, station) mean level.
+        month_profile: (month, hour) what a month adds to it everywhere.
+        station_month: (month, station) what a month adds to it at one station.
+        weekday_profile: (weekday, hour) what a weekday adds to it, Monday first.
+        weather_amplitude: (month, hour) standard deviation of the city's mean level.
+        weather_loading: (hour, station) how strongly a station follows the city's mean.
+        residual_spread: (hour, station) standard deviation of what is the station's own.
+        residual_month: (month, hour) factor on it.
+        memory_hours: (part,) time after which a part of weather and residuals has faded to 1/e.
+        cycles_per_day: (part,) 0 for a part that fades steadily.
+        weather_share: (month, part) variance of the weather by part; sums to 1.
+        residual_covariance: (part, station, station) of the residuals; diagonals sum to 1.
+    """
+
+    stations: tuple[int, ...]
+    saturation: Array
+    profile: Array
+    month_profile: Array
+    station_month: Array
+    weekday_profile: Array
+    weather_amplitude: Array
+    weather_loading: Array
+    residual_spread: Array
+    residual_month: Array
+    memory_hours: Array
+    cycles_per_day: Array
+    weather_share: Array
+    residual_covariance: Array
+
+    @staticmethod
+    @functools.cache
+    def calibrated() -> MadridSimulator:
+        """The simulator with the parameters published with the package."""
+        file = resources.files("periodic_envs.data.madrid").joinpath("simulator.json")
+        return MadridSimulator.from_json(file.read_text(encoding="utf-8"))
+
+    @staticmethod
+    def from_json(text: str) -> MadridSimulator:
+        """The simulator with the parameters in a text that ``to_json`` wrote."""
+        fields: dict[str, Any] = json.loads(text)
+        del fields["about"]
+        stations = tuple(fields.pop("stations"))
+        arrays = {name: np.array(value, dtype=np.float64) for name, value in fields.items()}
+        for array in arrays.values():
+            array.flags.writeable = False  # shared by all callers of ``calibrated``
+        return MadridSimulator(stations=stations, **arrays)
+
+    def to_json(self, about: str, *, decimals: int = 3) -> str:
+        """The parameters, one per line."""
+        fields = asdict(self)
+        lines = [f'"about": {json.dumps(about)}', f'"stations": {list(fields.pop("stations"))}']
+        for name, array in fields.items():
+            rounded = (np.round(array, decimals) + 0.0).tolist()  # + 0.0: no negative zeros
+            lines.append(f'"{name}": {json.dumps(rounded, separators=(",", ":"))}')
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the parameters: other parameters, other simulated world."""
+        return hashlib.sha256(self.to_json("", decimals=12).encode()).hexdigest()
+
+    def simulate(self, rng: np.random.Generator, *, start: datetime.date, days: int) -> Array:
+        """Draw NO in whole ug/m3, at least 1.
+
+        Args:
+            rng: The only source of randomness.
+            start: First day; row 0 is the hour from 00:00 to 01:00 local time.
+            days: Number of days, all of 24 hours.
+
+        Returns:
+            Array of shape ``(24 * days, stations)``.
+        """
+        if days < 1:
+            raise ValueError(f"days must be at least 1, got {days}")
+        calendar = [start + datetime.timedelta(days=day) for day in range(days)]
+        month = np.repeat([day.month - 1 for day in calendar], HOURS_PER_DAY)
+        weekday = np.repeat([day.weekday() for day in calendar], HOURS_PER_DAY)
+        hour = np.tile(np.arange(HOURS_PER_DAY), days)
+
+        city = self.month_profile[month, hour] + self.weekday_profile[weekday, hour]
+        mean = self.profile[hour] + self.station_month[month] + city[:, None]
+        loading = self.weather_amplitude[month, hour, None] * self.weather_loading[hour]
+        spread = self.residual_month[month, hour, None] * self.residual_spread[hour]
+
+        parts = self._unit_parts(rng, len(hour))
+        # An hour's weather is the mean of both its ends: smoother than the stations' residuals.
+        ends = parts[1:, :, 0] + parts[:-1, :, 0]
+        smooth = ends / np.sqrt(2.0 + 2.0 * self.autocorrelation(1))
+        weather = np.sum(np.sqrt(self.weather_share[month]) * smooth, axis=1)
+        residual = np.tensordot(parts[1:, :, 1:], self._mixing, axes=2)
+        level = mean + loading * weather[:, None] + spread * residual
+        return np.maximum(np.rint(no_of_level(level, saturation=self.saturation)), 1.0)
+
+    def autocorrelation(self, lag_hours: int) -> Array:
+        """Autocorrelation of every part."""
+        return part_autocorrelation(
+            lag_hours, memory_hours=self.memory_hours, cycles_per_day=self.cycles_per_day
+        )
+
+    def _unit_parts(self, rng: np.random.Generator, hours: int) -> Array:
+        """Independent processes (hours + 1, part, city and stations), all of variance 1.
+
+        A part with cycles is cos(wt) a[t] + sin(wt) b[t] with two fading processes a and b.
+        """
+        cyclic = self.cycles_per_day > 0.0
+        memory = np.concatenate([self.memory_hours, self.memory_hours[cyclic]])[:, None]
+        keep = np.exp(-1.0 / memory)
+        states = rng.standard_normal((hours + 1, len(memory), 1 + len(self.stations)))
+        states[1:] *= np.sqrt(1.0 - keep**2)  # row 0 stays a draw from the stationary state
+        for before, now in itertools.pairwise(states):
+            now += keep * before
+        parts, quadrature = np.split(states, [len(cyclic)], axis=1)
+        angle = 2.0 * np.pi / HOURS_PER_DAY * np.arange(hours + 1)[:, None, None]
+        angle = angle * self.cycles_per_day[cyclic, None]
+        parts[:, cyclic] = np.cos(angle) * parts[:, cyclic] + np.sin(angle) * quadrature
+        return parts
+
+    @functools.cached_property
+    def _mixing(self) -> Array:
+        """Symmetric square roots of the covariances: unique, unlike a set of eigenvectors."""
+        values, vectors = np.linalg.eigh(self.residual_covariance)
+        scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        roots: Array = scaled @ np.swapaxes(vectors, 1, 2)
+        return roots

@@ -1,0 +1,1 @@
+"""What repeats in a table, and what knowing it is worth."""

@@ -1,0 +1,182 @@
+"""What a file holds, in words: ``periodic-gp data check FILE``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from periodic_envs import checks
+from periodic_envs.data.gaps import MOST_MISSING
+from periodic_envs.data.seasons.gain import Gain, measure_gain
+from periodic_envs.data.seasons.season import FEWEST_SEASONS, Candidate, Seasons, find_seasons
+from periodic_envs.data.tables.series import Series
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """A file with what was found in it.
+
+    Attributes:
+        source: what the file is called.
+        series: the readings.
+        seasons: the seasons found in them.
+        period: the season in steps: the one asked for, or else the best found, or None.
+        objective: "max" or "min".
+        gain: what knowing the phase is worth; None without a period or without two seasons.
+    """
+
+    source: str
+    series: Series
+    seasons: Seasons
+    period: float | None
+    objective: str
+    gain: Gain | None
+
+    def lines(self) -> list[str]:
+        """All of it in words."""
+        return [*self._what(), "", *self._season(), "", *self._worth()]
+
+    def _what(self) -> list[str]:
+        series, clock = self.series, self.series.clock
+        lines = [
+            *(_sentence(line) for line in series.report.taken_for),
+            f"{len(series.values):,} steps of {clock.step_text()}, {series.span()}.",
+            f"{len(series.names):,} arms: {_listed(series.names)}.",
+        ]
+        troubles = [*series.report.troubles(), *self._refused()]
+        return lines + ([_sentence(trouble) for trouble in troubles] or ["No gaps, nothing twice."])
+
+    def _refused(self) -> list[str]:
+        """Arms that would be more guess than data."""
+        share = np.isnan(self.series.values).mean(0)
+        arms = [self.series.names[i] for i in np.flatnonzero(share > MOST_MISSING)]
+        if not arms:
+            return []
+        return [
+            f"more than {MOST_MISSING:.0%} is missing of {_listed(arms)}: Replay will refuse the "
+            "data unless the other arms are named as arms=[...]"
+        ]
+
+    def _season(self) -> list[str]:
+        longest = self.seasons.longest
+        if longest < 2:
+            return [
+                f"The data are too short to look for a season: it must fit in {FEWEST_SEASONS} "
+                f"times, so that at least {2 * FEWEST_SEASONS} steps are needed."
+            ]
+        if not self.seasons.found:
+            looked = f"Seasons of 2 to {longest:,}" if longest > 2 else "Seasons of 2"
+            return [
+                "No season was found: nothing repeats more clearly than chance would have it.",
+                f"({looked} steps were looked for: at least {FEWEST_SEASONS} must fit into the "
+                "data.)",
+            ]
+        best, *rest = self.seasons.found
+        return [
+            f"The season is {self.in_steps(best.period)}: {_evidence(best)}.",
+            *(f"There is also one of {self.in_steps(c.period)}: {_evidence(c)}." for c in rest),
+        ]
+
+    def _worth(self) -> list[str]:
+        if self.period is None:
+            return [
+                "Without a season, no phase is worth knowing; give a period to see what it would "
+                "gain all the same."
+            ]
+        of = f"With a season of {self.in_steps(self.period)}"
+        if self.gain is None:
+            return [f"{of}, there are not two seasons in the data: nothing can be said about it."]
+        gain = self.gain
+        word = "cost" if self.objective == "min" else "reward"
+        sign = -1.0 if self.objective == "min" else 1.0
+        rows = [
+            ("an arm at random", gain.random),
+            ("the best arm, always the same", gain.static),
+            ("the best arm of each phase", gain.per_phase),
+            ("the best arm of each step (needs to know the future)", gain.oracle),
+        ]
+        width = max(len(name) for name, _ in rows)
+        lines = [f"{of}, the mean {word} per step is"]
+        lines += [f"  {name:<{width}}  {sign * value:>10,.4g}" for name, value in rows]
+        return [*lines, _verdict(gain), _how(gain, sign)]
+
+    def in_steps(self, period: float) -> str:
+        """A period in steps and, where the steps are times, in time."""
+        text = f"{period:,.6g} steps"
+        step = self.series.step
+        if isinstance(step, pd.Timedelta):
+            hours = period * step / pd.Timedelta("1h")
+            days = f"{hours / 24:.4g} days" if hours != 24 else "1 day"
+            text += f" ({days})" if hours >= 24 else f" ({hours:.4g} hours)"
+        return text
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more
+
+
+def _evidence(season: Candidate) -> str:
+    word = "strong" if season.strength >= 0.5 else "clear" if season.strength >= 0.1 else "weak"
+    return (
+        f"{word}, it explains {season.strength:.0%} of the variance in seasons left out; "
+        f"autocorrelation {season.autocorrelation:.2f}"
+    )
+
+
+def _verdict(gain: Gain) -> str:
+    if gain.share < 0.01:
+        return "Knowing the phase gains nothing over the best arm, always the same."
+    return (
+        f"Knowing the phase gets {gain.share:.0%} of what could be gained over the best arm, "
+        "always the same."
+    )
+
+
+def _how(gain: Gain, sign: float) -> str:
+    how = (
+        "The best arm is the best over all the data. The arms of each phase are chosen without the "
+        f"season that they are judged by, for all {gain.seasons:,} seasons"
+    )
+    honest, hindsight = (f"{sign * value:,.4g}" for value in (gain.per_phase, gain.hindsight))
+    if honest != hindsight:
+        how += (
+            f"; chosen with that season in view they would have {hindsight}, but a season to come "
+            "cannot be seen"
+        )
+    return f"({how}.)"
+
+
+def check_series(
+    series: Series, *, source: str, period: float | None = None, objective: str = "max"
+) -> Check:
+    """Look for seasons, and at what they are worth."""
+    checks.one_of("objective", objective, ("max", "min"))
+    if period is not None and not checks.positive("period", period) >= 2.0:
+        raise ValueError(f"period must be at least 2 steps, got {period!r}")
+    seasons = find_seasons(series.values)
+    if period is None and seasons.best is not None:
+        period = seasons.best.period
+    gain = None
+    if period is not None:
+        rewards = _filled(series.values) * (-1.0 if objective == "min" else 1.0)
+        gain = measure_gain(rewards, period)
+    return Check(source, series, seasons, period, objective, gain)
+
+
+def _filled(values: Array) -> Array:
+    """Gaps bridged by straight lines, however long."""
+    steps = np.arange(len(values))
+    known = [np.flatnonzero(~np.isnan(column)) for column in values.T]
+    pairs = zip(values.T, known, strict=True)
+    return np.stack([np.interp(steps, k, column[k]) for column, k in pairs], axis=1)

@@ -1,0 +1,72 @@
+"""How much a policy that knows the phase could gain over one that always chooses the same arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs.data.seasons.phases import by_phase, phase_index
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """Mean rewards per step of policies that know more and more.
+
+    Attributes:
+        random: of arms chosen at random.
+        static: of the arm that was best on average, in hindsight: whatever the period.
+        per_phase: of the arm that was best at the same phase in the other seasons.
+        hindsight: of the arm that was best at the same phase, the season itself included: more
+            than can be expected of seasons to come.
+        oracle: of the best arm at every step.
+        seasons: number of seasons, the last one maybe in part.
+        profile: mean of each arm by phase, shape (phases, arms).
+    """
+
+    random: float
+    static: float
+    per_phase: float
+    hindsight: float
+    oracle: float
+    seasons: int
+    profile: Array
+
+    @property
+    def share(self) -> float:
+        """Share of the oracle's gain over the static arm that the phase gives, 0 if it loses."""
+        room = self.oracle - self.static
+        return max(0.0, self.per_phase - self.static) / room if room > 0 else 0.0
+
+
+def measure_gain(rewards: Array, period: float) -> Gain | None:
+    """Compare policies on rewards (steps, arms) without gaps; None if there are not two seasons.
+
+    What is best at a phase is chosen by seasons other than the one that it is judged by: there are
+    so many phases that luck would seem to be skill.
+    """
+    season, phase, _ = phase_index(len(rewards), period)
+    if season[-1] < 1:
+        return None
+    steps = np.arange(len(rewards))
+    sums, counts = by_phase(rewards, period)
+    all_sums, all_counts = sums.sum(0), counts.sum(0)
+    others = np.maximum(all_counts - counts, 1.0)
+    seen = (all_counts - counts)[..., 0] > 0
+    best_elsewhere = (all_sums.sum(0) - sums.sum(1)).argmax(1)
+    best_by_phase = ((all_sums - sums) / others).argmax(2)
+    # A phase that no other season has (the only whole season) is no reason to leave the best arm.
+    best_by_phase = np.where(seen, best_by_phase, best_elsewhere[:, None])
+    profile = all_sums / np.maximum(all_counts, 1.0)
+    return Gain(
+        random=float(rewards.mean()),
+        static=float(rewards.mean(0).max()),
+        per_phase=float(rewards[steps, best_by_phase[season, phase]].mean()),
+        hindsight=float(rewards[steps, profile.argmax(1)[phase]].mean()),
+        oracle=float(rewards.max(1).mean()),
+        seasons=int(season[-1]) + 1,
+        profile=profile,
+    )

@@ -1,0 +1,1 @@
+"""Anybody's own table: CSV, Parquet or DataFrame, long or wide, on a regular grid."""

@@ -1,0 +1,139 @@
+"""What stands in the cells of a column: numbers or words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+from periodic_envs.data.errors import DataError
+from periodic_envs.data.tables.formats import Table, as_text
+
+Array = NDArray[np.float64]
+
+MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))
+"""How people write that there is nothing, in small letters."""
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?|[+-]?inf(inity)?", re.ASCII | re.I)
+_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_GROUPED = {
+    ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?", re.ASCII),
+    ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII),
+}
+"""Numbers with thousands separators, by their decimal mark."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """How numbers are written.
+
+    Attributes:
+        decimal: the decimal mark.
+        thousands: whether the other mark separates thousands.
+    """
+
+    decimal: str = "."
+    thousands: bool = False
+
+    def lines(self) -> list[str]:
+        """In words, where it is not as usual."""
+        if self.thousands:
+            return [f"numbers are written like {'1.234,5' if self.decimal == ',' else '1,234.5'}"]
+        return ["the decimal mark is a comma"] if self.decimal == "," else []
+
+
+def is_number(cells: pd.Series) -> bool:
+    """Whether most of the first hundred cells that are not empty hold numbers."""
+    if pd.api.types.is_numeric_dtype(cells):
+        return True
+    words = sample(cells)
+    forms = (_PLAIN, _COMMA, *_GROUPED.values())
+    numbers = sum(any(form.fullmatch(word) for form in forms) for word in words)
+    return 2 * numbers >= len(words)
+
+
+def sample(cells: pd.Series) -> list[str]:
+    """The first hundred cells that are not empty."""
+    words = as_text(cells.dropna().iloc[:1000])
+    return [word for word in words if word.lower() not in MISSING][:100]
+
+
+def find_marks(table: Table, names: list[str], decimal: str | None) -> Marks:
+    """How the number columns are written: with a comma only where it can be nothing else."""
+    if decimal not in (None, ".", ","):
+        raise DataError(f"decimal must be '.' or ',', got {decimal!r}")
+    if table.lines is None:
+        return Marks(decimal or ".")
+    cells = [table.columns[name] for name in names]
+    commas = [word.strip() for c in cells for word in c[c.str.contains(",", regex=False)]]
+    # With both marks in a number there is no doubt which is which.
+    both = [word for word in commas if "." in word]
+    for mark in (decimal,) if decimal else (",", "."):
+        if both and all(_GROUPED[mark].fullmatch(word) for word in both):
+            return Marks(mark, thousands=True)
+    return Marks(decimal or _find_decimal(table, cells, commas))
+
+
+def _find_decimal(table: Table, cells: list[pd.Series], commas: list[str]) -> str:
+    commas = [word for word in commas if _COMMA.fullmatch(word)]
+    if not commas:
+        return "."
+    if any(column.str.contains(".", regex=False).any() for column in cells):
+        return "."  # then the cells with a comma are refused as what they are, no numbers
+    if all(_THOUSANDS.fullmatch(word) for word in commas):
+        raise DataError(
+            f"{table.source} has numbers like {commas[0]!r}, which may be read in two ways: write "
+            "them without thousands separators, or give decimal=','"
+        )
+    return ","
+
+
+def parse_numbers(table: Table, name: str, marks: Marks) -> Array:
+    """The column as numbers, NaN where there is nothing."""
+    cells = table.columns[name]
+    if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_complex_dtype(cells):
+        numbers: Array = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        numbers = _parse_words(table, name, marks)
+    if np.isinf(numbers).any():
+        row = int(np.flatnonzero(np.isinf(numbers))[0])
+        raise DataError(f"{table.place(row)} has an infinite value in column {name!r}")
+    return numbers
+
+
+def _parse_words(table: Table, name: str, marks: Marks) -> Array:
+    cells = table.columns[name]
+    if not marks.thousands:
+        try:
+            plain = pa.compute.cast(pa.array(cells, pa.string()), pa.float64())
+            return np.array(plain, dtype=np.float64)
+        except (pa.ArrowException, TypeError):
+            pass  # gaps, spaces, decimal commas or mistakes: cell by cell
+    words = as_text(cells)
+    found = [_number(word, marks) for word in words]
+    if None in found:
+        row = found.index(None)
+        grouped = re.fullmatch(r"[+-]?\d[\d.,' \u00a0\u202f]*", words[row])
+        mend = "write it without thousands separators" if grouped else "mend it"
+        raise DataError(
+            f"{table.place(row)} has {words[row][:40]!r} in column {name!r}, which is not a "
+            f"number: {mend}, or leave the cell empty if nothing was measured"
+        )
+    return np.array(found, dtype=np.float64)
+
+
+def _number(word: str, marks: Marks) -> float | None:
+    if marks.thousands and _GROUPED[marks.decimal].fullmatch(word):
+        word = word.replace("." if marks.decimal == "," else ",", "")
+    elif marks.thousands and marks.decimal == "," and "." in word:
+        return None
+    if marks.decimal == "," and _COMMA.fullmatch(word):
+        return float(word.replace(",", "."))
+    if _PLAIN.fullmatch(word):
+        return float(word)
+    return np.nan if word.lower() in MISSING else None

@@ -1,0 +1,187 @@
+"""Times as people write them: ISO 8601, day or month first, Unix time, or plain numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from periodic_envs.data.errors import DataError
+from periodic_envs.data.tables.cells import Marks, is_number, parse_numbers, sample
+from periodic_envs.data.tables.formats import Table, as_text
+
+Array = NDArray[np.float64]
+
+_OFFSET = re.compile(r"(?<=\d)\s*(Z|[+-]\d\d(:?\d\d)?)$", re.ASCII | re.I)
+_ISO = re.compile(r"\d{4}-\d\d(-\d\d)?\b", re.ASCII)
+_TWO_FIRST = re.compile(
+    r"(?P<one>\d{1,2})(?P<mark>[./-])(?P<two>\d{1,2})(?P=mark)(?P<year>\d{4}|\d\d)"
+    r"((?P<gap>,? |T)\d{1,2}:\d\d(?P<seconds>:\d\d)?(?P<space> ?)(?P<half>[AaPp][Mm])?)?",
+    re.ASCII,
+)
+_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d)?( ?[ap]m)?", re.ASCII | re.I)
+_UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}
+"""From 2001 to 2033."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """The times of a column.
+
+    Attributes:
+        moments: a DatetimeIndex (in UTC where offsets are given), or an array of plain numbers.
+        notes: how they were read, in words, where that is not plain to see.
+    """
+
+    moments: Any
+    notes: tuple[str, ...] = ()
+
+
+def is_time(cells: pd.Series) -> bool:
+    """Whether the cells are timestamps, or the first of them is written as one."""
+    if pd.api.types.is_datetime64_any_dtype(cells):
+        return True
+    words = [] if pd.api.types.is_numeric_dtype(cells) else sample(cells)[:1]
+    return any(_ISO.match(word) or _TWO_FIRST.fullmatch(word) for word in words)
+
+
+def is_time_of_day(cells: pd.Series) -> bool:
+    """Whether the cells are written like 13:00, without a date."""
+    words = [] if pd.api.types.is_numeric_dtype(cells) else sample(cells)
+    return bool(words) and all(_OF_DAY.fullmatch(word) for word in words)
+
+
+def fits(cells: pd.Series, time_format: str) -> bool:
+    """Whether the first cells are written in this format."""
+    words = sample(cells)
+    try:
+        stamps = pd.to_datetime(pd.Series(words), format=time_format, errors="coerce", utc=True)
+    except (TypeError, ValueError):  # no format at all: reading on says so
+        return False
+    return bool(words) and bool(stamps.notna().all())
+
+
+def parse_times(table: Table, name: str, *, time_format: str | None, marks: Marks) -> Times:
+    """The column as timestamps (in UTC where an offset is given) or as plain numbers."""
+    cells = table.columns[name]
+    if pd.api.types.is_datetime64_any_dtype(cells):
+        stamps = pd.DatetimeIndex(cells)
+        aware = stamps.tz is not None
+        return _stamps(table, name, stamps.tz_convert("UTC") if aware else stamps)
+    if time_format is None and is_number(cells):
+        return _from_numbers(table, name, parse_numbers(table, name, marks))
+    rows, words = pd.factorize(np.array(as_text(cells), dtype=object))
+    aware = _all_aware(words, name)
+    notes = []
+    if time_format is None:
+        time_format = _find_format(table, name, words, rows)
+        if time_format is not None:
+            notes.append(f"times are written {_in_words(time_format)}")
+    try:
+        stamps = pd.to_datetime(
+            pd.Series(words), format=time_format or "ISO8601", errors="coerce", utc=aware
+        )
+        moments = pd.DatetimeIndex(stamps)[rows]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"cannot read the times in column {name!r}: {error}") from error
+    return _stamps(table, name, moments, notes, written=words[rows])
+
+
+def _all_aware(words: NDArray[Any], name: str) -> bool:
+    aware = np.array([len(word) > 11 and bool(_OFFSET.search(word)) for word in words])
+    if aware.any() and not aware.all():
+        raise DataError(
+            f"some times in column {name!r} have a time zone ({words[aware][0][:40]!r}) and some "
+            f"have none ({words[~aware][0][:40]!r})"
+        )
+    return bool(aware.all())
+
+
+def _from_numbers(table: Table, name: str, numbers: Array) -> Times:
+    _refuse_gaps(table, name, numbers)
+    _refuse_compact_dates(numbers, name)
+    for unit, (low, high, word) in _UNIX.items():
+        if np.all((numbers >= low) & (numbers <= high) & (numbers == np.rint(numbers))):
+            stamps = pd.to_datetime(numbers.astype(np.int64), unit=unit)
+            return _stamps(table, name, stamps, [f"times are Unix time, in {word} since 1970"])
+    return Times(numbers)
+
+
+def _find_format(
+    table: Table, name: str, words: NDArray[Any], rows: NDArray[np.intp]
+) -> str | None:
+    """How dates are written that do not begin with the year; None for ISO 8601."""
+    found = [match for match in map(_TWO_FIRST.fullmatch, words) if match]
+    if not found:
+        return None
+    day_first, month_first = _formats(found[0].group())
+    ones, twos = (max(int(match[part]) for match in found) for part in ("one", "two"))
+    if ones > 12 or found[0]["mark"] == ".":  # nobody writes months first with dots
+        return day_first
+    if twos > 12:
+        return month_first
+    word = found[0].group()
+    row = int((words[rows] == word).argmax())
+    raise DataError(
+        f"{table.place(row)} has {word!r} in the time column {name!r}, where day and month may be "
+        f"either way round: give time_format={day_first!r} or {month_first!r}"
+    )
+
+
+def _formats(word: str) -> tuple[str, str]:
+    """The formats of a date, day first and month first, with its hours if it has any."""
+    match = _TWO_FIRST.fullmatch(word)
+    assert match is not None
+    year = "%Y" if len(match["year"]) == 4 else "%y"
+    clock = ""
+    if match["gap"]:
+        clock = match["gap"] + ("%I:%M" if match["half"] else "%H:%M")
+        clock += ":%S" if match["seconds"] else ""
+        clock += match["space"] + "%p" if match["half"] else ""
+    mark = match["mark"]
+    return f"%d{mark}%m{mark}{year}{clock}", f"%m{mark}%d{mark}{year}{clock}"
+
+
+def _in_words(time_format: str) -> str:
+    return f"{'day' if time_format.startswith('%d') else 'month'} first ({time_format})"
+
+
+def _stamps(
+    table: Table, name: str, stamps: Any, notes: list[str] | None = None, written: Any = None
+) -> Times:
+    """Timestamps without a gap, in nanoseconds."""
+    _refuse_gaps(table, name, stamps, written)
+    if stamps.tz is not None:
+        notes = [*(notes or []), "times were converted to UTC"]
+    try:
+        return Times(stamps.as_unit("ns"), tuple(notes or []))
+    except ValueError as error:
+        raise DataError(f"column {name!r} has a time outside the years 1678 to 2261") from error
+
+
+def _refuse_gaps(table: Table, name: str, times: Any, written: Any = None) -> None:
+    missing = np.asarray(pd.isna(times))
+    if not missing.any():
+        return
+    row = int(np.flatnonzero(missing)[0])
+    word = "" if written is None else written[row][:40]
+    how = f"={_formats(word)[0]!r}" if _TWO_FIRST.fullmatch(word) else ""
+    raise DataError(
+        f"{table.place(row)} has {repr(word) if word else 'nothing'} in the time column {name!r}: "
+        f"write all times as 2018-03-01 13:00 or as plain numbers, or give time_format{how}"
+    )
+
+
+def _refuse_compact_dates(numbers: Array, name: str) -> None:
+    """20180331 and 20180401 are one day apart, but not as numbers."""
+    months, days = numbers // 100 % 100, numbers % 100
+    plausible = (numbers > 19e6) & (numbers < 21e6) & (months >= 1) & (months <= 12)
+    if np.all(plausible & (days >= 1) & (days <= 31)):
+        raise DataError(
+            f"the times in column {name!r} look like dates written 20180331: write 2018-03-31, or "
+            "give time_format='%Y%m%d'"
+        )

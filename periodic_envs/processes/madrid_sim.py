@@ -1,0 +1,109 @@
+"""Madrid's air, simulated: a new fortnight for every seed."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from periodic_envs import checks
+from periodic_envs.data.madrid.simulator import MadridSimulator
+from periodic_envs.data.madrid.window import check_window, parse_day, public_stations
+from periodic_envs.data.recording import OBJECTIVES, replay, rewards_of
+from periodic_envs.process import FiniteProcess, Origin, Public
+from periodic_envs.registration import register_world
+
+FIRST_DAY = datetime.date(2017, 1, 1)
+"""Without a ``start``, a day of the year from here on is drawn."""
+
+
+@register_world("PeriodicGP-MadridSim-v0", noise="none")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MadridSim:
+    """Nitric oxide at Madrid's 24 stations, simulated: a new fortnight for every seed.
+
+    ## Description
+    Needs no data. A simulator, calibrated on the city's measurements of 2016 and 2017: a daily
+    profile for every station, weekdays and months, a city-wide weather factor that persists, and
+    local deviations that persist and are correlated between stations. How it compares with the
+    measurements is in docs/madrid_simulator.md.
+
+    ## Action Space
+    ``Discrete(24)``: the station. The stations' coordinates in km are public.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
+    ``t`` counts hours from 00:00 of the first day.
+
+    ## Rewards
+    Nitric oxide at the station in that hour: a whole number of ug/m3, at least 1 (or its negative,
+    for the cleanest air). Regret is the distance to the best station of that hour.
+
+    ## Starting State
+    ``t = 48``, after two days whose best action-reward pair of each hour is prior information
+    (``info["warm_start"]`` of ``reset``). Every seed starts on another day of the year.
+
+    ## Episode End
+    Truncated after the last of the ``days``: 288 steps.
+
+    ## Arguments
+    ``start`` (None: the first day, which sets month and weekday, is drawn; or a day like
+    "2018-03-03"), ``days`` (14, those of the warm start included), ``warm_start_days`` (2),
+    ``objective`` ("max", or "min" for the cleanest air), ``stations`` (numbers of the stations to
+    choose from; None for all), ``period_hours`` (24.0: the season that is told), and those of
+    every environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+
+    ## Version History
+    v0: first version.
+    """
+
+    start: str | datetime.date | None = None
+    days: int = 14
+    warm_start_days: int = 2
+    objective: str = "max"
+    stations: Sequence[int] | None = None
+    period_hours: float = 24.0
+
+    def __post_init__(self) -> None:
+        check_window(self.days, self.warm_start_days, self.stations)
+        checks.one_of("objective", self.objective, OBJECTIVES)
+        checks.positive("period_hours", self.period_hours)
+        if self.start is not None:
+            parse_day("start", self.start)
+
+    @property
+    def _stations(self) -> tuple[int, ...]:
+        everywhere = MadridSimulator.calibrated().stations
+        return everywhere if self.stations is None else tuple(self.stations)
+
+    @property
+    def public(self) -> Public:
+        """What agents may know."""
+        return public_stations(self._stations, self.warm_start_days, self.period_hours)
+
+    @property
+    def origin(self) -> Origin:
+        """The simulator, with all that it was asked for."""
+        asked = (str(self.start), self.days, self.objective, self._stations)
+        text = f"{MadridSimulator.calibrated().fingerprint} {asked}"
+        return Origin(
+            source="simulator",
+            fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+            steps=24 * (self.days - self.warm_start_days),
+            replay=False,
+        )
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+        """A new stretch of days."""
+        day = int(rng.integers(365))
+        if self.start is None:
+            start = FIRST_DAY + datetime.timedelta(days=day)
+        else:
+            start = parse_day("start", self.start)
+        simulator = MadridSimulator.calibrated()
+        values = simulator.simulate(rng, start=start, days=self.days)
+        columns = [simulator.stations.index(station) for station in self._stations]
+        return replay(rewards_of(values[:, columns], self.objective), self.public, horizon)

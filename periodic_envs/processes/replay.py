@@ -1,0 +1,200 @@
+"""Your own measurements, replayed."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from periodic_envs import checks
+from periodic_envs.data.errors import DataError
+from periodic_envs.data.gaps import POLICIES, fill_gaps
+from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
+from periodic_envs.process import FiniteProcess, Origin, Public
+from periodic_envs.registration import register_world
+
+if TYPE_CHECKING:
+    from periodic_envs.data.tables.report import Report
+    from periodic_envs.data.tables.series import Series
+
+EXAMPLE = Path(__file__).parent.parent / "data" / "tables" / "example_demand.csv"
+EXAMPLE_PERIOD = 168.0
+LARGEST_VALUE = 1e100
+"""Sums of regrets of larger ones would overflow."""
+
+
+@register_world("PeriodicGP-Replay-v0", noise="none")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replay:
+    """Your own data: at each recorded time choose an arm, and get what was measured there.
+
+    ## Description
+    A table of rewards at regular times is replayed from beginning to end. Without ``data`` it is
+    an invented example: four weeks of hourly ride requests at five places, with a weekly season.
+    Look at your own file with ``periodic-gp data check FILE`` first.
+
+    ## Action Space
+    ``Discrete(n)``: the arm, in the order of the file. Names are public, and coordinates if given.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``t`` counts the steps since the beginning of the window.
+
+    ## Rewards
+    The recorded value of the chosen arm at that time (with ``objective="min"`` its negative), with
+    no noise added. Regret is to the arm that was best at that very time, so that no policy that
+    does not know the future comes near zero.
+
+    ## Starting State
+    ``t = warm_start``. Every seed gives the same episode. The best arm and its reward of each
+    earlier step are in ``info["warm_start"]``.
+
+    ## Episode End
+    Truncated after ``horizon`` steps, without it at the end of the window.
+
+    ## Arguments
+    ``data`` (a path to .csv, .tsv, .txt or .parquet as a str, or a DataFrame; None for the
+    example): long (time, arm, reward) or wide (time and a column per arm), times regular.
+    ``period`` (the season in steps; must be given with ``data``).
+    ``objective`` ("max", or "min").
+    ``start`` (the first time of the window, as in the data; None for the first there is) and
+    ``steps`` (length of the window, the warm start included; None for all).
+    ``warm_start`` (0: steps at the beginning of the window that everybody is told the best of).
+    ``missing`` ("interpolate", "hold" or "error": what becomes of gaps; at most half of an arm's
+    readings may be missing).
+    ``arms`` (names of the arms to use; None for all), ``arm_features`` (a path, a DataFrame or a
+    mapping: coordinates of each arm), ``time_column``, ``arm_column``, ``reward_column``,
+    ``duplicates``, ``time_format``, ``separator``, ``decimal`` (for tables that can be read in
+    more than one way; see ``periodic_envs.data.tables.series.read_series``), and those of every
+    environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+
+    ## Version History
+    v0: first version.
+    """
+
+    data: Any = None
+    period: float | None = None
+    objective: str = "max"
+    start: Any = None
+    steps: int | None = None
+    warm_start: int = 0
+    missing: str = "interpolate"
+    arms: Sequence[str] | None = None
+    arm_features: Any = None
+    time_column: str | None = None
+    arm_column: str | None = None
+    reward_column: str | None = None
+    duplicates: str = "error"
+    time_format: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        checks.one_of("objective", self.objective, OBJECTIVES)
+        checks.one_of("missing", self.missing, POLICIES)
+        checks.whole("warm_start", self.warm_start, 0)
+        if self.period is not None:
+            checks.positive("period", self.period)
+        elif self.data is not None:
+            name = Path(self.data).name if isinstance(self.data, str | os.PathLike) else "FILE"
+            raise DataError(
+                "period must be given, the season in steps of the data: 'periodic-gp data check "
+                f"{name}' estimates it"
+            )
+        if self.arms is not None and not isinstance(self.arms, str | list | tuple):
+            raise DataError(f"arms must be a list of names, got {self.arms!r}")
+        # Bad data are refused now, and read only once.
+        if self.origin.notes:
+            warnings.warn("; ".join(self.origin.notes), stacklevel=3)
+
+    @cached_property
+    def series(self) -> Series:
+        """The window of the data, as recorded."""
+        # Here, so that importing the worlds does not take the time of importing pandas.
+        from periodic_envs.data.tables.series import read_series
+        from periodic_envs.data.tables.window import cut
+
+        whole = read_series(
+            EXAMPLE if self.data is None else self.data,
+            time_column=self.time_column,
+            arm_column=self.arm_column,
+            reward_column=self.reward_column,
+            arms=self.arms,
+            duplicates=self.duplicates,
+            time_format=self.time_format,
+            separator=self.separator,
+            decimal=self.decimal,
+        )
+        window = cut(whole, start=self.start, steps=self.steps)
+        if self.warm_start >= len(window.values):
+            raise DataError(
+                f"warm_start must leave a step to decide: it is {self.warm_start:,}, but the window"
+                f" has {len(window.values):,} steps"
+            )
+        return window
+
+    @property
+    def report(self) -> Report:
+        """What the columns were taken for, the gaps and the duplicates of the window."""
+        return self.series.report
+
+    @cached_property
+    def _recording(self) -> Recording:
+        series = self.series
+        filled = fill_gaps(series.values, series.names, policy=self.missing, what=series.span())
+        if np.abs(filled).max() > LARGEST_VALUE:
+            raise DataError(f"values must be below {LARGEST_VALUE:g}: rescale the data")
+        rewards = rewards_of(filled, self.objective)
+        path = isinstance(self.data, str | os.PathLike)
+        public = self._public()
+        places = [] if public.action_features is None else public.action_features.tolist()
+        origin = Origin(
+            source="example" if self.data is None else "file" if path else "dataframe",
+            # The coordinates may come from a file, too: they are part of the data.
+            fingerprint=fingerprint(rewards, [*series.names, *places]),
+            steps=len(rewards) - self.warm_start,
+            replay=True,
+            notes=tuple(self._troubles()),
+        )
+        return Recording(rewards, public, origin)
+
+    def _troubles(self) -> list[str]:
+        troubles = self.report.troubles()
+        if self.report.missing:
+            troubles.append(f"gaps are filled by missing={self.missing!r}")
+        return troubles
+
+    def _public(self) -> Public:
+        names, features = self.series.names, None
+        if self.arm_features is not None:
+            from periodic_envs.data.tables.features import read_features
+
+            features = read_features(self.arm_features, names)
+        return Public(
+            n_actions=len(names),
+            dim=1 if features is None else features.shape[1],
+            periods=(EXAMPLE_PERIOD if self.period is None else float(self.period),),
+            action_features=features,
+            action_names=names,
+            first_step=self.warm_start,
+        )
+
+    @property
+    def public(self) -> Public:
+        """What agents may know."""
+        return self._recording.public
+
+    @property
+    def origin(self) -> Origin:
+        """Where the rewards come from."""
+        return self._recording.origin
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+        """The same for everybody, whatever the seed."""
+        return self._recording.draw(rng, horizon)
