@@ -8,8 +8,11 @@ export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test test-slow test-oldest bench format clean
 
+# Interrupted, it goes on where it was; a second time it has nothing left to run.
 demo: $(VENV)/.core
-	$(BIN)/python examples/demo.py
+	mkdir -p out
+	$(BIN)/periodic-gp run demo --store out/demo.sqlite --baseline gp-ucb
+	$(BIN)/periodic-gp plot out/demo.png --store out/demo.sqlite
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -31,6 +34,7 @@ test-oldest:
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/envs.py
 	$(BIN)/python benchmarks/gp_step.py
+	$(BIN)/python benchmarks/sweep.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 
 def _require_our_agents() -> None:
@@ -35,3 +36,14 @@ def _is_command_line() -> bool:
 
 
 _require_our_agents()
+
+__all__ = ["Protocol", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    """``evaluation.run`` and ``evaluation.Protocol``, loaded when first used: workers need less."""
+    if name == "run":
+        return import_module("evaluation.sweep").run
+    if name == "Protocol":
+        return import_module("evaluation.protocol").Protocol
+    raise AttributeError(f"module 'evaluation' has no attribute {name!r}")

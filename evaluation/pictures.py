@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from evaluation.runner import Run
 from periodic_envs.base import PeriodicBanditEnv
-from periodic_envs.rendering import draw_choices, draw_landscape, draw_legend
+from periodic_envs.labels import short, thinned
+from periodic_envs.rendering import (
+    MOST_NAMES,
+    WINDOW,
+    draw_choices,
+    draw_landscape,
+    draw_legend,
+    draw_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,18 +38,20 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
 
     believes = hasattr(run.agent, "belief")
     figure = Figure(figsize=(10.0, 10.0 if believes else 6.5), dpi=100, layout="constrained")
-    figure.suptitle(f"{title}    regret {run.regret.sum():,.1f}", fontsize=12)
+    draw_title(figure, title, f"regret {run.regret.sum():,.1f}")
     rows = 3 if believes else 2
     axes = figure.subplots(rows, 1, height_ratios=[2.0, 2.0, 1.0][-rows:])
     assert env.episode is not None
-    draw_landscape(axes[0], env.setup, env.episode, run.t[-240:])
-    draw_choices(axes[0], run.t[-240:], run.action[-240:])
+    draw_landscape(axes[0], env.setup, env.episode, run.t[-WINDOW:])
+    draw_choices(axes[0], run.t[-WINDOW:], run.action[-WINDOW:])
+    if len(run.t) > WINDOW:
+        axes[0].set_title(f"last {WINDOW} of {len(run.t):,} steps", loc="left", fontsize=9)
     draw_legend(axes[0])
     if believes:
         _draw_belief(axes[1], env, run)
     axes[-1].plot(run.t, run.cumulative_regret, color="tab:red")
     axes[-1].set(xlabel="time t", ylabel="regret so far", ylim=(0.0, None))
-    axes[-1].set_xlim(run.t[-240:][0] - 0.5, run.t[-1] + 0.5)
+    axes[-1].set_xlim(run.t[-WINDOW:][0] - 0.5, run.t[-1] + 0.5)
     axes[-1].grid(alpha=0.3)
     return figure
 
@@ -50,13 +60,15 @@ def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Run) -> None:
     """Mean and 95 % band over the actions at the last step, beside the truth."""
     agent: Any = run.agent
     t, process = int(run.t[-1]), env.episode.process  # type: ignore[union-attr]
-    names = env.public.action_names
-    if env.public.n_actions is not None:
-        where: NDArray[Any] = np.arange(env.public.n_actions)
+    n_actions, names = env.public.n_actions, env.public.action_names
+    if n_actions is not None:
+        where: NDArray[Any] = np.arange(n_actions)
         actions: NDArray[Any] = where
         axes.set_xlabel("action")
         if names is not None:
-            axes.set_xticks(where, names, rotation=30, ha="right", fontsize=8)
+            shown = thinned(n_actions, MOST_NAMES)
+            labels = [short(names[i]) for i in shown]
+            axes.set_xticks(shown, labels, rotation=30, ha="right", fontsize=8, parse_math=False)
     else:
         where = np.linspace(-1.0, 1.0, 201)
         best = process.optimum(t)[0].astype(np.float64)
@@ -66,13 +78,18 @@ def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Run) -> None:
         axes.set_xlabel("action" if dim == 1 else "action[0], the others at their best")
     mean, deviation = agent.belief(float(t), actions)
     low, high = mean - 1.96 * deviation, mean + 1.96 * deviation
-    if env.public.n_actions is not None:
-        axes.errorbar(where, mean, 1.96 * deviation, fmt="o", label="belief, 95 %", capsize=3)
-    else:
+    truth = process.mean(actions, t)
+    if n_actions is None:
         axes.plot(where, mean, label="belief")
         axes.fill_between(where, low, high, alpha=0.25, label="95 %")
-    marker = "k_" if env.public.n_actions is not None else "k--"
-    axes.plot(where, process.mean(actions, t), marker, label="truth", markersize=12)
+        axes.plot(where, truth, "k--", label="truth")
+    elif n_actions <= MOST_NAMES:
+        axes.errorbar(where, mean, 1.96 * deviation, fmt="o", label="belief, 95 %", capsize=3)
+        axes.plot(where, truth, "k_", label="truth", markersize=12)
+    else:  # bars and dashes of so many would hide each other
+        axes.plot(where, mean, ".", markersize=4, label="belief")
+        axes.fill_between(where, low, high, step="mid", alpha=0.25, lw=0, label="95 %")
+        axes.plot(where, truth, "k.", markersize=3, label="truth")
     now = run.t % process.period == t % process.period
     axes.plot(
         run.action[now].reshape(now.sum(), -1)[:, 0],
@@ -83,5 +100,6 @@ def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Run) -> None:
         label="rewards at this phase",
     )
     axes.set_ylabel(f"reward at t = {t}")
+    axes.margins(x=0.02)
     axes.grid(alpha=0.3)
-    axes.legend(loc="best", fontsize=8)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,16 +13,19 @@ from numpy.typing import NDArray
 
 from agents.base import Agent, Experience, Problem
 from agents.registry import AgentSpec
+from evaluation.mind import Mind
 from periodic_envs.base import PeriodicBanditEnv
+from periodic_envs.process import Origin
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What happened, one entry per step."""
+    """What happened, one entry per step, and where the rewards came from if from data."""
 
     agent: Agent
+    origin: Origin | None
     t: NDArray[np.int64]
     action: NDArray[Any]
     reward: Array
@@ -43,7 +45,7 @@ def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
     """
     public, warm_start = env.public, reset_info.get("warm_start")
     return Problem(
-        action_space=env.action_space,
+        action_space=env.setup.action_space(),
         observation_space=env.setup.observation_space(),
         observation_fields=env.observation_fields,
         horizon=env.horizon,
@@ -58,7 +60,7 @@ def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
 
 def agent_generator(seed: int) -> np.random.Generator:
     """The agent's own randomness: fixed by the seed, apart from the world's."""
-    # Through a hash: the generator must not give the world's seed away.
+    # Through a hash, so that it is not the world's stream over again.
     return np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
 
 
@@ -79,26 +81,24 @@ def play(
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
     observation, info = env.reset(seed=seed)
-    agent = spec.make(problem_of(world, info), agent_generator(seed))
-    rows: list[tuple[int, Any, float, float, float]] = []
-    truncated = False
+    mind = Mind(spec, problem_of(world, info), agent_generator(seed))
+    rows: list[tuple[int, Any, float, float]] = []
+    gained, truncated = None, False
     while not truncated:
-        start = time.perf_counter()
-        action = agent.act(observation)
-        middle = time.perf_counter()
-        after, reward, _, truncated, info = env.step(action)
-        paused = time.perf_counter()
-        agent.update(observation, action, float(reward))
-        seconds = middle - start + time.perf_counter() - paused
-        rows.append((info["t"], action, float(reward), info["regret"], seconds))
-        observation = after
+        # A copy: the agent may keep and change what it is given.
+        action = mind.act(gained, observation.copy())
+        observation, reward, _, truncated, info = env.step(action)
+        gained = float(reward)
+        rows.append((info["t"], action, gained, info["regret"]))
         on_step()
-    t, actions, rewards, regrets, seconds_each = zip(*rows, strict=True)
+    mind.act(gained, None)
+    t, actions, rewards, regrets = zip(*rows, strict=True)
     return Run(
-        agent,
+        mind.agent,
+        world.setup.origin,
         np.array(t),
         np.array(actions),
         np.array(rewards),
         np.array(regrets),
-        np.array(seconds_each),
+        np.array(mind.seconds),
     )

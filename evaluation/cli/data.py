@@ -1,0 +1,208 @@
+"""``periodic-gp data``: measurements in, and what there is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
+
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say
+from evaluation.worlds import WorldSpec
+from periodic_envs.data import DataError
+from periodic_envs.data.madrid import cache
+from periodic_envs.data.madrid.download import addresses, download_year
+from periodic_envs.data.madrid.importing import Imported, import_paths
+from periodic_envs.data.madrid.stations import magnitude_name
+
+app = typer.Typer(help="Import, download, list and check measurements.", no_args_is_help=True)
+
+
+@app.command("import")
+def import_files(
+    paths: Annotated[
+        list[Path], typer.Argument(help="The portal's files: csv, txt, zip, or folders of them.")
+    ],
+) -> None:
+    """Parse files of the Madrid portal once, into this computer's data folder."""
+    with _progress(MofNCompleteColumn()) as progress:
+        task = progress.add_task("Reading", total=None)
+        imported = import_paths(
+            paths,
+            on_start=lambda files: progress.update(task, total=files),
+            on_file=lambda source: progress.update(task, advance=1, description=source.name),
+        )
+    _report(imported)
+
+
+@app.command()
+def download(
+    source: Annotated[str, typer.Argument(help="What to get: madrid.")],
+    year: Annotated[list[int], typer.Option(help="Which year; may be given several times.")],
+    url: Annotated[
+        str | None, typer.Option(help="Take the zip from here instead of the source table.")
+    ] = None,
+) -> None:
+    """Get a year of measurements from the city's portal, and import it."""
+    if source != "madrid":
+        raise CommandError(f"there is no source {source!r}; there is: madrid")
+    if url is not None and len(year) > 1:
+        raise CommandError("--url is the address of one year: give one --year with it")
+    for one in year:
+        _download(one, url)
+
+
+def _download(year: int, url: str | None) -> None:
+    address = url or addresses().get(year)
+    say(f"Madrid {year}" + (f" from {address}" if address else ""))
+    with _progress(DownloadColumn()) as progress:
+        task = progress.add_task(f"{year}", total=None)
+        imported = download_year(
+            year,
+            address=url,
+            on_bytes=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    _report(imported)
+
+
+@app.command("list")
+def list_data(
+    provenance: Annotated[
+        bool, typer.Option("--provenance", help="Every file, with its SHA-256.")
+    ] = False,
+) -> None:
+    """What was imported, from what, and where it is kept."""
+    say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
+    years = cache.years()
+    if not years:
+        say(
+            "Nothing is imported. Get Madrid with: periodic-gp data download madrid --year 2018\n"
+            "or, from files that you have: periodic-gp data import PATH..."
+        )
+    damaged = []
+    for year in years:
+        try:
+            entry = cache.entry(year)
+        except DataError as error:
+            damaged.append(str(error))
+            continue
+        say(_entry_line(entry))
+        say(f"    magnitudes {', '.join(magnitude_name(m) for m in entry.magnitudes)}")
+        archives = dict.fromkeys(one["file"].partition(":")[0] for one in entry.imports)
+        say(f"    {len(entry.imports)} files, from {', '.join(archives)}")
+        for one in entry.imports if provenance else ():
+            origin = f", from {one['from']}" if "from" in one else ""
+            say(
+                f"    {one['imported']}  {one['file']}, {one['lines']:,} lines, "
+                f"sha256 {one['sha256'][:12]}{origin}"
+            )
+    if damaged:
+        raise DataError("; ".join(damaged))
+
+
+@app.command()
+def check(
+    file: Annotated[
+        Path, typer.Argument(help="A .csv, .tsv, .txt or .parquet file, long or wide.")
+    ],
+    period: Annotated[
+        float | None, typer.Option(help="The season in steps, instead of the one that is found.")
+    ] = None,
+    objective: Annotated[str, typer.Option(help="max, or min if less is better.")] = "max",
+    picture: Annotated[Path | None, typer.Option(help="Draw it into this file.")] = None,
+    time_column: Annotated[str | None, typer.Option(help="The column of times.")] = None,
+    arm_column: Annotated[str | None, typer.Option(help="The column of arms (long form).")] = None,
+    reward_column: Annotated[
+        str | None, typer.Option(help="The column of rewards (long form).")
+    ] = None,
+    arms: Annotated[
+        list[str] | None, typer.Option(help="Only this arm; several times for several.")
+    ] = None,
+    time_format: Annotated[
+        str | None, typer.Option(help="How times are written, like %d.%m.%Y %H:%M.")
+    ] = None,
+    duplicates: Annotated[
+        str | None, typer.Option(help="mean: average what is there twice, instead of an error.")
+    ] = None,
+    separator: Annotated[str | None, typer.Option(help="Between the cells of a CSV file.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")] = None,
+) -> None:
+    """Look at your own data: what it holds, its season, and what knowing it would gain."""
+    from periodic_envs.data.seasons.check import check_series
+    from periodic_envs.data.seasons.check_figure import check_figure
+    from periodic_envs.data.tables.series import read_series
+
+    if picture is not None:
+        check_picture(picture)
+    asked: dict[str, Any] = {
+        "time_column": time_column,
+        "arm_column": arm_column,
+        "reward_column": reward_column,
+        "arms": arms,
+        "time_format": time_format,
+        "duplicates": duplicates,
+        "separator": separator,
+        "decimal": decimal,
+    }
+    reading = {name: value for name, value in asked.items() if value is not None}
+    series = read_series(file, **reading)
+    try:
+        found = check_series(series, source=file.name, period=period, objective=objective)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    for line in found.lines():
+        say(line)
+    if found.gain is not None:
+        arguments = {"data": str(file), "period": found.period, "objective": objective, **reading}
+        spec = str(WorldSpec("PeriodicGP-Replay-v0", arguments))
+        agent = "periodic-gp-ucb:time_length_scale=1"
+        say(f"\nTry it: periodic-gp play {shlex.quote(spec)} {agent}")
+    if picture is not None:
+        save_picture(check_figure(found), picture)
+        say(f"Drew it into {picture}")
+
+
+def _entry_line(entry: cache.Entry) -> str:
+    return (
+        f"Madrid {entry.year}: {entry.days[2]} days from {entry.days[0]} to {entry.days[1]}, "
+        f"{len(entry.stations)} stations, {len(entry.magnitudes)} magnitudes, "
+        f"fingerprint {entry.fingerprint[:12]}"
+    )
+
+
+def _differing(imported: Imported) -> str:
+    names = [f"{magnitude_name(m)} in {year}" for year, m in sorted(imported.overlap.differing)]
+    return f" ({', '.join(names[:6])}{', ...' if len(names) > 6 else ''})" if names else ""
+
+
+def _report(imported: Imported) -> None:
+    for entry in imported.entries:
+        say(_entry_line(entry))
+    if imported.overlap.repeated:
+        say(
+            f"{imported.overlap.repeated:,} hourly values were there already or came twice; "
+            f"{imported.overlap.different:,} of them differ{_differing(imported)}: "
+            "csv counts more than txt, and of two csv the later one."
+        )
+    if imported.renewed:
+        years = ", ".join(map(str, imported.renewed))
+        say(f"The earlier import of {years} was damaged and has been replaced.")
+    if imported.ignored:
+        say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
+    say(f"Kept in {cache.folder()}")
+
+
+@contextmanager
+def _progress(column: MofNCompleteColumn | DownloadColumn) -> Iterator[Progress]:
+    """A bar on a terminal; nothing in a log."""
+    screen = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), column)
+    with Progress(
+        *columns, console=screen, transient=True, disable=not screen.is_terminal
+    ) as progress:
+        yield progress

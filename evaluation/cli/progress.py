@@ -1,0 +1,75 @@
+"""How far a sweep is: a bar on a terminal, lines in a log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from evaluation.sweep import Progress
+
+SECONDS_BETWEEN_LINES = 10.0
+"""Where the progress is a log and not a terminal."""
+
+
+class Reporter:
+    """Progress on a terminal as a bar, in a log as a line now and then."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._screen = Console(stderr=True)
+        self._bar: Bar | None = None
+        self._task: Any = None
+        self._quiet = quiet
+        self._last = 0.0
+        self._start = time.monotonic()
+        self._first: int | None = None
+
+    def __enter__(self) -> Callable[[Progress], None]:
+        if self._screen.is_terminal and not self._quiet:
+            self._bar = Bar(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=self._screen,
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("Running", total=None, rate="")
+        return self._report
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _report(self, progress: Progress) -> None:
+        if self._first is None:
+            self._first = progress.done
+        seconds = time.monotonic() - self._start
+        rate = (progress.done - self._first) / max(seconds, 1e-9)
+        failed = f", {progress.failed:,} failed" if progress.failed else ""
+        if self._bar is not None:
+            description = progress.cell.agent if progress.cell else "Starting"
+            self._bar.update(
+                self._task,
+                completed=progress.done,
+                total=progress.cells,
+                description=f"{description[:40]:<40}",
+                rate=f"{rate:.1f}/s{failed}",
+            )
+            return
+        over = progress.done == progress.cells
+        if not self._quiet and (over or seconds - self._last > SECONDS_BETWEEN_LINES):
+            self._last = seconds
+            left = (progress.cells - progress.done) / rate if rate > 0 else float("nan")
+            self._screen.print(
+                f"{progress.done:,} of {progress.cells:,} cells{failed}, {rate:.1f}/s"
+                + ("" if over else f", {left:,.0f} s left"),
+                highlight=False,
+                soft_wrap=True,
+            )

@@ -1,0 +1,228 @@
+"""Commands that compare: ``run``, ``show``, ``compare``, ``plot``, ``export``, ``protocols``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evaluation import protocol as protocols
+from evaluation.cli.progress import Reporter
+from evaluation.cli.shared import CommandError, check_picture, console, save_picture, say
+from evaluation.cli.tables import (
+    check_known,
+    comparison_lines,
+    overall_table,
+    print_table,
+    task_tables,
+)
+from evaluation.export import export_steps
+from evaluation.protocol import Protocol
+from evaluation.results import Results
+from evaluation.store import Store
+from evaluation.sweep import Progress, run
+
+StoreOption = Annotated[Path, typer.Option("--store", help="The file of results.")]
+RunOption = Annotated[
+    str | None,
+    typer.Option("--run", help="Which run: its protocol's name or number; by default the last."),
+]
+DEFAULT_STORE = Path("results.sqlite")
+
+
+def run_protocol(
+    protocol: Annotated[str, typer.Argument(help="A protocol's name, or a .toml file.")],
+    agents: Annotated[
+        list[str] | None, typer.Option(help="Instead of the protocol's; several times for several.")
+    ] = None,
+    envs: Annotated[list[str] | None, typer.Option(help="Likewise.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Likewise: 0:100, or 1,4,9.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=0, help="Processes; 0 to run in this one. Default: one per core."),
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Run on a Dask cluster: tcp://host:port, or local.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try cells again that failed before.")
+    ] = False,
+    baseline: Annotated[
+        str | None, typer.Option(help="Compare every agent with this one, paired.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines: one JSON object.")] = False,
+) -> None:
+    """Run a protocol: what is in the store already is not run again."""
+    if baseline is not None:
+        wanted = Protocol.load(protocol).restricted(agents=agents)
+        names = [entry.label for entry in wanted.agents]
+        if baseline not in (*names, *protocols.REFERENCES):
+            raise CommandError(f"there is no {baseline!r} in {protocol}: {', '.join(names)}")
+    results = None
+    seen: list[Progress] = []
+    with Reporter(quiet=as_json) as report, contextlib.suppress(KeyboardInterrupt):
+
+        def on_progress(progress: Progress) -> None:
+            seen[:] = [progress]
+            report(progress)
+
+        results = run(
+            protocol,
+            agents=agents,
+            envs=envs,
+            seeds=seeds,
+            store=store,
+            workers=workers,
+            dask=dask,
+            retry_failed=retry_failed,
+            on_progress=on_progress,
+        )
+    if results is None:
+        done = f"{seen[0].done:,} of {seen[0].cells:,} cells" if seen else "nothing yet"
+        text = f"Stopped. In {store}: {done}. Run the same command again to go on."
+        say(text) if not as_json else print(json.dumps({"stopped": text}))
+        raise typer.Exit(130)
+    _print(results, baseline, as_json)
+    if results.failures:
+        raise typer.Exit(1)
+
+
+def show(
+    store: StoreOption = DEFAULT_STORE,
+    run: RunOption = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Compare every agent with this one, paired.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines: one JSON object.")] = False,
+) -> None:
+    """The table of a run, with intervals, paired against a baseline if wanted."""
+    with Store(store, create=False) as opened:
+        _print(_results(opened, run), baseline, as_json)
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="An agent, as the table names it.")],
+    second: Annotated[str, typer.Argument(help="Another, or a reference row.")],
+    store: StoreOption = DEFAULT_STORE,
+    run: RunOption = None,
+) -> None:
+    """Two agents on common seeds: paired differences with intervals, task by task."""
+    with Store(store, create=False) as opened:
+        for line in comparison_lines(_results(opened, run), first, second):
+            say(line)
+
+
+def plot(
+    out: Annotated[Path, typer.Argument(help="The picture: .png, .svg, .pdf or .jpg.")],
+    kind: Annotated[
+        str, typer.Option(help="curves (regret over time), phases, or profiles.")
+    ] = "curves",
+    store: StoreOption = DEFAULT_STORE,
+    run: RunOption = None,
+) -> None:
+    """Draw regret curves with bands, regret by phase, or performance profiles."""
+    from evaluation.figures import FIGURES, NothingToDrawError
+
+    check_picture(out)
+    if kind not in FIGURES:
+        raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
+    with Store(store, create=False) as opened:
+        try:
+            figure = FIGURES[kind](_results(opened, run))
+        except NothingToDrawError as error:
+            raise CommandError(str(error)) from error
+        save_picture(figure, out)
+    say(f"Drew {kind} into {out}")
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="A .parquet or .csv file.")],
+    store: StoreOption = DEFAULT_STORE,
+    run: RunOption = None,
+) -> None:
+    """Every step of every cell: agent, env, seed, t, action, reward, regret."""
+    if out.suffix not in (".parquet", ".csv"):
+        raise CommandError(f"the name must end in .parquet or .csv, got {str(out)!r}")
+    with Store(store, create=False) as opened:
+        try:
+            rows = export_steps(_results(opened, run), out)
+        except OSError as error:
+            raise CommandError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
+    say(f"Wrote {rows:,} rows into {out}")
+
+
+def list_protocols(
+    name: Annotated[
+        str | None, typer.Argument(help="A name or a .toml file, to see all of it.")
+    ] = None,
+) -> None:
+    """List the protocols, or show one."""
+    if name is not None:
+        found = Protocol.load(name)
+        console.print_json(json.dumps({**found.to_dict(), "hash": found.hash}))
+        return
+    for known in protocols.names():
+        found = Protocol.load(known)
+        cells = len(found.envs) * len(found.agents) * len(found.seeds)
+        say(
+            f"{known:<16}{len(found.envs)} envs x {len(found.agents)} agents x "
+            f"{len(found.seeds)} seeds = {cells:,} runs"
+        )
+        say(f"    {found.description}")
+
+
+def _results(store: Store, wanted: str | None) -> Results:
+    runs = store.runs()
+    chosen = [r for r in runs if wanted is None or wanted in (r.name, str(r.id))]
+    if not chosen:
+        known = ", ".join(f"{r.id} ({r.name})" for r in runs) or "none"
+        raise CommandError(f"there is no run {wanted!r} in {store.path}; there are: {known}")
+    return Results(store, chosen[-1])
+
+
+def _print(results: Results, baseline: str | None, as_json: bool) -> None:
+    check_known(results, baseline, *results.tracks)
+    if as_json:
+        from evaluation.summary import overall, table
+
+        content: dict[str, Any] = {
+            "protocol": results.run.name,
+            "hash": results.run.hash,
+            "cells": results.size,
+            "finished": len(results.cells),
+            "tracks": {
+                track: {
+                    "tasks": json.loads(
+                        table(results, baseline=baseline, track=track).to_json(orient="records")
+                    ),
+                    "overall": json.loads(
+                        overall(results, baseline=baseline, track=track).to_json(orient="records")
+                    ),
+                }
+                for track in results.tracks
+            },
+            "failures": [
+                {"env": c.env, "agent": c.agent, "seed": c.seed, "reason": c.reason}
+                for c in results.failures
+            ],
+        }
+        print(json.dumps(content, indent=1))
+        return
+    say(f"Protocol {results.run.name}, hash {results.run.hash[:12]}, run {results.run.id}")
+    for track in results.tracks:
+        for shown in task_tables(results, baseline=baseline, track=track):
+            print_table(shown)
+        summary = overall_table(results, baseline=baseline, track=track)
+        if summary is not None:
+            print_table(summary)
+    unfinished = results.size - len(results.cells)
+    if unfinished:
+        say(f"{unfinished:,} of {results.size:,} cells are not finished yet.")
+    for cell in results.failures[:10]:
+        say(f"Failed: {cell.agent} in {cell.env}, seed {cell.seed}: {cell.reason}")
+    if len(results.failures) > 10:
+        say(f"... and {len(results.failures) - 10:,} more failures (see --json)")

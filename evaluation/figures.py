@@ -1,0 +1,99 @@
+"""Pictures of a run: numbers from the store, drawn by ``evaluation.plots``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evaluation.plots import curves_figure, phase_figure, profile_figure
+from evaluation.results import Results, Runs
+from evaluation.statistics import curve_band, performance_profile, regret_by_phase
+from evaluation.summary import score_matrix
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class NothingToDrawError(Exception):
+    """Results that have no picture."""
+
+
+def curves(results: Results) -> Figure:
+    """Mean cumulative regret over time with bands, one panel per task."""
+    runs = _all_runs(results)
+    bands = {
+        task: {agent: curve_band(found.regret) for agent, found in agents.items()}
+        for task, agents in runs.items()
+    }
+    times = {task: next(iter(agents.values())).t for task, agents in runs.items()}
+    return curves_figure(bands, times=times, agents=_labels(results))
+
+
+def phases(results: Results) -> Figure:
+    """Mean regret of a step by phase of the season."""
+    by_phase: dict[str, dict[str, Any]] = {}
+    shown: dict[str, float] = {}
+    for task, agents in _all_runs(results).items():
+        periods = results.periods(task)
+        same = len(set(periods.values())) == 1
+        # Seasons of different lengths are laid over each other, in 24 parts.
+        shown[task] = next(iter(periods.values())) if same else 24.0
+        by_phase[task] = {
+            agent: _by_phase(found, periods, shown[task]) for agent, found in agents.items()
+        }
+    return phase_figure(by_phase, period=shown)
+
+
+def _by_phase(found: Runs, periods: dict[tuple[str, int], float], shown: float) -> Any:
+    rows = [
+        regret_by_phase(regret[None], found.t * (shown / periods.get(name, shown)), shown)
+        for name, regret in zip(found.names, found.regret, strict=True)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a phase that no run has reached
+        return np.nanmean(rows, axis=0)
+
+
+def profiles(results: Results) -> Figure:
+    """Share of runs above each score, over all tasks."""
+    thresholds = np.linspace(-0.2, 1.0, 121)
+    found = {}
+    for track in results.tracks:
+        agents, scores = score_matrix(results, track=track)
+        for agent, score in zip(agents, scores, strict=True):
+            found[_label(agent, track)] = performance_profile(score, thresholds)
+    if not found:
+        raise NothingToDrawError("no agent has finished a run in every task: no profiles to draw")
+    return profile_figure(found, thresholds, agents=_labels(results))
+
+
+FIGURES: dict[str, Callable[[Results], Figure]] = {
+    "curves": curves,
+    "phases": phases,
+    "profiles": profiles,
+}
+
+
+def _all_runs(results: Results) -> dict[str, dict[str, Runs]]:
+    """The runs of every agent in every task, where there are any."""
+    found: dict[str, dict[str, Runs]] = {}
+    for task in results.tasks:
+        for track in results.tracks:
+            for agent in results.agents(track):
+                runs = results.runs(task, agent, track)
+                if len(runs.regret):
+                    found.setdefault(task, {})[_label(agent, track)] = runs
+    if not found:
+        raise NothingToDrawError("no run is finished: there is nothing to draw")
+    return found
+
+
+def _label(agent: str, track: str) -> str:
+    return agent if track == "online" else f"{agent} ({track})"
+
+
+def _labels(results: Results) -> list[str]:
+    return [_label(a, track) for track in results.tracks for a in results.agents(track)]

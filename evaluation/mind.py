@@ -1,0 +1,95 @@
+"""An agent on a stack of its own.
+
+The judge's frames hold the world and its regret. Were the agent called from them, it could read
+them through ``sys._getframe().f_back``. So it lives in a greenlet: its outermost frame is ``_live``
+below, which knows observations, actions and rewards and nothing else.
+
+What this does not prevent: an agent in the same process that searches the garbage collector, the
+greenlet's parent or the memory will find what it looks for. Results that matter are checked by
+re-running the agent in a process without the world.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from typing import Any
+
+import numpy as np
+from greenlet import getcurrent, greenlet
+from numpy.typing import NDArray
+
+from agents.base import Agent, Problem
+from agents.registry import AgentSpec
+
+
+def plain(action: Any) -> Any:
+    """An action as a number or an array of Python's and NumPy's own types, nothing else.
+
+    Called on the agent's stack: methods of an agent's own class must never run on the judge's.
+    What is neither comes out as a text, which no world takes.
+    """
+    if action is None or type(action) in (bool, int, float):
+        return action
+    if type(action) is str:
+        return action[:200]
+    try:
+        if isinstance(action, np.ndarray | list | tuple) and np.ndim(action):
+            kind = np.asarray(action).dtype.kind
+            return np.array(action, dtype=np.float64 if kind == "f" else np.int64, subok=False)
+        if isinstance(action, np.floating | float):
+            return float.__float__(float(action))
+        return int.__index__(operator.index(action))
+    except Exception:
+        return _described(action)
+
+
+def _described(action: Any) -> str:
+    try:
+        return str.__str__(repr(action))[:200]
+    except Exception:
+        return type(action).__name__
+
+
+class Mind:
+    """An agent that is asked and told through a narrow door: one switch of stacks per step.
+
+    Attributes:
+        agent: For pictures, once the run is over.
+        seconds: What the agent took for each decision and what it learned from it.
+    """
+
+    def __init__(self, spec: AgentSpec, problem: Problem, rng: np.random.Generator) -> None:
+        self._stack = greenlet(_live)
+        self.seconds: list[float] = []
+        self.agent: Agent = self._stack.switch(spec, problem, rng)
+
+    def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
+        """Tell what the last action gave (None at the start), and ask for the next one.
+
+        Without an observation there is no next one: the run is over.
+        """
+        action, learning, thinking = self._stack.switch(reward, observation)
+        if reward is not None:
+            self.seconds[-1] += learning
+        if observation is not None:
+            self.seconds.append(thinking)
+        return action
+
+
+def _live(spec: AgentSpec, problem: Problem, rng: np.random.Generator) -> None:
+    """The agent's side. The judge is never named here, lest the agent find it in this frame."""
+    clock = time.perf_counter
+    agent = spec.make(problem, rng)
+    reward, after = getcurrent().parent.switch(agent)
+    observation: Any = None
+    action: Any = None
+    while True:
+        start = clock()
+        if reward is not None:
+            agent.update(observation, action, reward)
+        observation, middle = after, clock()
+        action = agent.act(observation) if observation is not None else None
+        answer = plain(action)
+        times = (middle - start, clock() - middle)
+        reward, after = getcurrent().parent.switch((answer, *times))

@@ -1,0 +1,153 @@
+"""Figures of many runs: numbers in, pictures out.
+
+Figures are built without pyplot, which keeps global state and may want a screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evaluation.statistics import Band
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's, told apart with any kind of colour vision; without their yellow, too pale."""
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
+"""A second round of colours is dashed, a third dotted: 21 agents can be told apart."""
+
+
+def agent_styles(agents: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour and dashes of each agent, by its place in the list: pass the same list everywhere."""
+    return {
+        agent: {
+            "color": _COLOURS[i % len(_COLOURS)],
+            "linestyle": _DASHES[i // len(_COLOURS) % len(_DASHES)],
+        }
+        for i, agent in enumerate(agents)
+    }
+
+
+def curves_figure(
+    curves: Mapping[str, Mapping[str, Band]],
+    *,
+    times: Mapping[str, ArrayLike] | None = None,
+    agents: Sequence[str] | None = None,
+) -> Figure:
+    """Mean cumulative regret with its band, one panel per environment.
+
+    Args:
+        curves: ``curves[env][agent]``, each of shape (steps,): see ``statistics.curve_band``.
+        times: ``times[env]`` of shape (steps,); without it, steps count from 1.
+        agents: All agents in the order of their colours; without it, as they come in ``curves``.
+    """
+    styles = agent_styles(agents or _all_agents(curves))
+    figure, panels = _panels(list(curves), width=5.6, height=3.4)
+    for (env, bands), axes in zip(curves.items(), panels, strict=True):
+        # From the top line's end to the bottom's, so that the legend beside reads like labels.
+        for agent in sorted(bands, key=lambda agent: -bands[agent].estimate[-1]):
+            band = bands[agent]
+            t = range(1, len(band.estimate) + 1) if times is None else times[env]
+            _draw_band(axes, t, band, agent, styles[agent])
+        axes.set(title=env, xlabel="step t", ylabel="mean cumulative regret")
+        axes.set_ylim(bottom=0.0)
+        _legend_beside(axes)
+    return figure
+
+
+def phase_figure(
+    by_phase: Mapping[str, Mapping[str, ArrayLike]], *, period: Mapping[str, float] | None = None
+) -> Figure:
+    """Mean regret of a step by phase: a heat map per environment, one row per agent.
+
+    Rows are sorted by their mean: the agent that loses least is on top. The colours of a panel
+    span its middle 98 %: a single terrible agent does not hide the others.
+
+    Args:
+        by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``statistics.regret_by_phase``.
+        period: ``period[env]``, the season's length in steps; without it, the number of bins.
+    """
+    most = max(len(rows) for rows in by_phase.values())
+    figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * most)
+    for (env, rows), axes in zip(by_phase.items(), panels, strict=True):
+        values = np.array(list(rows.values()), dtype=np.float64)
+        order = np.argsort(np.nanmean(values, axis=1), kind="stable")
+        values, agents = values[order], np.array(list(rows))[order]
+        season = values.shape[1] if period is None else period[env]
+        image = axes.imshow(
+            values,
+            aspect="auto",
+            cmap="cividis",
+            vmin=0.0,
+            vmax=max(float(np.nanpercentile(values, 99.0)), 1e-12),
+            extent=(0.0, season, len(agents) - 0.5, -0.5),
+            interpolation="nearest",
+        )
+        axes.set_yticks(range(len(agents)), agents, fontsize=8)
+        axes.set(title=env, xlabel="phase")
+        figure.colorbar(image, ax=axes, label="regret per step", pad=0.02, extend="max")
+    return figure
+
+
+def profile_figure(
+    profiles: Mapping[str, Band], thresholds: ArrayLike, *, agents: Sequence[str] | None = None
+) -> Figure:
+    """Performance profiles: the share of runs that score above each threshold; higher is better.
+
+    Args:
+        profiles: ``profiles[agent]``, each of shape (thresholds,): see
+            ``statistics.performance_profile``.
+        thresholds: Shape (thresholds,).
+        agents: All agents in the order of their colours; without it, as they come.
+    """
+    styles = agent_styles(agents or list(profiles))
+    figure, (axes,) = _panels([""], width=6.4, height=4.2)
+    for agent in sorted(profiles, key=lambda agent: -profiles[agent].estimate.mean()):
+        _draw_band(axes, thresholds, profiles[agent], agent, styles[agent])
+    axes.set(
+        xlabel="score s (1: oracle, 0: random choice)", ylabel="share of runs with a score above s"
+    )
+    axes.set_ylim(0.0, 1.02)
+    _legend_beside(axes)
+    return figure
+
+
+def _draw_band(axes: Axes, x: ArrayLike, band: Band, agent: str, style: dict[str, Any]) -> None:
+    x = np.asarray(x, dtype=np.float64)
+    axes.plot(x, band.estimate, label=agent, linewidth=1.6, **style)
+    axes.fill_between(x, band.low, band.high, color=style["color"], alpha=0.12, linewidth=0.0)
+
+
+def _legend_beside(axes: Axes) -> None:
+    axes.margins(x=0.0)
+    axes.grid(alpha=0.3)
+    axes.legend(
+        loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, handlelength=2.6
+    )
+
+
+def _all_agents(curves: Mapping[str, Mapping[str, Band]]) -> list[str]:
+    """Every agent once, in the order in which they come."""
+    return list(dict.fromkeys(agent for bands in curves.values() for agent in bands))
+
+
+def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """About as many columns as rows, at most three."""
+    from matplotlib.figure import Figure
+
+    columns = min(math.ceil(math.sqrt(len(titles))), 3)
+    rows = math.ceil(len(titles) / columns)
+    figure = Figure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for axes in grid[len(titles) :]:
+        axes.remove()
+    return figure, grid[: len(titles)]

@@ -1,0 +1,113 @@
+"""Where results come from: versions, machine, sources."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import agents
+import periodic_envs
+from agents.registry import find_class
+
+PACKAGES = ("periodic-gp", "gymnasium", "numpy", "scipy", "pandas", "stable-baselines3", "torch")
+
+
+@functools.cache
+def machine() -> dict[str, Any]:
+    """This process: versions, platform, linear algebra, and the commit if run from a checkout."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "blas": _blas(),
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "commit": _commit(Path(periodic_envs.__file__).parent.parent),
+    }
+
+
+def worlds_source(world: object) -> str:
+    """SHA-256 of the code of the worlds, and of this world's own file if it is elsewhere."""
+    return _source(Path(periodic_envs.__file__).parent, type(world))
+
+
+def agent_source(name: str) -> str:
+    """SHA-256 of the code of ``agents``, and of this agent's own file if it is elsewhere.
+
+    What an agent imports from other files of its author is not part of it.
+    """
+    return _source(Path(agents.__file__).parent, inspect.unwrap(find_class(name)))
+
+
+@functools.cache
+def harness_source() -> str:
+    """SHA-256 of the code that plays and judges."""
+    folder = Path(__file__).parent
+    return _hash_of(folder / f"{name}.py" for name in ("mind", "references", "runner", "worker"))
+
+
+def _source(package: Path, thing: Any) -> str:
+    ours = _package_source(package)
+    try:
+        own = Path(inspect.getfile(thing)).resolve()
+    except TypeError:  # built in C: nothing to hash
+        return ours
+    if own.is_relative_to(package.resolve()) or not own.is_file():
+        return ours
+    # Read anew every time: people edit their agents while they work.
+    return hashlib.sha256(ours.encode() + own.read_bytes()).hexdigest()
+
+
+@functools.cache
+def _package_source(package: Path) -> str:
+    return _hash_of(package.rglob("*.py"))
+
+
+def _hash_of(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(files, key=lambda path: (path.name, str(path))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _blas() -> str:
+    with contextlib.suppress(Exception):  # its form differs between versions of NumPy
+        found: Any = np.show_config(mode="dicts")
+        blas = found["Build Dependencies"]["blas"]
+        return f"{blas['name']} {blas.get('version', '')}".strip()
+    return "unknown"
+
+
+def _commit(folder: Path) -> str | None:
+    command = ["git", "-C", str(folder), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if not (folder / ".git").exists() or done.returncode:
+        return None
+    changed = ["git", "-C", str(folder), "status", "--porcelain", "--untracked-files=no"]
+    dirty = subprocess.run(changed, capture_output=True, text=True, timeout=10, check=False).stdout
+    return done.stdout.strip() + (" with changes" if dirty.strip() else "")
+
+
+def command_line() -> str:
+    """How this process was started, without the folders."""
+    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

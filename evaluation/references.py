@@ -1,0 +1,179 @@
+"""Reference rows of a table of results: computed from the world, not run.
+
+They are what agents are to be held against: nobody loses less than the oracle; the best fixed
+action is as good as ignoring time can be, the best action per phase as good as a season can be
+used; choosing at random is what not learning costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+from scipy import optimize
+from scipy.stats import qmc
+
+from evaluation.protocol import REFERENCES
+from evaluation.statistics import phase_bins
+from periodic_envs.base import PeriodicBanditEnv
+from periodic_envs.fields.maximise import maximise
+from periodic_envs.process import ContinuousProcess, RewardProcess
+
+Array = NDArray[np.float64]
+Groups = NDArray[np.intp]
+
+
+def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
+    """Regret of each step of the episode for each of ``REFERENCES``, arrays of shape (steps,).
+
+    - oracle: the best action at every step, 0 by definition.
+    - best-per-phase: in each bin of the season (``statistics.phase_bins``: one per phase of a
+      whole period) the one action with the highest mean reward over the episode.
+    - best-fixed: the one action with the highest mean reward over the episode.
+    - uniform-random: the expected regret of an action drawn uniformly.
+
+    The middle two know the whole episode beforehand: they are bounds, not agents. Finite sets are
+    exact. On a box, the worlds of this suite are linear in features of the action, so the mean over
+    steps is one function of the same kind: it is maximised as the world does it itself, and random
+    choice is integrated by Simpson's rule on 4,097 points, or 129 x 129 (to 1e-4 or better), and
+    above two dimensions on 8,192 Sobol points (to 1e-2). Of any other process the mean over steps
+    is searched on the same points and climbed from the best.
+
+    Args:
+        env: An environment of this suite, after ``reset``.
+    """
+    if env.episode is None:
+        raise ResetNeeded("call reset() before reference_regrets()")
+    process = env.episode.process
+    times = env.episode.first_step + np.arange(env.horizon)
+    best = np.array([process.optimum(t)[1] for t in times.tolist()])
+    landscape = _landscape(process, env.public.n_actions, env.public.dim, times)
+    rewards = {
+        "oracle": best,
+        "best-per-phase": landscape.best(phase_bins(times, process.period)),
+        "best-fixed": landscape.best(np.zeros(env.horizon, dtype=np.intp)),
+        "uniform-random": landscape.average(),
+    }
+    # Negative only by round-off, as in the environment.
+    return {name: np.maximum(best - rewards[name], 0.0) for name in REFERENCES}
+
+
+class _Landscape(Protocol):
+    """The mean rewards of all actions at all steps of an episode."""
+
+    def best(self, groups: Groups) -> Array:
+        """Reward at each step of the one action that is best on average over the step's group."""
+
+    def average(self) -> Array:
+        """Mean reward of all actions at each step."""
+
+
+def _landscape(
+    process: RewardProcess, n_actions: int | None, dim: int, times: NDArray[np.int64]
+) -> _Landscape:
+    if n_actions is not None:
+        return _Arms(_values(process, np.arange(n_actions), times))
+    if isinstance(process, ContinuousProcess):
+        return _Field(process, process.weights[process.rows[times]])
+    return _Unknown(process, dim, times)
+
+
+@dataclass(frozen=True)
+class _Arms:
+    """A finite set: all rewards in a table (steps, actions)."""
+
+    table: Array
+
+    def best(self, groups: Groups) -> Array:
+        means, group = _group_means(self.table, groups)
+        chosen: Array = self.table[np.arange(len(self.table)), means.argmax(1)[group]]
+        return chosen
+
+    def average(self) -> Array:
+        return np.asarray(self.table.mean(1))
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A box, and rewards ``phi(action) . weights[step]``."""
+
+    process: ContinuousProcess
+    weights: Array
+
+    def best(self, groups: Groups) -> Array:
+        means, group = _group_means(self.weights, groups)
+        actions, _ = maximise(self.process.basis, means)
+        features = self.process.basis(actions)
+        return np.asarray(np.einsum("tm,tm->t", features[group], self.weights))
+
+    def average(self) -> Array:
+        points, shares = _grid(self.process.basis.dim)
+        return np.asarray(self.weights @ (shares @ self.process.basis(points)))
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """A box, and rewards of which nothing is known but that they can be asked for."""
+
+    process: RewardProcess
+    dim: int
+    times: NDArray[np.int64]
+
+    def best(self, groups: Groups) -> Array:
+        points, _ = _grid(self.dim)
+        means, group = _group_means(_values(self.process, points, self.times), groups)
+        chosen = np.empty(len(self.times))
+        for index, start in enumerate(points[means.argmax(1)]):
+            steps = np.flatnonzero(group == index)
+            chosen[steps] = self._climb(start, self.times[steps])
+        return chosen
+
+    def _climb(self, start: Array, times: NDArray[np.int64]) -> Array:
+        """Rewards at these times of the action that is best for all of them, near a start."""
+
+        def rewards(action: Array) -> Array:
+            return _values(self.process, action, times)
+
+        found = optimize.minimize(
+            lambda action: -rewards(action).mean(), start, bounds=[(-1.0, 1.0)] * self.dim
+        )
+        candidates = [rewards(start), rewards(found.x)]
+        return max(candidates, key=lambda values: float(values.mean()))
+
+    def average(self) -> Array:
+        points, shares = _grid(self.dim)
+        return np.asarray(_values(self.process, points, self.times) @ shares)
+
+
+def _values(process: RewardProcess, actions: Any, times: NDArray[np.int64]) -> Array:
+    """Mean rewards, shape (steps, ...): asked step by step, which any process understands."""
+    return np.array([process.mean(actions, t) for t in times.tolist()], dtype=np.float64)
+
+
+def _group_means(rows: Array, groups: Groups) -> tuple[Array, Groups]:
+    """The mean of the rows (steps, k) of each group that occurs, and the group of each step."""
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    sums = np.add.reduceat(rows[order], np.cumsum(sizes) - sizes, axis=0)
+    return sums / sizes[:, None], group
+
+
+def _grid(dim: int) -> tuple[Array, Array]:
+    """Points (n, dim) all over the box and their weights (n,) in a mean over it."""
+    if dim > 2:
+        sobol: Array = qmc.Sobol(dim, scramble=False).random_base2(13)
+        # Into the middle of their cells: unscrambled points sit on the lower edges.
+        points = 2.0 * (sobol + 0.5 / len(sobol)) - 1.0
+        return points, np.full(len(points), 1.0 / len(points))
+    size = 4097 if dim == 1 else 129
+    axis = np.linspace(-1.0, 1.0, size)
+    simpson = np.resize([2.0, 4.0], size)
+    simpson[[0, -1]] = 1.0
+    simpson /= simpson.sum()
+    if dim == 1:
+        return axis[:, None], simpson
+    points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    return points, np.outer(simpson, simpson).ravel()

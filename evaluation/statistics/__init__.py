@@ -1,0 +1,43 @@
+"""Statistics of runs: pure functions, arrays in, numbers out.
+
+Axes: regret is (runs, steps), totals are (runs,), scores are (runs, tasks), always in this order;
+a run is one seed, a task one environment. Scores are better when higher: use ``score_of_regret``,
+where 1 is the oracle and 0 choosing at random.
+
+Every interval draws whole runs again, from a seed that the caller may set.
+"""
+
+from evaluation.statistics.growth import growth_exponent
+from evaluation.statistics.intervals import Band, Interval, curve_band, mean_interval
+from evaluation.statistics.paired import PairedDifference, holm, paired_difference, sign_flip_test
+from evaluation.statistics.scores import (
+    iqm,
+    mean_ranks,
+    normalised_regret,
+    optimality_gap,
+    performance_profile,
+    probability_of_improvement,
+    score_of_regret,
+)
+from evaluation.statistics.seasons import phase_bins, regret_by_phase
+
+__all__ = [
+    "Band",
+    "Interval",
+    "PairedDifference",
+    "curve_band",
+    "growth_exponent",
+    "holm",
+    "iqm",
+    "mean_interval",
+    "mean_ranks",
+    "normalised_regret",
+    "optimality_gap",
+    "paired_difference",
+    "performance_profile",
+    "phase_bins",
+    "probability_of_improvement",
+    "regret_by_phase",
+    "score_of_regret",
+    "sign_flip_test",
+]

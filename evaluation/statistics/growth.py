@@ -1,0 +1,77 @@
+"""How fast regret grows with time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evaluation.statistics.intervals import Interval, require_runs, resample_counts, studentised
+
+Array = NDArray[np.float64]
+
+_POINTS = 64
+"""Times at which the curve is read, evenly spaced in log t."""
+
+
+def growth_exponent(
+    regret: ArrayLike,
+    *,
+    start: float = 0.25,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Interval:
+    """The exponent p of ``R(t) ~ t^p``: 1 never learns, 1/2 is a bandit's usual rate, 0 is done.
+
+    The slope of log mean cumulative regret against log t by least squares, after the first quarter
+    of the steps: the beginning of a run is exploration and says nothing about the rate. Where
+    regret repeats, the window should be several seasons long, else the season shows in the slope.
+
+    The interval is a studentised bootstrap over whole runs. The exponent of a finite run is not
+    the one for t to infinity: sqrt(t) log(t) has a slope well above 1/2 at any time we can afford.
+
+    Args:
+        regret: Regret of each step, shape (runs, steps).
+        start: Share of the steps that is left out at the beginning.
+        level: Coverage of the interval.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+
+    Returns:
+        The interval; NaN where the mean regret up to the window is 0 or for fewer than two steps,
+        NaN bounds for one run.
+    """
+    regret = np.asarray(regret, dtype=np.float64)
+    runs = require_runs(regret)
+    if not 0.0 <= start < 1.0:
+        raise ValueError(f"start must be at least 0 and below 1, got {start!r}")
+    curves, weights = _window(np.cumsum(regret, axis=1), start)
+    mean = curves.mean(0)
+    if len(weights) < 2 or mean[0] <= 0.0:
+        return Interval(np.nan, np.nan, np.nan)
+    counts = resample_counts(runs, resamples, np.random.default_rng(seed))
+    # Resamples of runs without any regret have no logarithm and are left out.
+    counts = counts[counts @ curves[:, 0] > 0.0]
+    slope, error = _slopes(np.ones((1, runs)), curves, weights)
+    slopes, errors = _slopes(counts, curves, weights)
+    shift = (slopes - slope)[:, None]
+    return studentised(slope, error, shift, errors[:, None], runs=runs, level=level)[0]
+
+
+def _window(curves: Array, start: float) -> tuple[Array, Array]:
+    """The curves (runs, k) at k times of the window, and the weights (k,) of the slope."""
+    steps = curves.shape[1]
+    first = int(start * steps) + 1
+    times = np.unique(np.geomspace(first, steps, _POINTS).round().astype(np.intp))
+    x = np.log(times) - np.log(times).mean()
+    return curves[:, times - 1], x / max(float(x @ x), np.finfo(float).tiny)
+
+
+def _slopes(counts: Array, curves: Array, weights: Array) -> tuple[Array, Array]:
+    """Slope and its standard error for each resample (resamples, runs)."""
+    runs = len(curves)
+    mean = counts @ curves / runs
+    # d slope / d run i = sum_k weights_k curves_ik / mean_k; these average to sum(weights) = 0.
+    influence = (1.0 / mean) @ (curves * weights).T
+    variance = (counts * influence**2).mean(1) / max(runs - 1, 1)
+    return np.log(mean) @ weights, np.sqrt(variance)

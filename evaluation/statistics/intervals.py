@@ -1,0 +1,176 @@
+"""Intervals for means over runs: the studentised bootstrap, resampling whole runs.
+
+A run is one agent on one seed. The steps of a run depend on each other, so what is drawn again is
+always the run with all its steps; drawing steps would make intervals many times too narrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+Array = NDArray[np.float64]
+
+_COLUMNS = 512
+"""Steps of a curve that are resampled at once: bounds the memory."""
+_FEWEST = 5
+"""Fewest runs that are resampled: fewer have too few different resamples for a 2.5 % tail."""
+_REACH = 2.0
+"""Furthest a bound may lie from the mean, in multiples of Student's."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its confidence interval; without one, the bounds are NaN."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """Numbers with a confidence interval each (not jointly): three arrays of one shape."""
+
+    estimate: Array
+    low: Array
+    high: Array
+
+    def __getitem__(self, index: int) -> Interval:
+        return Interval(
+            float(self.estimate[index]), float(self.low[index]), float(self.high[index])
+        )
+
+
+def mean_interval(
+    totals: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 5000
+) -> Interval:
+    """Mean over runs with a studentised bootstrap interval.
+
+    Of percentile, BCa, Student's t and the studentised bootstrap [@efron1993introduction], the last
+    covers best on few and skewed runs. Measured coverage of 95 % intervals, in percent
+    (``benchmarks/interval_coverage.py``):
+
+        runs  distribution    percentile  BCa   Student  studentised
+        5     normal          83.7        83.5  94.6     94.1
+        5     gamma, shape 2  81.6        82.0  92.0     93.7
+        5     log-normal      72.8        74.5  82.7     88.4
+        5     30 % fail       79.7        82.1  82.2     82.2
+        20    normal          92.0        92.0  94.9     94.5
+        20    gamma, shape 2  91.4        92.0  93.6     94.8
+        20    log-normal      84.5        86.0  85.6     91.1
+        20    30 % fail       93.5        96.3  94.7     97.8
+        100   normal          94.0        93.9  94.4     94.3
+        100   gamma, shape 2  94.0        94.3  94.8     94.8
+        100   log-normal      91.6        91.6  91.8     93.5
+        100   30 % fail       94.9        95.5  95.5     95.5
+
+    Its price is width where runs fall into tight clusters: a resample within one cluster has next
+    to no spread. Bounds therefore lie at most twice as far from the mean as Student's.
+
+    Args:
+        totals: One number per run, shape (runs,).
+        level: Share of intervals that shall contain the true mean.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+
+    Returns:
+        The interval. Fewer than five runs have too few different resamples and get Student's t;
+        one run has no interval (NaN); equal values give an interval of width 0.
+    """
+    return mean_bands(
+        np.asarray(totals, dtype=np.float64)[:, None], level=level, seed=seed, resamples=resamples
+    )[0]
+
+
+def curve_band(
+    regret: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 1000
+) -> Band:
+    """Mean cumulative regret after each step, with a pointwise band.
+
+    Args:
+        regret: Regret of each step, shape (runs, steps).
+        level: Coverage at each step by itself; the whole curve leaves its band more often.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+
+    Returns:
+        Arrays of shape (steps,); see ``mean_interval``.
+    """
+    curves = np.cumsum(np.asarray(regret, dtype=np.float64), axis=1)
+    return mean_bands(curves, level=level, seed=seed, resamples=resamples)
+
+
+def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Band:
+    """``mean_interval`` of every column of values (runs, columns), on the same resamples."""
+    counts = resample_counts(require_runs(values), resamples, np.random.default_rng(seed))
+    starts = range(0, values.shape[1], _COLUMNS)
+    bands = [_mean_band(values[:, i : i + _COLUMNS], counts, level) for i in starts]
+    estimate, low, high = zip(*((b.estimate, b.low, b.high) for b in bands), strict=True)
+    return Band(np.concatenate(estimate), np.concatenate(low), np.concatenate(high))
+
+
+def _mean_band(values: Array, counts: Array, level: float) -> Band:
+    runs, mean = len(values), values.mean(0)
+    centred = values - mean  # squares of centred values lose no digits
+    # Equal up to round-off is equal.
+    centred[:, np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(0)] = 0.0
+    shift = counts @ centred / runs
+    spread = np.maximum(counts @ centred**2 / runs - shift**2, 0.0)
+    divisor = max(runs - 1, 1)
+    error = np.sqrt((centred**2).mean(0) / divisor)
+    return studentised(mean, error, shift, np.sqrt(spread / divisor), runs=runs, level=level)
+
+
+def studentised(
+    estimate: Array, error: Array, shift: Array, shift_error: Array, *, runs: int, level: float
+) -> Band:
+    """Intervals from quantiles of the bootstrap's t statistic.
+
+    Args:
+        estimate: Shape (k,).
+        error: Standard errors of the estimates, shape (k,).
+        shift: Estimates of the bootstrap samples minus the estimates, shape (resamples, k).
+        shift_error: Standard errors of these, each from its own sample, shape (resamples, k).
+        runs: Number of runs.
+        level: Coverage.
+    """
+    tails = tail_probabilities(level)
+    if runs == 1:
+        return Band(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
+    student = stats.t.ppf(tails[1], runs - 1)
+    below, above = np.full_like(estimate, -student), np.full_like(estimate, student)
+    if runs >= _FEWEST:
+        # A sample of equal values knows no error: its statistic is infinite, or 0 at the estimate.
+        equal = shift_error <= 1e-9 * np.abs(shift)
+        infinite = np.where(shift == 0.0, 0.0, np.copysign(np.inf, shift))
+        t = np.where(equal, infinite, shift / np.where(equal, 1.0, shift_error))
+        # An observed quantile: between infinite ones there is nothing to interpolate.
+        below, above = np.quantile(t, tails, axis=0, method="inverted_cdf")
+        below, above = np.clip([below, above], -_REACH * student, _REACH * student)
+    # Crosswise: where the bootstrap's estimates lie too high, the truth lies lower.
+    return Band(estimate, estimate - above * error, estimate - below * error)
+
+
+def resample_counts(runs: int, resamples: int, rng: np.random.Generator) -> Array:
+    """How often each run is drawn in each bootstrap sample, shape (resamples, runs)."""
+    return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples).astype(np.float64)
+
+
+def tail_probabilities(level: float) -> tuple[float, float]:
+    """Lower and upper tail of a two-sided interval."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    return 0.5 - level / 2.0, 0.5 + level / 2.0
+
+
+def require_runs(values: Array) -> int:
+    """The number of runs; values (runs, columns) must be finite, and some."""
+    if values.ndim != 2 or values.size == 0:
+        raise ValueError(f"there must be a row for each run, got an array of shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError("the numbers of every run must be finite")
+    return len(values)

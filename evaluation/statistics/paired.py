@@ -1,0 +1,107 @@
+"""Two agents on common seeds: how large is the difference, and could it be chance?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evaluation.statistics.intervals import mean_interval, require_runs
+
+Array = NDArray[np.float64]
+
+_ENUMERATED = 16
+"""Most runs of which all 2^runs patterns of signs are tried."""
+_ROWS = 4096
+"""Patterns of signs held at once."""
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """Mean of a - b over common seeds, its interval, and how surprising it is under no difference.
+
+    Many comparisons need ``holm``: the p-value here is uncorrected.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+
+
+def paired_difference(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 9999,
+) -> PairedDifference:
+    """Mean of ``a - b`` with a studentised bootstrap interval and a sign-flip test.
+
+    Entry i of both comes from the same seed, that is, the same world and the same noise: what
+    makes a seed hard for both cancels. The interval and the test answer by different means and
+    may disagree at the margin.
+
+    Args:
+        a: One number per run, shape (runs,).
+        b: The same seeds in the same order, shape (runs,).
+        level: Coverage of the interval.
+        seed: Of the bootstrap and of the test.
+        resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
+    """
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+    interval = mean_interval(a - b, level=level, seed=seed, resamples=resamples)
+    p_value = sign_flip_test(a - b, seed=seed, resamples=resamples)
+    return PairedDifference(interval.estimate, interval.low, interval.high, p_value)
+
+
+def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 9999) -> float:
+    """Two-sided p-value of "differences are symmetric about 0", by flipping their signs.
+
+    Up to 16 runs all patterns are tried and the p-value is exact; beyond, ``resamples`` random ones
+    and the observed one are [@phipson2010permutation], so that the p-value is never 0 and the test
+    keeps its level. The mean as statistic is as good as Student's t here: flips leave the sum of
+    squares alone, so both order the patterns alike.
+
+    Args:
+        differences: a - b on common seeds, shape (runs,).
+        seed: Of the random patterns.
+        resamples: Number of random patterns.
+    """
+    differences = np.asarray(differences, dtype=np.float64)
+    runs = require_runs(differences[:, None])  # a NaN would pass for significant
+    # Patterns of equal sums must count as equal whatever the order of their additions.
+    observed = abs(differences.sum()) - 1e-12 * np.abs(differences).sum()
+    if runs <= _ENUMERATED:
+        # The opposite pattern has the same absolute sum: half of them are enough.
+        patterns = np.arange(2 ** (runs - 1))[:, None] >> np.arange(runs) & 1
+        return float(_as_extreme(patterns, differences, observed).mean())
+    rng = np.random.default_rng(seed)
+    sizes = [min(_ROWS, resamples - start) for start in range(0, resamples, _ROWS)]
+    draws = (rng.integers(0, 2, (size, runs), dtype=np.int8) for size in sizes)
+    hits = sum(int(_as_extreme(patterns, differences, observed).sum()) for patterns in draws)
+    return (hits + 1) / (resamples + 1)
+
+
+def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: float) -> Array:
+    """Whether each pattern of flips (n, runs), as 0 and 1, gives a sum as large as observed."""
+    sums = differences.sum() - 2.0 * (patterns @ differences)
+    return np.asarray(np.abs(sums) >= observed, dtype=np.float64)
+
+
+def holm(p_values: ArrayLike) -> Array:
+    """Holm's step-down correction [@holm1979simple]: adjusted p-values, shape (comparisons,).
+
+    Rejecting where the adjusted value is at most alpha keeps the chance of any false alarm among
+    all comparisons at alpha, whatever their dependence.
+    """
+    p_values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p_values, kind="stable")
+    remaining = np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1.0)
+    return adjusted

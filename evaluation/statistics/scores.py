@@ -1,0 +1,163 @@
+"""Scores of many runs on many tasks, after [@agarwal2021deep].
+
+Scores have shape (runs, tasks) and are better when higher. Intervals draw runs again within each
+task (seeds of different tasks have nothing to do with each other), and all agents that are compared
+keep a run together, since they met the same world in it. rliable's estimators, with two mends: the
+seed is used, and percentiles are moved outwards for few runs, whose resamples spread too little.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from evaluation.statistics.intervals import Band, Interval
+from evaluation.statistics.stratified import cell_mean, middle_mean, pair_mean, stratified_band
+
+Array = NDArray[np.float64]
+
+
+def normalised_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike = 0.0) -> Array:
+    """Regret on a scale where 0 is the oracle and 1 choosing uniformly at random.
+
+    All arguments broadcast. Where random choice loses nothing there is no scale: NaN.
+    """
+    total, uniform, oracle = (np.asarray(x, dtype=np.float64) for x in (total, uniform, oracle))
+    span = uniform - oracle
+    flat = span <= 0.0
+    return np.asarray(np.where(flat, np.nan, (total - oracle) / np.where(flat, 1.0, span)))
+
+
+def score_of_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike = 0.0) -> Array:
+    """1 - normalised regret: 1 is the oracle, 0 choosing uniformly at random."""
+    return 1.0 - normalised_regret(total, uniform=uniform, oracle=oracle)
+
+
+def iqm(
+    scores: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
+) -> Interval:
+    """Interquartile mean: of all runs * tasks scores, the mean of the middle half.
+
+    ``floor(runs * tasks / 4)`` scores are cut off at each end, as ``scipy.stats.trim_mean`` does.
+
+    Args:
+        scores: Shape (runs, tasks).
+        level: Coverage of the interval.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+    """
+    scores = _checked(scores, ("runs", "tasks"))
+    return stratified_band(
+        middle_mean(scores), *scores.shape, level=level, seed=seed, resamples=resamples
+    )[0]
+
+
+def optimality_gap(
+    scores: ArrayLike,
+    *,
+    target: ArrayLike = 1.0,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Interval:
+    """How far scores fall short of a target on average; what lies above the target does not count.
+
+    With the oracle as 1 and the default target no score lies above, and the gap is the mean
+    normalised regret. A target per task, shape (tasks,), may be the best action per phase.
+
+    Args:
+        scores: Shape (runs, tasks).
+        target: The score that is good enough, one for all or shape (tasks,).
+        level: Coverage of the interval.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+    """
+    scores = _checked(scores, ("runs", "tasks"))
+    missing = np.maximum(np.asarray(target) - scores, 0.0)
+    return stratified_band(
+        cell_mean(missing[None]), *scores.shape, level=level, seed=seed, resamples=resamples
+    )[0]
+
+
+def performance_profile(
+    scores: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Band:
+    """Share of runs above each threshold, averaged over tasks.
+
+    Args:
+        scores: Shape (runs, tasks).
+        thresholds: Shape (thresholds,).
+        level: Coverage at each threshold by itself.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+
+    Returns:
+        Arrays of shape (thresholds,).
+    """
+    scores = _checked(scores, ("runs", "tasks"))
+    above = (scores > np.asarray(thresholds)[:, None, None]).astype(np.float64)
+    return stratified_band(
+        cell_mean(above), *scores.shape, level=level, seed=seed, resamples=resamples
+    )
+
+
+def probability_of_improvement(
+    x: ArrayLike, y: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
+) -> Interval:
+    """Chance that a run of x scores higher than a run of y on a random task; ties count half.
+
+    Per task, all pairs of a run of x and a run of y are compared (the Mann-Whitney statistic).
+
+    Args:
+        x: Scores of one agent, shape (runs, tasks).
+        y: Scores of the other on the same seeds, shape (runs, tasks).
+        level: Coverage of the interval.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+    """
+    x, y = _checked(x, ("runs", "tasks")), _checked(y, ("runs", "tasks"))
+    if x.shape != y.shape:
+        raise ValueError(f"x and y must be on common seeds, got shapes {x.shape} and {y.shape}")
+    wins = (np.sign(x[:, None] - y[None]) + 1.0) / 2.0
+    return stratified_band(pair_mean(wins), *x.shape, level=level, seed=seed, resamples=resamples)[
+        0
+    ]
+
+
+def mean_ranks(
+    scores: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
+) -> Band:
+    """Mean rank of each agent over all runs of all tasks: 1 is best, equal scores share ranks.
+
+    Agents are ranked within a run of a task, where they met the same world.
+
+    Args:
+        scores: Shape (agents, runs, tasks).
+        level: Coverage for each agent by itself.
+        seed: Of the bootstrap.
+        resamples: Number of bootstrap samples.
+
+    Returns:
+        Arrays of shape (agents,).
+    """
+    scores = _checked(scores, ("agents", "runs", "tasks"))
+    ranks = stats.rankdata(-scores, axis=0)
+    return stratified_band(
+        cell_mean(ranks), *scores.shape[1:], level=level, seed=seed, resamples=resamples
+    )
+
+
+def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> Array:
+    """As an array of floats with these axes, none of them empty, all finite."""
+    array = np.asarray(scores, dtype=np.float64)
+    if array.ndim != len(axes) or array.size == 0:
+        raise ValueError(f"scores must have shape ({', '.join(axes)}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("scores must be finite")
+    return array

@@ -1,0 +1,228 @@
+"""The store: one SQLite file, one transaction per finished cell.
+
+Tables: ``cells`` (what came of every cell, by its key), ``runs`` (the protocols that were run) and
+``run_cells`` (which cells belong to which run, under which names). A cell that several runs share
+is kept once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from evaluation.cell import Cell, Outcome, pack, unpack
+from evaluation.database import StoreError, open_existing, open_or_begin, transaction
+from evaluation.protocol import Protocol, canonical_json
+from evaluation.provenance import command_line
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A protocol that was run into this store."""
+
+    id: int
+    hash: str
+    name: str
+    protocol: dict[str, Any]
+    data: dict[str, str | None]
+    command: str
+    started: str
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """A cell of a run with its totals; ``reason`` is set if it failed."""
+
+    key: str
+    env: str
+    agent: str
+    track: str
+    seed: int
+    reason: str | None
+    steps: int
+    regret: float | None
+    agent_seconds: float | None
+
+
+class Store:
+    """Results on disk.
+
+    Args:
+        path: The file; None for one in memory.
+        create: Whether to begin a new file where there is none; if not, it is opened for reading
+            and writing where it can be written, and for reading where it cannot.
+    """
+
+    def __init__(self, path: Path | str | None = None, *, create: bool = True) -> None:
+        self.path = Path(path) if path is not None else None
+        if self.path is not None and not self.path.exists() and not create:
+            raise StoreError(
+                f"there is no store {str(self.path)!r}; make one with: periodic-gp run"
+            )
+        with self._sentence("open"):
+            self._db = self._connect(create)
+
+    def _connect(self, create: bool) -> sqlite3.Connection:
+        if create or self.path is None:
+            return open_or_begin(self.path)
+        return open_existing(self.path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self, protocol: Protocol, cells: Iterable[Cell]) -> StoredRun:
+        """Write down that a protocol is being run; the same one goes on as the same run."""
+        content = canonical_json(protocol.to_dict())
+        data = canonical_json(protocol.data_fingerprints)
+        now = _now()
+        with self._sentence("write"), transaction(self._db):
+            row = self._db.execute(
+                "SELECT id FROM runs WHERE hash = ? AND name = ? AND protocol = ?",
+                (protocol.hash, protocol.name, content),
+            ).fetchone()
+            if row is None:
+                row = self._db.execute(
+                    "INSERT INTO runs (hash, name, protocol, data, command, started)"
+                    " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+                    (protocol.hash, protocol.name, content, data, command_line(), now),
+                ).fetchone()
+            self._db.execute("UPDATE runs SET started = ? WHERE id = ?", (now, row[0]))
+            # Keys change with the code: the newest ones are this run's.
+            self._db.executemany(
+                "INSERT OR REPLACE INTO run_cells VALUES (?, ?, ?, ?, ?, ?)",
+                ((row[0], c.key, c.env, c.agent, c.track, c.seed) for c in cells),
+            )
+        return self.run(row[0])
+
+    def save(self, outcome: Outcome) -> None:
+        """Keep one outcome, whole or not at all. A success replaces a failure, nothing else."""
+        columns = outcome.columns
+        regret, seconds = columns.get("regret"), columns.get("seconds")
+        with self._sentence("write"), transaction(self._db):
+            machine = self._machine(canonical_json(outcome.machine))
+            self._db.execute(
+                "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (key) DO UPDATE SET reason = excluded.reason,"
+                " steps = excluded.steps, regret = excluded.regret,"
+                " agent_seconds = excluded.agent_seconds, seconds = excluded.seconds,"
+                " finished = excluded.finished, machine = excluded.machine,"
+                " columns = excluded.columns WHERE cells.reason IS NOT NULL",
+                (
+                    outcome.key,
+                    outcome.reason,
+                    len(columns.get("t", ())),
+                    None if regret is None else float(regret.sum()),
+                    None if seconds is None else float(seconds.sum()),
+                    outcome.seconds,
+                    _now(),
+                    machine,
+                    outcome.sources,
+                    pack(columns) if outcome.reason is None else None,
+                ),
+            )
+
+    def _machine(self, about: str) -> int:
+        self._db.execute("INSERT OR IGNORE INTO machines (about) VALUES (?)", (about,))
+        row = self._db.execute("SELECT id FROM machines WHERE about = ?", (about,)).fetchone()
+        return int(row[0])
+
+    def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
+        """Which of the cells are there already; failed ones count unless told otherwise."""
+        with self._sentence("read"):
+            rows = self._db.execute(
+                "SELECT key FROM cells" + ("" if failures else " WHERE reason IS NULL")
+            )
+            return {row[0] for row in rows} & set(keys)
+
+    def runs(self) -> list[StoredRun]:
+        """All runs, the one that was run last at the end."""
+        with self._sentence("read"):
+            rows = self._db.execute(
+                "SELECT id, hash, name, protocol, data, command, started FROM runs"
+                " ORDER BY started, id"
+            ).fetchall()
+        return [
+            StoredRun(r[0], r[1], r[2], json.loads(r[3]), json.loads(r[4]), r[5], r[6])
+            for r in rows
+        ]
+
+    def run(self, number: int) -> StoredRun:
+        """One run."""
+        return next(run for run in self.runs() if run.id == number)
+
+    def cells(self, run: int) -> list[StoredCell]:
+        """The finished cells of a run."""
+        with self._sentence("read"):
+            rows = self._db.execute(
+                "SELECT r.key, r.env, r.agent, r.track, r.seed, c.reason, c.steps, c.regret,"
+                " c.agent_seconds FROM run_cells r JOIN cells c USING (key) WHERE r.run = ?"
+                " ORDER BY r.env, r.track, r.agent, r.seed",
+                (run,),
+            ).fetchall()
+        return [StoredCell(*row) for row in rows]
+
+    def size(self, run: int) -> int:
+        """How many cells a run has, finished or not."""
+        with self._sentence("read"):
+            query = "SELECT count(*) FROM run_cells WHERE run = ?"
+            return int(self._db.execute(query, (run,)).fetchone()[0])
+
+    def columns(self, key: str) -> dict[str, NDArray[Any]]:
+        """The steps of a cell."""
+        with self._sentence("read"):
+            row = self._db.execute("SELECT columns FROM cells WHERE key = ?", (key,)).fetchone()
+            if row is None or row[0] is None:
+                return {}
+            try:
+                return unpack(row[0])
+            except Exception as error:  # zipfile answers damage with nearly any kind of exception
+                raise sqlite3.DatabaseError(f"the cell {key[:12]}: {error}") from error
+
+    def machines(self, run: int) -> list[dict[str, Any]]:
+        """Where the cells of a run were computed."""
+        with self._sentence("read"):
+            rows = self._db.execute(
+                "SELECT DISTINCT m.about FROM machines m JOIN cells c ON c.machine = m.id"
+                " JOIN run_cells r ON r.key = c.key WHERE r.run = ?",
+                (run,),
+            ).fetchall()
+        return [json.loads(row[0]) for row in rows]
+
+    @contextlib.contextmanager
+    def _sentence(self, doing: str) -> Iterator[None]:
+        """What SQLite says, as a sentence that names the file."""
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError) as error:
+            full = "full" in str(error) or "disk I/O" in str(error)
+            what = (
+                "the disk is full or cannot be written; what was finished before is safe: make "
+                "room and run the same command again"
+                if full
+                else "it is damaged or no store of ours, and is left alone; use another file"
+                if isinstance(error, sqlite3.DatabaseError)
+                and not isinstance(error, sqlite3.OperationalError)
+                else "see that it can be read and written, and that its folder is there"
+            )
+            raise StoreError(
+                f"cannot {doing} the store {str(self.path)!r} ({error}): {what}"
+            ) from error
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="microseconds")

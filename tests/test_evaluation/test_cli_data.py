@@ -1,0 +1,128 @@
+"""``periodic-gp data``, run as a user runs it."""
+
+import re
+import shlex
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from periodic_envs.processes.replay import EXAMPLE
+from tests.test_envs.portal_files import csv, csv_line
+from tests.test_evaluation.test_cli import call, run
+
+
+def test_nothing_is_there_at_first(data_folder: Path) -> None:
+    result = run("data", "list")
+    assert result.returncode == 0
+    assert f"Data folder: {data_folder}" in result.stdout
+    assert "periodic-gp data download madrid --year 2018" in result.stdout
+    played = run("play", "PeriodicGP-Madrid-v0", "fixed")
+    assert played.returncode == 0
+    assert played.stderr.startswith("Note: no measurements are imported")
+    assert "Data: simulator, fingerprint" in played.stdout
+    listed = run("envs")
+    assert "PeriodicGP-Madrid-v0" in listed.stdout
+    assert listed.stderr == ""
+
+
+def test_import_list_and_play(data_folder: Path, madrid_files: Path) -> None:
+    result = run("data", "import", str(madrid_files / "Anio2018.zip"))
+    assert result.returncode == 0, result.stderr
+    assert "Madrid 2018: 365 days from 2018-01-01 to 2018-12-31, 24 stations" in result.stdout
+    assert f"Kept in {data_folder}" in result.stdout
+    listed = run("data", "list").stdout
+    assert "12 files, from Anio2018.zip" in listed
+    provenance = run("data", "list", "--provenance").stdout
+    line = r"Anio2018.zip:\w+_mo18.csv, [\d,]+ lines, sha256 [0-9a-f]{12}"
+    assert len(re.findall(line, provenance)) == 12
+    played = run("play", "PeriodicGP-Madrid-v0", "fixed")
+    assert "over 192 steps" in played.stdout
+    assert "Data: measurements, fingerprint" in played.stdout
+    assert "18 of 5,760 hourly values were missing and filled" in played.stdout
+    assert played.stderr == ""
+    min_of_three = "PeriodicGP-Madrid-v0:start=2018-11-03,stations=[4,8,50],objective=min"
+    assert run("play", min_of_three, "fixed").returncode == 0
+
+
+def test_import_says_what_it_passed_over_and_what_came_twice(
+    data_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.csv").write_bytes(csv(csv_line(), csv_line(values=range(2, 26))))
+    (tmp_path / "files" / "notes.txt").write_text("hello")
+    out = run("data", "import", str(tmp_path / "files")).stdout
+    assert (
+        "24 hourly values were there already or came twice; 24 of them differ (NO in 2018)" in out
+    )
+    assert "passed over: notes.txt" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("data", "import", "nowhere"), "there is no file or folder 'nowhere'"),
+        (("data", "import", "page.zip"), "page.zip is not a zip file, or a damaged one"),
+        (("data", "import", "cut.csv"), "cut.csv, line 2, has "),
+        (("data", "download", "paris", "--year", "2018"), "there is no source 'paris'"),
+        (("data", "download", "madrid", "--year", "1999"), "there is no address for 1999"),
+        (
+            ("data", "download", "madrid", "--year", "2018", "--url", "ftp://x"),
+            "the address must start with https://",
+        ),
+        (("data", "check", "nowhere.csv"), "cannot read 'nowhere.csv'"),
+        (("data", "check", "page.zip"), "cannot tell the format of 'page.zip'"),
+        (("data", "check", "cut.csv", "--picture", "x.gif"), "a picture's name must end in"),
+        (("data", "check", "two.csv", "--objective", "best"), "objective must be one of max, min"),
+        (("data", "check", "two.csv", "--time-column", "when"), "when"),
+        (("play", "PeriodicGP-Replay-v0:data=two.csv", "fixed"), "period must be given"),
+        (("play", "PeriodicGP-Madrid-v0:magnitude=O3", "fixed"), "only NO (simulated), not O3"),
+        (("play", "PeriodicGP-Madrid-v0:strt=x", "fixed"), "did you mean 'start'?"),
+        (("play", "PeriodicGP-Madrid-v0:start", "fixed"), "there is no environment"),
+        (("play", "CartPole-v1", "fixed"), "CartPole-v1 is not an environment of this suite"),
+    ],
+)
+def test_one_sentence(
+    data_folder: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "page.zip").write_text("<html>")
+    (tmp_path / "cut.csv").write_bytes(csv(csv_line()[:50]))
+    (tmp_path / "two.csv").write_text("t,a,b\n0,1,2\n1,2,1\n2,1,2\n")
+    result = call(*arguments, cwd=tmp_path)
+    assert result.returncode == 1
+    assert message in result.stderr
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("Note: ")]
+    assert len(lines) == 1
+    assert not data_folder.exists() or not list(data_folder.glob("*.npz"))
+
+
+def test_check(tmp_path: Path) -> None:
+    picture = tmp_path / "check.png"
+    file = tmp_path / "my data, v2=final.csv"
+    file.write_bytes(EXAMPLE.read_bytes())
+    arguments = ("data", "check", str(file), "--picture", str(picture), "--objective", "max")
+    result = run(*arguments, "--separator", ",")
+    assert result.returncode == 0, result.stderr
+    assert "A wide table: time in 'time', and a column for each arm." in result.stdout
+    assert "The season is 168 steps (7 days)" in result.stdout
+    assert "Knowing the phase gets 94% of what could be gained" in result.stdout
+    assert picture.stat().st_size > 10_000
+    command = re.findall(r"Try it: periodic-gp (.*)", result.stdout)[0]
+    played = run(*shlex.split(command))
+    assert played.returncode == 0, played.stderr
+    assert "Data: file, fingerprint" in played.stdout
+    least = run("data", "check", str(file), "--objective", "min", "--arms", "Stadium")
+    assert least.returncode == 1  # one arm is no choice
+    least = run("data", "check", str(file), "--objective", "min").stdout
+    assert "objective=min" in least.partition("Try it:")[2]
+
+
+def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(csv(csv_line(), csv_line(date=(2017, 3, 1))))
+    assert run("data", "import", str(tmp_path / "a.csv")).returncode == 0
+    (data_folder / "madrid-2017.npz").write_bytes(b"junk")
+    result = run("data", "list")
+    assert "Madrid 2018:" in result.stdout
+    assert "2017 in" in result.stderr
+    assert result.returncode == 1
+    assert zipfile.is_zipfile(data_folder / "madrid-2018.npz")

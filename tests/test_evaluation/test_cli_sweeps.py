@@ -1,0 +1,191 @@
+"""``periodic-gp run`` and what comes after it, as a user runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from evaluation import protocol as protocols
+from evaluation.store import Store
+from tests.test_evaluation.test_cli import WIDE, call, run
+
+FAULTY = Path(__file__).with_name("faulty_agents.py")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of the smoke protocol."""
+    folder = tmp_path_factory.mktemp("sweep")
+    result = run("run", "smoke", "--baseline", "gp-ucb", "--workers", "2", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    (folder / "out.txt").write_text(result.stdout)
+    (folder / "err.txt").write_text(result.stderr)
+    return folder
+
+
+def test_run_prints_tables_with_intervals(folder: Path) -> None:
+    out = (folder / "out.txt").read_text()
+    assert "PeriodicGP-MadridSim-v0 (online)" in out
+    assert "minus gp-ucb [95 %]" in out
+    assert "uniform-random" in out
+    assert "All 3 tasks (online): 0 = oracle, 1 = choosing at random" in out
+    assert "75 of 75 cells" in (folder / "err.txt").read_text()  # plain lines: no terminal
+    assert max(len(line) for line in out.splitlines()) < 200
+
+
+def test_run_again_runs_nothing(folder: Path) -> None:
+    result = run("run", "smoke", cwd=folder)
+    assert "75 of 75 cells, 0.0/s" in result.stderr
+    assert "run 1" in result.stdout
+
+
+def test_show_json(folder: Path) -> None:
+    result = run("show", "--json", "--baseline", "random", cwd=folder)
+    content = json.loads(result.stdout)
+    assert content["cells"] == content["finished"] == 75
+    rows = content["tracks"]["online"]["tasks"]
+    gp = next(r for r in rows if r["agent"] == "gp-ucb" and "Discrete" in r["task"])
+    assert gp["low"] < gp["regret"] < gp["high"]
+    assert gp["difference"] < 0
+    assert {r["agent"] for r in content["tracks"]["online"]["overall"]} >= {"gp-ucb", "random"}
+
+
+def test_compare(folder: Path) -> None:
+    lines = run("compare", "gp-ucb", "uniform-random", cwd=folder).stdout.splitlines()
+    assert len(lines) == 4
+    assert "5 runs, sign-flip p = " in lines[1]
+
+
+@pytest.mark.parametrize("kind", ["curves", "phases", "profiles"])
+def test_plot(folder: Path, kind: str) -> None:
+    result = run("plot", f"{kind}.png", "--kind", kind, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    with Image.open(folder / f"{kind}.png") as image:
+        assert image.size[0] > 500
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_export(folder: Path, suffix: str) -> None:
+    result = run("export", f"steps.{suffix}", cwd=folder)
+    assert "Wrote 3,600 rows" in result.stdout
+    read = pd.read_parquet if suffix == "parquet" else pd.read_csv
+    frame = read(folder / f"steps.{suffix}")
+    assert list(frame.columns) == ["agent", "env", "seed", "t", "action", "reward", "regret"]
+    one = frame[(frame.agent == "gp-ucb") & (frame.env == "PeriodicGP-Synthetic-v0")]
+    assert len(one) == 300
+    assert (one.groupby("seed").t.apply(list) == [list(range(60))] * 5).all()
+    assert one.action.between(-1, 1).all()
+    with Store(folder / "results.sqlite", create=False) as store:
+        totals = {(c.env, c.agent, c.seed): c.regret for c in store.cells(1)}
+    sums = frame.groupby(["env", "agent", "seed"]).regret.sum()
+    assert all(sums[key] == pytest.approx(totals[key]) for key in sums.index)
+
+
+def test_protocols() -> None:
+    out = run("protocols").stdout
+    assert all(name in out for name in protocols.names())
+    shown = json.loads(run("protocols", "smoke").stdout)
+    assert len(shown["hash"]) == 64
+
+
+def test_own_protocol_with_a_bad_agent(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'envs = ["PeriodicGP-SyntheticDiscrete-v0"]\nseeds = "0:1"\nhorizon = 10\n'
+        f'agents = ["random", "{FAULTY}:Raises"]\n'
+    )
+    result = run("run", "mine.toml", "--workers", "1", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "RuntimeError: a bad day (faulty_agents.py, line" in result.stdout
+    assert "Traceback" not in result.stderr + result.stdout
+    assert run("show", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "smok"), "there is no protocol 'smok'; did you mean 'smoke'?"),
+        (("run", "x.toml"), "there is no file 'x.toml'"),
+        (("run", "smoke", "--agents", "gp"), "there is no agent 'gp'"),
+        (("run", "smoke", "--envs", "PeriodicGP-X-v0"), "there is no environment"),
+        (("run", "smoke", "--seeds", "a"), "seeds are written 0:20"),
+        (("run", "smoke", "--baseline", "nobody"), "there is no 'nobody' in smoke"),
+        (("run", "smoke", "--store", "nowhere/s.sqlite"), "cannot open the store"),
+        (("show",), "there is no store 'results.sqlite'; make one with: periodic-gp run"),
+        (("show", "--store", "text.sqlite"), "damaged or no store of ours, and is left alone"),
+        (("export", "x.xlsx"), "the name must end in .parquet or .csv"),
+        (("plot", "x.gif"), "a picture's name must end in"),
+        (("plot", "x.png", "--kind", "pie"), "--kind must be one of curves, phases, profiles"),
+        (("protocols", "nothing"), "there is no protocol 'nothing'"),
+    ],
+)
+def test_one_sentence(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "text.sqlite").write_text("hello" * 1000)
+    result = call(*arguments, cwd=tmp_path)
+    assert result.returncode == 1
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert (tmp_path / "text.sqlite").read_text() == "hello" * 1000
+
+
+def test_json_is_json_whatever_an_agent_prints(tmp_path: Path) -> None:
+    talking = ("--agents", f"{FAULTY}:Talks", "--seeds", "0:1", "--workers", "1", "--json")
+    result = run("run", "smoke", *talking, cwd=tmp_path)
+    assert json.loads(result.stdout)["cells"] == 6
+
+
+def test_results_without_a_single_success(tmp_path: Path) -> None:
+    failing = ("--agents", f"{FAULTY}:Raises", "--seeds", "0:1", "--workers", "1")
+    assert call("run", "smoke", *failing, cwd=tmp_path).returncode == 1
+    assert call("show", "--json", cwd=tmp_path).returncode == 0
+    for kind in ("curves", "phases", "profiles"):
+        result = call("plot", "x.png", "--kind", kind, cwd=tmp_path)
+        assert result.returncode == 1
+        assert "to draw" in result.stderr
+    call("export", "x.csv", cwd=tmp_path)
+
+
+def test_unknown_run_or_agent(folder: Path) -> None:
+    result = run("show", "--run", "other", cwd=folder)
+    assert "there is no run 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
+    result = run("compare", "gp-ucb", "nobody", cwd=folder)
+    assert "there is no 'nobody' in this run" in result.stderr
+    assert run("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    slow = f"{FAULTY}:Good:pause=0.01"
+    command = [sys.executable, "-m", "evaluation", "run", "smoke", "--agents", slow]
+    process = subprocess.Popen(
+        [*command, "--seeds", "0:40", "--workers", "2"],
+        cwd=tmp_path,
+        env={**os.environ, **WIDE},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Where the tests run in the background, Ctrl-C would be ignored from the start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    store = tmp_path / "results.sqlite"
+    while not store.exists() or _cells(store) < 3:
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to all of them
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopped. In results.sqlite:" in out
+    assert "Run the same command again to go on." in out
+    assert "Traceback" not in out + err
+    assert _cells(store) >= 3
+
+
+def _cells(path: Path) -> int:
+    with Store(path, create=False) as store:
+        return sum(len(store.cells(r.id)) for r in store.runs())

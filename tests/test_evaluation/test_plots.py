@@ -1,0 +1,86 @@
+"""Figures show what they are given, and twelve agents can be told apart."""
+
+import io
+
+import numpy as np
+import pytest
+
+from evaluation.plots import agent_styles, curves_figure, phase_figure, profile_figure
+from evaluation.statistics import Band
+
+AGENTS = [f"agent-{i}" for i in range(12)]
+
+
+def band(values):
+    values = np.asarray(values, dtype=float)
+    return Band(values, values - 1.0, values + 2.0)
+
+
+def png(figure):
+    buffer = io.BytesIO()
+    figure.savefig(buffer)
+    return buffer.getvalue()
+
+
+def labels(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_no_two_of_many_agents_look_alike() -> None:
+    styles = agent_styles([str(i) for i in range(21)])
+    assert len({repr(style) for style in styles.values()}) == 21
+
+
+def test_curves_are_the_numbers_and_the_legend_reads_from_the_top() -> None:
+    curves = {
+        "A": {agent: band(i * np.arange(1, 6)) for i, agent in enumerate(AGENTS)},
+        "B": {AGENTS[3]: band([1, 2, 3]), AGENTS[0]: band([4, 5, 6])},
+    }
+    figure = curves_figure(curves, agents=AGENTS)
+    first, second = figure.axes
+    assert first.get_title() == "A"
+    assert labels(first) == AGENTS[::-1]
+    assert labels(second) == [AGENTS[0], AGENTS[3]]
+    lines = {line.get_label(): line for line in first.get_lines()}
+    np.testing.assert_array_equal(lines[AGENTS[4]].get_ydata(), 4 * np.arange(1, 6))
+    np.testing.assert_array_equal(lines[AGENTS[4]].get_xdata(), np.arange(1, 6))
+    again = {line.get_label(): line for line in second.get_lines()}
+    assert again[AGENTS[3]].get_color() == lines[AGENTS[3]].get_color()
+    edges = second.collections[0].get_paths()[0].vertices[:, 1]
+    assert (edges.min(), edges.max()) == (3.0, 8.0)
+    assert png(figure).startswith(b"\x89PNG")
+
+
+def test_curves_at_given_times_without_intervals() -> None:
+    """One run has no interval: the line is drawn, the band is not."""
+    nan = np.full(3, np.nan)
+    figure = curves_figure({"A": {"x": Band(np.arange(3.0), nan, nan)}}, times={"A": [6, 7, 8]})
+    np.testing.assert_array_equal(figure.axes[0].get_lines()[0].get_xdata(), [6, 7, 8])
+    assert png(figure)
+
+
+def test_phases_are_sorted_and_span_the_season() -> None:
+    rows = {"bad": [5.0, 6.0, 7.0], "good": [0.0, 1.0, np.nan]}
+    figure = phase_figure({"A": rows}, period={"A": 3.2})
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["good", "bad"]
+    image = axes.images[0]
+    np.testing.assert_array_equal(np.asarray(image.get_array())[1], [5.0, 6.0, 7.0])
+    assert list(image.get_extent()) == [0.0, 3.2, 1.5, -0.5]
+    assert png(figure)
+
+
+def test_profiles_are_the_numbers() -> None:
+    profiles = {"low": band([0.5, 0.1]), "high": band([1.0, 0.9])}
+    figure = profile_figure(profiles, [0.0, 1.0], agents=["high", "low"])
+    axes = figure.axes[0]
+    assert labels(axes) == ["high", "low"]
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), [1.0, 0.9])
+    assert axes.get_lines()[0].get_color() == agent_styles(["high"])["high"]["color"]
+    assert png(figure)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 10])
+def test_there_is_a_panel_per_environment(count) -> None:
+    curves = {str(i): {"x": band([1.0, 2.0])} for i in range(count)}
+    assert [axes.get_title() for axes in curves_figure(curves).axes] == list(curves)

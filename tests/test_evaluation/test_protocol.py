@@ -1,0 +1,206 @@
+"""Protocols: plain data, checked before anything is run."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluation import protocol as protocols
+from evaluation.cell import cells_of
+from evaluation.entries import Limits, ProtocolError, parse_seeds
+from evaluation.protocol import Protocol
+
+TABLE = {
+    "name": "two",
+    "description": "two of each",
+    "envs": [
+        "PeriodicGP-Synthetic-v0:horizon=20",
+        {"id": "PeriodicGP-Madrid-v0", "arguments": {"stations": [4, 8]}, "group": "Madrid"},
+    ],
+    "agents": [
+        "gp-ucb",
+        {"name": "periodic-gp-ucb", "settings": {"beta": "constant:2"}, "label": "P"},
+    ],
+    "seeds": "0:3",
+    "horizon": 50,
+    "limits": {"seconds": 7, "memory_mb": 100},
+}
+
+
+def test_round_trip() -> None:
+    protocol = Protocol.from_dict(TABLE)
+    again = Protocol.from_dict(json.loads(json.dumps(protocol.to_dict())))
+    assert again == protocol
+    assert again.hash == protocol.hash
+    assert protocol.limits == Limits(7, 100)
+    assert [entry.label for entry in protocol.agents] == ["gp-ucb", "P"]
+    assert protocol.envs[1].label == "PeriodicGP-Madrid-v0:stations=[4,8]"
+    assert protocol.envs[1].group == "Madrid"
+
+
+def test_hash_covers_what_matters() -> None:
+    protocol = Protocol.from_dict(TABLE)
+    same = [{"name": "other"}, {"description": "else"}]
+    for change in same:
+        assert Protocol.from_dict({**TABLE, **change}).hash == protocol.hash
+    other = [
+        {"seeds": "0:4"},
+        {"horizon": 51},
+        {"envs": TABLE["envs"][:1]},
+        {"agents": TABLE["agents"][:1]},
+        {"limits": {"seconds": 8}},
+    ]
+    assert len({Protocol.from_dict({**TABLE, **c}).hash for c in other} | {protocol.hash}) == 6
+
+
+def test_hash_covers_the_version_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Protocol.from_dict(TABLE).hash
+    monkeypatch.setattr(protocols, "version", lambda package: "99.0")
+    assert Protocol.from_dict(TABLE).hash != before
+
+
+def test_hash_covers_the_data(imported_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = Protocol.from_dict(TABLE)
+    before = simulated.hash
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
+    assert Protocol.from_dict(TABLE).hash != before
+
+
+def test_frozen() -> None:
+    with pytest.raises(AttributeError):
+        Protocol.from_dict(TABLE).horizon = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_every_protocol_of_the_package_can_be_run(name: str) -> None:
+    protocol = Protocol.load(name)
+    assert protocol.description
+    assert cells_of(replace(protocol, seeds=(0,)))
+
+
+def test_madrid_2018_has_twelve_windows_each_way(madrid: Path) -> None:
+    protocol = Protocol.load("madrid-2018")
+    assert len(protocol.envs) == 24
+    assert {entry.group for entry in protocol.envs} == {"Madrid 2018, max", "Madrid 2018, min"}
+    assert len(set(protocol.data_fingerprints.values())) == 24
+
+
+def test_own_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('envs = ["PeriodicGP-Synthetic-v0"]\nagents = ["random"]\nseeds = [3, 5]\n')
+    protocol = Protocol.load(path)
+    assert protocol.name == "mine"
+    assert protocol.seeds == (3, 5)
+
+
+def test_horizon() -> None:
+    protocol = Protocol.from_dict(TABLE)
+    assert protocol.arguments(protocol.envs[0])["horizon"] == 20  # its own
+    assert protocol.arguments(protocol.envs[1])["horizon"] == 50
+    long = Protocol.from_dict({**TABLE, "horizon": 100_000, "envs": TABLE["envs"][1:]})
+    assert long.arguments(long.envs[0])["horizon"] == 192  # all that there are data for
+
+
+def test_replayed_worlds_are_run_once(madrid: Path) -> None:
+    cells = cells_of(Protocol.from_dict(TABLE))
+    assert {c.seed for c in cells if c.env.startswith("PeriodicGP-Madrid")} == {0}
+    assert {c.seed for c in cells if c.env.startswith("PeriodicGP-Synth")} == {0, 1, 2}
+
+
+def test_restricted() -> None:
+    protocol = Protocol.from_dict(TABLE).restricted(agents=["P", "random"], seeds=[7])
+    assert [str(entry.spec) for entry in protocol.agents] == [
+        "periodic-gp-ucb:beta=constant:2",
+        "random",
+    ]
+    assert protocol.seeds == (7,)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sedes": "0:3"}, r"has no 'sedes' \(did you mean 'seeds'\?\)"),
+        ({"envs": []}, "envs must not be empty"),
+        ({"envs": "x"}, "envs must be a list"),
+        ({"envs": ["PeriodicGP-Synthetic-v0"] * 2}, "envs has 'PeriodicGP-Synthetic-v0' twice"),
+        ({"envs": [{"id": "x", "args": {}}]}, "an entry of envs has no 'args'"),
+        ({"envs": [3]}, "an entry of envs must be a table, got 3"),
+        ({"agents": ["gp-ubc"]}, "agents: there is no agent 'gp-ubc'; did you mean gp-ucb"),
+        ({"agents": [{"name": "random", "track": "fast"}]}, "track must be one of online"),
+        ({"agents": ["random", {"name": "random"}]}, "agents has 'random' twice"),
+        ({"agents": [{"name": "random", "label": "oracle"}]}, "'oracle' is a reference row"),
+        ({"seeds": "0:99999999999999999999"}, "seeds are written|seeds must be"),
+        ({"seeds": "a:b"}, "seeds are written 0:20 or 1,4,9, got 'a:b'"),
+        ({"seeds": [-1]}, "seeds must be whole numbers from 0 on"),
+        ({"seeds": [1, 1]}, "seeds has '1' twice"),
+        ({"seeds": "5:5"}, "seeds must be whole numbers"),
+        ({"horizon": 0}, "horizon must be a whole number above 0, got 0"),
+        ({"limits": {"seconds": 0}}, "limits.seconds must be a number up to 1e7, got 0"),
+        ({"limits": {"minutes": 1}}, "limits has no 'minutes'"),
+        ({"name": 3}, "name must be a text, got 3"),
+    ],
+)
+def test_mistakes(change: dict, message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
+        Protocol.from_dict({**TABLE, **change})
+
+
+@pytest.mark.parametrize(
+    ("envs", "message"),
+    [
+        (["PeriodicGP-Synth-v0"], "there is no environment 'PeriodicGP-Synth-v0'; did you mean"),
+        (["PeriodicGP-Synthetic-v0:perod=3"], r"no argument 'perod' \(did you mean 'period'\?\)"),
+    ],
+)
+def test_worlds_that_cannot_be_made(envs: list[str], message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
+        cells_of(Protocol.from_dict({**TABLE, "envs": envs}))
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ProtocolError, match="there is no protocol 'smok'; did you mean 'smoke'"):
+        Protocol.load("smok")
+    with pytest.raises(ProtocolError, match="there is no file"):
+        Protocol.load(tmp_path / "x.toml")
+    path = tmp_path / "bad.toml"
+    path.write_text("envs = [")
+    with pytest.raises(ProtocolError, match=r"bad.toml is not a TOML file"):
+        Protocol.load(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ProtocolError, match=r"bad.toml is not a TOML file"):
+        Protocol.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [("0:3", (0, 1, 2)), ("7", (7,)), ("1,4,9", (1, 4, 9)), (5, (5,)), ([2], (2,))],
+)
+def test_seeds(text: object, seeds: tuple[int, ...]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+def test_keys_change_with_code_and_not_with_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = Protocol.from_dict(TABLE)
+    keys = [cell.key for cell in cells_of(protocol)]
+    assert len(set(keys)) == len(keys)
+    renamed = {**TABLE, "agents": ["gp-ucb", {**TABLE["agents"][1], "label": "Q"}]}
+    assert [cell.key for cell in cells_of(Protocol.from_dict(renamed))] == keys
+    monkeypatch.setattr("evaluation.cell.worlds_source", lambda world: "changed")
+    assert not set(keys) & {cell.key for cell in cells_of(protocol)}
+    monkeypatch.undo()
+    monkeypatch.setattr("evaluation.cell.harness_source", lambda: "changed")
+    assert not set(keys) & {cell.key for cell in cells_of(protocol)}
+    monkeypatch.undo()
+    monkeypatch.setattr("evaluation.cell.agent_source", lambda name: "changed")
+    changed = {cell.key for cell in cells_of(protocol)}
+    kept = {cell.key for cell in cells_of(protocol) if cell.mind is None}
+    assert set(keys) & changed == kept
+
+
+def test_keys_change_with_the_data(imported_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {cell.key for cell in cells_of(Protocol.from_dict(TABLE)) if "Madrid" in cell.env}
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
+    after = {cell.key for cell in cells_of(Protocol.from_dict(TABLE)) if "Madrid" in cell.env}
+    assert before
+    assert not before & after

@@ -1,0 +1,463 @@
+"""Known values, independent libraries, and coverage by simulation."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaluation.statistics import (
+    curve_band,
+    growth_exponent,
+    holm,
+    iqm,
+    mean_interval,
+    mean_ranks,
+    normalised_regret,
+    optimality_gap,
+    paired_difference,
+    performance_profile,
+    phase_bins,
+    probability_of_improvement,
+    regret_by_phase,
+    score_of_regret,
+    sign_flip_test,
+)
+from evaluation.statistics.intervals import mean_bands
+
+
+def within(share: float, low: float, high: float) -> None:
+    assert low <= share <= high, share
+
+
+# Means and curves
+
+
+@pytest.mark.parametrize(
+    ("runs", "draw", "truth", "low"),
+    [
+        (5, lambda rng, shape: rng.standard_normal(shape), 0.0, 0.92),
+        (5, lambda rng, shape: rng.gamma(2.0, size=shape), 2.0, 0.905),
+        (20, lambda rng, shape: rng.gamma(2.0, size=shape), 2.0, 0.92),
+        (20, lambda rng, shape: rng.lognormal(size=shape), np.exp(0.5), 0.88),
+        (100, lambda rng, shape: rng.gamma(2.0, size=shape), 2.0, 0.93),
+        (100, lambda rng, shape: rng.lognormal(size=shape), np.exp(0.5), 0.91),
+    ],
+)
+def test_intervals_cover_the_mean(runs, draw, truth, low) -> None:
+    """At 95 %, between ``low`` and 97.5 %.
+
+    The standard error of each share is at most 0.7 percent and the bounds lie 3 of them away from
+    the coverage measured with other seeds: false alarms in fewer than 1 of 300 seeds per case. The
+    percentile bootstrap fails every case of 5 and 20 runs.
+    """
+    values = draw(np.random.default_rng(11), (runs, 3000))
+    band = mean_bands(values, level=0.95, seed=1, resamples=1000)
+    within(np.mean((band.low <= truth) & (truth <= band.high)), low, 0.975)
+
+
+def test_agrees_with_the_textbook_on_many_normal_runs() -> None:
+    """Monte-Carlo error of a bound: about 0.03 standard errors; the tolerance is four times it."""
+    values = np.random.default_rng(0).normal(5.0, 2.0, 400)
+    error = values.std(ddof=1) / 20.0
+    ours = mean_interval(values, seed=3)
+    expected = stats.t.interval(0.95, 399, values.mean(), error)
+    assert ours.estimate == pytest.approx(values.mean())
+    np.testing.assert_allclose([ours.low, ours.high], expected, atol=0.12 * error)
+
+
+def test_one_run_has_no_interval() -> None:
+    interval = mean_interval([3.0])
+    assert interval.estimate == 3.0
+    assert np.isnan([interval.low, interval.high]).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e9, -7.3])
+@pytest.mark.parametrize("runs", [2, 5, 30])
+def test_equal_runs_give_a_point(value, runs) -> None:
+    interval = mean_interval(np.full(runs, value))
+    assert interval.low == interval.high == interval.estimate == pytest.approx(value)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 4])
+def test_few_runs_get_students_t(runs) -> None:
+    values = np.arange(runs, dtype=float) ** 2
+    expected = stats.t.interval(0.9, runs - 1, values.mean(), stats.sem(values))
+    ours = mean_interval(values, level=0.9)
+    np.testing.assert_allclose([ours.low, ours.high], expected)
+
+
+def test_tight_clusters_do_not_blow_the_interval_up() -> None:
+    values = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0001, 11.0])
+    ours = mean_interval(values)
+    low, high = stats.t.interval(0.95, 9, values.mean(), stats.sem(values))
+    assert ours.low < 2.0 < ours.high
+    assert ours.high - 2.0 <= 2.0 * (high - 2.0) + 1e-9
+    assert 2.0 - ours.low <= 2.0 * (2.0 - low) + 1e-9
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=5, max_size=12),
+    st.floats(0.01, 100.0),
+    st.floats(-100.0, 100.0),
+)
+def test_intervals_contain_the_mean_and_move_with_the_units(values, scale, shift) -> None:
+    totals = np.round(np.array(values), 3)
+    before = mean_interval(totals, resamples=200)
+    after = mean_interval(scale * totals + shift, resamples=200)
+    tolerance = 1e-6 * (1.0 + np.abs(scale * totals).max() + abs(shift))
+    assert before.low <= before.estimate + 1e-9
+    assert before.high >= before.estimate - 1e-9
+    for name in ("estimate", "low", "high"):
+        expected = scale * getattr(before, name) + shift
+        assert getattr(after, name) == pytest.approx(expected, abs=tolerance)
+
+
+def test_the_seed_is_used_and_nothing_else() -> None:
+    values = np.random.default_rng(5).gamma(2.0, size=12)
+    assert mean_interval(values, seed=1) == mean_interval(values, seed=1)
+    assert mean_interval(values, seed=1) != mean_interval(values, seed=2)
+    scores = values.reshape(6, 2)
+    for metric in (iqm, optimality_gap):
+        assert metric(scores, seed=1) == metric(scores, seed=1)
+        assert metric(scores, seed=1) != metric(scores, seed=2)
+
+
+@pytest.mark.parametrize("bad", [[], [[1.0, 2.0]], [1.0, np.nan]])
+def test_bad_totals_are_refused(bad) -> None:
+    with pytest.raises(ValueError, match=r"run"):
+        mean_interval(bad)
+
+
+def test_bad_levels_are_refused() -> None:
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        mean_interval([1.0, 2.0], level=95)
+
+
+def test_the_band_is_the_interval_at_every_step() -> None:
+    regret = np.random.default_rng(0).gamma(1.0, size=(12, 700))
+    band = curve_band(regret, seed=4, resamples=500)
+    totals = np.cumsum(regret, axis=1)
+    for step in (0, 511, 512, 699):
+        expected = mean_interval(totals[:, step], seed=4, resamples=500)
+        np.testing.assert_allclose(
+            [band.estimate[step], band.low[step], band.high[step]],
+            [expected.estimate, expected.low, expected.high],
+        )
+
+
+def test_duplicated_steps_do_not_narrow_the_band() -> None:
+    """Resampling steps instead of runs would make the second band sqrt(50) times narrower."""
+    regret = np.random.default_rng(0).gamma(1.0, size=(10, 4))
+    once = curve_band(regret)
+    often = curve_band(np.repeat(regret / 50.0, 50, axis=1))
+    assert often.high[-1] - often.low[-1] == pytest.approx(once.high[-1] - once.low[-1])
+
+
+def test_a_long_band_is_quick() -> None:
+    regret = np.random.default_rng(0).gamma(1.0, size=(100, 5000))
+    start = time.perf_counter()
+    assert curve_band(regret).low.shape == (5000,)
+    assert time.perf_counter() - start < 10.0  # takes about 1 s
+
+
+# Paired differences
+
+
+def test_sign_flips_agree_with_scipy() -> None:
+    """Exactly where all patterns are tried."""
+    for seed in range(5):
+        d = np.random.default_rng(seed).normal(0.4, 1.0, 9).round(1)  # rounded: with ties
+        expected = stats.permutation_test(
+            (d,), np.mean, permutation_type="samples", n_resamples=np.inf
+        )
+        assert sign_flip_test(d) == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_sign_flips_by_hand() -> None:
+    assert sign_flip_test([1.0, 1.0, 1.0]) == pytest.approx(2 / 8)
+    assert sign_flip_test([1.0, 2.0, -3.0]) == 1.0
+    assert sign_flip_test([5.0]) == 1.0
+    assert sign_flip_test([0.0, 0.0]) == 1.0
+
+
+def test_random_sign_flips_approach_the_exact_ones() -> None:
+    """The same test by 16 runs and by 17, of which one is 0 and changes nothing.
+
+    The standard error of 9,999 patterns is 0.003; the tolerance is five of them.
+    """
+    d = np.random.default_rng(3).normal(0.7, 1.0, 16)
+    exact = sign_flip_test(d)
+    within(exact, 0.05, 0.5)
+    assert sign_flip_test([*d, 0.0]) == pytest.approx(exact, abs=0.015)
+    assert sign_flip_test([*d, 0.0], seed=1) != sign_flip_test([*d, 0.0], seed=2)
+
+
+def test_a_nan_is_not_significant() -> None:
+    for bad in ([np.nan, 1.0, 2.0], []):
+        with pytest.raises(ValueError, match="run"):
+            sign_flip_test(bad)
+
+
+def test_a_p_value_is_never_zero() -> None:
+    assert sign_flip_test(np.full(50, 3.0), resamples=999) == pytest.approx(1 / 1000)
+
+
+@pytest.mark.parametrize("runs", [8, 30])
+def test_p_values_are_uniform_without_a_difference(runs) -> None:
+    """2,000 p-values of symmetric differences; false alarms in 1 of 1,000 seeds.
+
+    Kolmogorov's test on p-values that are spread evenly over their steps (1/128 and 1/500).
+    """
+    rng = np.random.default_rng(7)
+    step = 2.0 ** (1 - runs) if runs <= 16 else 1 / 500
+    p = np.array(
+        [sign_flip_test(rng.standard_t(3, runs), seed=i, resamples=499) for i in range(2000)]
+    )
+    assert stats.kstest(p - step * rng.random(2000), "uniform").pvalue > 0.001
+
+
+def test_paired_differences_cancel_what_is_common() -> None:
+    rng = np.random.default_rng(0)
+    hard = rng.normal(100.0, 50.0, 20)
+    a, b = hard + rng.normal(3.0, 1.0, 20), hard + rng.normal(0.0, 1.0, 20)
+    result = paired_difference(a, b)
+    assert result.estimate == pytest.approx((a - b).mean())
+    assert 1.5 < result.low < result.estimate < result.high < 4.5
+    assert result.p_value < 0.001
+    back = paired_difference(b, a)
+    assert back.p_value == result.p_value
+    assert back.estimate == -result.estimate
+
+
+def test_paired_needs_common_seeds() -> None:
+    with pytest.raises(ValueError, match="common seeds"):
+        paired_difference([1.0, 2.0], [1.0])
+
+
+def test_holm_by_the_textbook() -> None:
+    """The worked example of Wikipedia's "Holm-Bonferroni method" and of R's p.adjust."""
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm([0.6, 0.7]), [1.0, 1.0])
+    np.testing.assert_allclose(holm([0.02]), [0.02])
+    assert holm([]).shape == (0,)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=10))
+def test_holm_lies_between_the_raw_values_and_bonferroni(p_values) -> None:
+    raw, adjusted = np.array(p_values), holm(p_values)
+    assert (adjusted >= raw).all()
+    assert (adjusted <= np.minimum(len(raw) * raw, 1.0) + 1e-15).all()
+    assert (np.diff(adjusted[np.argsort(raw, kind="stable")]) >= 0.0).all()
+
+
+# Scores
+
+
+def test_iqm_is_the_mean_of_the_middle_half() -> None:
+    assert iqm(np.arange(8.0).reshape(4, 2)).estimate == pytest.approx(3.5)
+    assert iqm([[0.0], [1.0], [2.0], [100.0]]).estimate == pytest.approx(1.5)
+    rng = np.random.default_rng(0)
+    for shape in [(5, 3), (1, 7), (4, 6), (3, 1)]:
+        scores = rng.normal(size=shape)
+        expected = stats.trim_mean(scores, 0.25, axis=None)  # rliable's definition
+        assert iqm(scores, resamples=10).estimate == pytest.approx(expected)
+
+
+def test_iqm_resamples_runs_within_tasks() -> None:
+    """Tasks that differ, runs that do not: nothing is uncertain. Drawing cells would widen it."""
+    interval = iqm(np.tile([0.0, 1.0, 5.0, 9.0], (6, 1)))
+    assert interval.low == interval.high == interval.estimate == pytest.approx(3.0)
+
+
+def test_resampled_iqm_is_that_of_the_resampled_scores() -> None:
+    from evaluation.statistics.stratified import middle_mean
+
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(5, 3))
+    counts = np.stack([rng.multinomial(5, [0.2] * 5, size=20) for _ in range(3)], axis=2)
+    for count, ours in zip(counts, middle_mean(scores)(counts.astype(float)), strict=True):
+        copies = np.repeat(scores.ravel(), count.ravel())
+        assert ours[0] == pytest.approx(stats.trim_mean(copies, 0.25))
+
+
+def test_optimality_gap_counts_what_is_missing_only() -> None:
+    scores = [[0.5, 2.0], [1.0, 0.0]]
+    assert optimality_gap(scores).estimate == pytest.approx((0.5 + 0.0 + 0.0 + 1.0) / 4)
+    assert optimality_gap(scores, target=[0.5, 3.0]).estimate == pytest.approx((1.0 + 3.0) / 4)
+
+
+def test_performance_profile_by_hand() -> None:
+    profile = performance_profile([[0.1, 0.9], [0.5, 0.5]], [0.0, 0.1, 0.5, 0.9])
+    np.testing.assert_allclose(profile.estimate, [1.0, 0.75, 0.25, 0.0])
+    assert profile.low[0] == profile.high[0] == 1.0
+    assert profile.low[1] < 0.75 < profile.high[1]
+
+
+def test_probability_of_improvement_by_hand_and_by_mann_whitney() -> None:
+    assert probability_of_improvement([[1.0], [2.0]], [[1.0], [0.0]]).estimate == 0.875
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 5, (2, 9, 3)).astype(float)
+    shares = [stats.mannwhitneyu(x[:, i], y[:, i]).statistic / 81 for i in range(3)]
+    both = probability_of_improvement(x, y), probability_of_improvement(y, x)
+    assert both[0].estimate == pytest.approx(np.mean(shares))
+    assert both[0].estimate + both[1].estimate == pytest.approx(1.0)
+    assert both[0].low < both[0].estimate < both[0].high
+
+
+def test_probability_of_improvement_keeps_runs_together() -> None:
+    """Equal scores run by run: half by symmetry, in every resample that keeps the pairs."""
+    x = np.random.default_rng(0).normal(size=(8, 2))
+    interval = probability_of_improvement(x, x)
+    assert interval.low == interval.estimate == interval.high == 0.5
+
+
+def test_mean_ranks_share_ties() -> None:
+    scores = np.array([[[3.0], [1.0]], [[2.0], [1.0]], [[1.0], [0.0]]])  # (agents, runs, tasks)
+    ranks = mean_ranks(scores)
+    np.testing.assert_allclose(ranks.estimate, [(1 + 1.5) / 2, (2 + 1.5) / 2, 3.0])
+    assert ranks.low[2] == ranks.high[2] == 3.0
+    assert ranks.low[0] < ranks.estimate[0] < ranks.high[0]
+
+
+def test_one_run_per_task_has_no_interval() -> None:
+    scores = np.array([[1.0, 2.0, 3.0]])
+    for interval in (
+        iqm(scores),
+        optimality_gap(scores),
+        probability_of_improvement(scores, scores),
+    ):
+        assert np.isfinite(interval.estimate)
+        assert np.isnan([interval.low, interval.high]).all()
+
+
+@pytest.mark.parametrize("scores", [np.ones(3), np.ones((2, 0)), [[np.nan]]])
+def test_bad_scores_are_refused(scores) -> None:
+    with pytest.raises(ValueError, match="scores must"):
+        iqm(scores)
+
+
+@pytest.mark.parametrize(("runs", "tasks"), [(5, 6), (20, 3)])
+def test_score_intervals_cover(runs, tasks) -> None:
+    """At 95 %, between 90 and 98 %; the truth is that of 200,000 runs.
+
+    The standard error of each share is 0.9 percent; the lowest coverage, of the optimality gap on
+    5 runs, is 93 % over other seeds, three of them inside the bounds: false alarms in fewer than
+    1 of 100 seeds over all six shares.
+    """
+    rng = np.random.default_rng(23)
+    scale = rng.uniform(0.1, 0.3, size=tasks)
+
+    def draw(runs):
+        return 1.0 - scale * rng.gamma(2.0, size=(runs, tasks))
+
+    many = draw(200_000)
+    truths = (
+        stats.trim_mean(many, 0.25, axis=None),
+        np.maximum(1.0 - many, 0.0).mean(),
+        (many > 0.6).mean(),
+    )
+    hits = np.zeros(3)
+    for i in range(800):
+        scores = draw(runs)
+        intervals = (
+            iqm(scores, seed=i, resamples=400),
+            optimality_gap(scores, seed=i, resamples=400),
+            performance_profile(scores, [0.6], seed=i, resamples=400)[0],
+        )
+        hits += [x.low <= t <= x.high for x, t in zip(intervals, truths, strict=True)]
+    for share in hits / 800:
+        within(share, 0.90, 0.98)
+
+
+def test_normalised_regret_by_hand() -> None:
+    regret = normalised_regret([0.0, 5.0, 10.0, 20.0], uniform=10.0)
+    np.testing.assert_allclose(regret, [0.0, 0.5, 1.0, 2.0])
+    np.testing.assert_allclose(normalised_regret(6.0, oracle=2.0, uniform=10.0), 0.5)
+    np.testing.assert_allclose(
+        score_of_regret([[0.0], [1.0]], uniform=[1.0, 4.0]), [[1, 1], [0, 0.75]]
+    )
+    assert np.isnan(normalised_regret(0.0, uniform=0.0))
+
+
+# Time
+
+
+def test_regret_by_phase_of_a_whole_period() -> None:
+    t = np.arange(3, 3 + 24)
+    regret = np.stack([(t % 5) * 1.0, (t % 5) * 3.0])
+    np.testing.assert_allclose(regret_by_phase(regret, t, 5.0), [0.0, 2.0, 4.0, 6.0, 8.0])
+
+
+def test_regret_by_phase_of_a_fractional_period() -> None:
+    """Twelve bins of 12.4 / 12 steps; the mean weighted by bin is the mean of all."""
+    t = np.arange(500)
+    bins = phase_bins(t, 12.4)
+    assert bins.min() == 0
+    assert bins.max() == 11
+    # In whole numbers, exact also where a bin begins on a step: t / 12.4 * 12 = 120 t / 124.
+    np.testing.assert_array_equal(bins, 120 * t // 124 % 12)
+    regret = np.random.default_rng(0).random((3, 500))
+    by_phase = regret_by_phase(regret, t, 12.4)
+    assert by_phase @ np.bincount(bins) / 500 == pytest.approx(regret.mean())
+
+
+def test_phases_of_whole_periods_are_exact() -> None:
+    t = np.arange(10_000)
+    for period in (1, 2, 7, 20, 24, 49, 168, 365):
+        np.testing.assert_array_equal(phase_bins(t, float(period)), t % period)
+
+
+def test_phases_that_never_came_are_nan() -> None:
+    by_phase = regret_by_phase(np.ones((2, 3)), [0, 1, 2], 5.0)
+    np.testing.assert_array_equal(by_phase, [1.0, 1.0, 1.0, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("exponent", [0.25, 0.5, 1.0])
+def test_growth_exponent_of_exact_powers(exponent) -> None:
+    curve = np.arange(0.0, 401.0) ** exponent
+    regret = np.outer([1.0, 2.0, 5.0, 0.5, 3.0], np.diff(curve))
+    growth = growth_exponent(regret)
+    np.testing.assert_allclose([growth.estimate, growth.low, growth.high], exponent, atol=1e-9)
+
+
+def test_growth_exponent_without_an_answer() -> None:
+    assert np.isnan(growth_exponent(np.zeros((5, 100))).estimate)
+    assert np.isnan(growth_exponent(np.ones((5, 1))).estimate)
+    single = growth_exponent(np.ones((1, 100)))
+    assert single.estimate == pytest.approx(1.0)
+    assert np.isnan(single.low)
+
+
+def test_growth_exponent_refuses_an_empty_window() -> None:
+    with pytest.raises(ValueError, match="start"):
+        growth_exponent(np.ones((5, 100)), start=1.0)
+
+
+def test_growth_exponent_with_runs_without_regret() -> None:
+    regret = np.zeros((6, 100))
+    regret[0] = 1.0
+    regret[1] = 0.5
+    growth = growth_exponent(regret)
+    np.testing.assert_allclose([growth.estimate, growth.low, growth.high], 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("runs", "low"), [(4, 0.87), (8, 0.90), (30, 0.90)])
+def test_growth_intervals_cover(runs, low) -> None:
+    """At 95 %, between ``low`` and 98.5 %: 600 studies of noisy runs whose mean grows as sqrt(t).
+
+    The standard error is at most 1.2 percent and coverages measured with other seeds are 91 % (4
+    runs, Student's t) and 94 %; false alarms in fewer than 1 of 100 seeds.
+    """
+    rng = np.random.default_rng(2)
+    root = np.diff(np.sqrt(np.arange(201.0)))
+    hits = 0
+    for i in range(600):
+        early, late = rng.gamma(2.0, 0.5, size=(2, runs, 1))
+        share = np.linspace(0.0, 1.0, 200)
+        regret = root * (early * (1.0 - share) + late * share)
+        growth = growth_exponent(regret, seed=i, resamples=400)
+        hits += growth.low <= 0.5 <= growth.high
+    within(hits / 600, low, 0.985)

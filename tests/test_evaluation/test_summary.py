@@ -1,0 +1,135 @@
+"""Tables say what the runs say: checked on invented results."""
+
+import numpy as np
+import pytest
+
+from evaluation.cell import Outcome, cells_of
+from evaluation.protocol import YARDSTICKS, Protocol
+from evaluation.results import Results
+from evaluation.statistics import mean_interval, paired_difference
+from evaluation.store import Store
+from evaluation.summary import overall, paired, score_matrix, table
+
+UNIFORM = {"oracle": 0.0, "best-per-phase": 0.1, "best-fixed": 0.5, "uniform-random": 2.0}
+STEPS = 10
+
+
+def results(regrets: dict[str, list[float]], *, grouped: bool = False) -> Results:
+    """Two worlds; agent i of run j loses regrets[agent][j] per step, in the second world twice."""
+    seeds = 1 if grouped else len(next(iter(regrets.values())))
+    ids = [f"PeriodicGP-Synthetic-v0:period={20 + i}" for i in range(4 if grouped else 2)]
+    envs = [
+        {"id": i.split(":")[0], "arguments": {"period": 20 + n}, "label": f"world {n}"}
+        | ({"group": "all"} if grouped else {})
+        for n, i in enumerate(ids)
+    ]
+    names = [{"name": "random", "label": name} for name in regrets]
+    # The same agent under several names has the same key: settings tell them apart.
+    for number, entry in enumerate(names):
+        entry["settings"] = {"unused": number}
+    protocol = Protocol.from_dict({"envs": envs, "agents": names, "seeds": list(range(seeds))})
+    store = Store()
+    cells = cells_of(protocol)
+    run = store.begin(protocol, cells)
+    for cell in cells:
+        world = int(cell.env.split()[1])
+        place = world if grouped else cell.seed
+        factor = 1.0 if grouped else 1.0 + world
+        t = np.arange(STEPS)
+        if cell.agent == YARDSTICKS:
+            columns = {k: np.full(STEPS, factor * v) for k, v in UNIFORM.items()}
+            store.save(Outcome(cell.key, None, {"t": t, **columns}))
+            continue
+        value = regrets[cell.agent][place]
+        if np.isnan(value):
+            store.save(Outcome(cell.key, "failed"))
+            continue
+        full = {name: np.full(STEPS, factor * value) for name in ("regret", "reward", "seconds")}
+        store.save(Outcome(cell.key, None, {"t": t, "action": t, **full}))
+    return Results(store, run)
+
+
+A, B = [1.0, 1.2, 0.9, 1.4, 1.1], [1.5, 1.3, 1.6, 1.9, 1.2]
+
+
+def test_table() -> None:
+    frame = table(results({"a": A, "b": B}), baseline="b").set_index(["task", "agent"])
+    row = frame.loc["world 1", "a"]
+    totals = 2 * STEPS * np.array(A)
+    expected = mean_interval(totals)
+    assert (row.regret, row.low, row.high) == pytest.approx(tuple(vars(expected).values()))
+    assert row.normalised == pytest.approx(np.mean(A) / 2.0)
+    gap = paired_difference(totals, 2 * STEPS * np.array(B))
+    assert row.difference == pytest.approx(gap.estimate)
+    assert row.p_value == pytest.approx(gap.p_value)  # one comparison: nothing to correct
+    assert row.ms_per_step == pytest.approx(1e3 * 2.0 * np.mean(A))
+    assert np.isnan(frame.loc["world 0", "b"].difference)
+    assert frame.loc["world 0", "uniform-random"].normalised == 1.0
+    assert np.isnan(frame.loc["world 0", "oracle"].p_value)
+
+
+def test_holm_counts_the_agents_of_a_task() -> None:
+    one = table(results({"a": A, "b": B}), baseline="b")
+    three = table(results({"a": A, "b": B, "c": A, "d": A}), baseline="b")
+    alone, among = (f.query("agent == 'a' and task == 'world 0'").p_value for f in (one, three))
+    assert among.item() == pytest.approx(min(1.0, 3 * alone.item()))
+
+
+def test_pairs_are_common_runs() -> None:
+    holed = [np.nan, *B[1:]]
+    found = results({"a": A, "b": holed})
+    assert len(found.failures) == 2
+    (_, runs, gap), _ = paired(found, "a", "b")
+    assert runs == 4
+    assert gap.estimate == pytest.approx(STEPS * (np.mean(A[1:]) - np.mean(B[1:])))
+    agents, scores = score_matrix(found)
+    assert agents == ["a", "b"]
+    assert scores.shape == (2, 4, 2)
+    np.testing.assert_allclose(scores[0, :, 0], 1.0 - np.array(A[1:]) / 2.0)
+
+
+def test_overall() -> None:
+    frame = overall(results({"b": B, "a": A}), baseline="b").set_index("agent")
+    assert list(frame.index) == ["a", "b"]  # the best first
+    assert frame.loc["a", "rank"] < frame.loc["b", "rank"]
+    assert frame.loc["a", "rank"] + frame.loc["b", "rank"] == pytest.approx(3.0)
+    assert frame.loc["a", "normalised_low"] <= frame.loc["a", "normalised"]
+    pairs = np.array([[(x < y) + 0.5 * (x == y) for y in B] for x in A]).mean()
+    assert frame.loc["a", "better"] == pytest.approx(pairs)
+
+
+def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
+    found = results({"a": A[:4], "b": B[:4]}, grouped=True)
+    frame = table(found, baseline="b").set_index(["task", "agent"])
+    row = frame.loc["all", "a"]
+    assert row.runs == 4
+    assert row.regret == pytest.approx(STEPS * np.mean(A[:4]))
+    assert row.difference == pytest.approx(STEPS * (np.mean(A[:4]) - np.mean(B[:4])))
+    assert found.runs("all", "a").regret.shape == (4, STEPS)
+
+
+def test_a_single_run_has_no_interval() -> None:
+    row = table(results({"a": A[:1], "b": B[:1]}), baseline="b").iloc[0]
+    assert np.isnan(row.low)
+    assert np.isnan(row.high)
+    assert row.regret == pytest.approx(STEPS * A[0])
+    agents, scores = score_matrix(results({"a": A[:1], "b": B[:1]}))
+    assert scores.shape == (2, 1, 2)
+    assert agents == ["a", "b"]
+
+
+def test_tracks_are_never_mixed() -> None:
+    envs = ["PeriodicGP-SyntheticDiscrete-v0"]
+    agents = [{"name": "random"}, {"name": "random", "track": "pretrained", "label": "trained"}]
+    protocol = Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:2", "horizon": 5})
+    from evaluation.sweep import run
+
+    found = run(protocol, workers=0)
+    assert found.tracks == ["online", "pretrained"]
+    for track, mine, other in (
+        ("online", "random", "trained"),
+        ("pretrained", "trained", "random"),
+    ):
+        names = set(table(found, track=track)["agent"])
+        assert mine in names
+        assert other not in names

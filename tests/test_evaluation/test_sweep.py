@@ -1,0 +1,354 @@
+"""Sweeps: the same numbers wherever they run, whatever happens on the way."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evaluation
+from evaluation.cell import cells_of
+from evaluation.executors import InProcess, Pool, dispatch
+from evaluation.executors.base import BatchLostError, _Waiting
+from evaluation.protocol import Protocol
+from evaluation.results import Results
+from evaluation.store import Store
+from evaluation.sweep import run
+from evaluation.worker import run_cell
+
+AGENTS = Path(__file__).with_name("faulty_agents.py")
+WORLD = "PeriodicGP-SyntheticDiscrete-v0"
+
+
+def protocol(*agents: str, seeds: str = "0:2", seconds: float = 60.0, **change) -> Protocol:
+    named = [f"{AGENTS}:{agent}" if agent[0].isupper() else agent for agent in agents]
+    table = {"envs": [WORLD], "agents": named, "seeds": seeds, "horizon": 20}
+    limits = {"seconds": seconds, "memory_mb": 400}
+    return Protocol.from_dict({**table, "limits": limits, **change})
+
+
+def parent_of(pid: str) -> str:
+    return (Path("/proc") / pid / "stat").read_text().rpartition(")")[2].split()[1]
+
+
+def worker_pids() -> list[int]:
+    """The pool's workers: children of the fork server, which is a child of ours."""
+    pids = []
+    for pid in (folder.name for folder in Path("/proc").iterdir() if folder.name.isdecimal()):
+        with contextlib.suppress(OSError):  # gone in the meantime
+            server = parent_of(pid)
+            command = (Path("/proc") / server / "cmdline").read_text()
+            if "forkserver" in command and parent_of(server) == str(os.getpid()):
+                pids.append(int(pid))
+    return pids
+
+
+def reasons(results: Results) -> dict[str, str]:
+    return {cell.agent.rpartition(":")[2]: cell.reason or "" for cell in results.failures}
+
+
+@pytest.fixture(scope="module")
+def plain() -> pd.DataFrame:
+    """The steps of a small sweep, run in this process."""
+    return run(protocol("random", "gp-ucb", "gp-thompson", "Good"), workers=0).steps
+
+
+@pytest.mark.parametrize("where", [{"workers": 1}, {"workers": 3}, {"dask": "local", "workers": 2}])
+def test_the_same_numbers_everywhere(plain: pd.DataFrame, where: dict) -> None:
+    again = run(protocol("random", "gp-ucb", "gp-thompson", "Good"), **where).steps
+    order = ["env", "agent", "seed", "t"]
+    pd.testing.assert_frame_equal(
+        plain.sort_values(order, ignore_index=True), again.sort_values(order, ignore_index=True)
+    )
+
+
+def test_bad_agents_cost_their_own_cells() -> None:
+    bad = {
+        "Raises": r"RuntimeError: a bad day \(faulty_agents.py, line \d+\)",
+        "RaisesAtBirth": "RuntimeError: never born",
+        "Hangs": "took more than 3 seconds",
+        "HangsStubbornly": "took more than 3 seconds",
+        "HangsInC": "took more than 3 seconds",
+        "Leaves": "SystemExit: enough",
+        "SaysTheUnspeakable": r"RuntimeError: bad \? .\[31m letters x+$",
+        "Eats": "took more than 400 MB of memory",
+        "Exits": r"its process died \(exit code 3\)",
+        "ReturnsNaN": "InvalidAction: action must be a whole number .* got nan",
+        "WrongShape": "InvalidAction: action must be a whole number",
+        "WrongType": "InvalidAction: action must be a whole number .* got 'left'",
+    }
+    results = run(protocol("Good", *bad, "random", seeds="0:1", seconds=3.0), workers=2)
+    found = reasons(results)
+    assert found.keys() == bad.keys()
+    for agent, pattern in bad.items():
+        assert pd.Series([found[agent]]).str.match(pattern).all(), found[agent]
+    assert set(results.totals["agent"]) >= {"random", f"{AGENTS}:Good"}
+
+
+def test_an_agent_does_not_spoil_the_runs_of_others() -> None:
+    agents = ("random", "gp-ucb")
+    clean = run(protocol(*agents), workers=1).totals.set_index(["agent", "seed"])["regret"]
+    found = run(protocol("Spoils", *agents), workers=1).totals.set_index(["agent", "seed"])
+    assert all(found.loc[key, "regret"] == clean[key] for key in clean.index)
+
+
+def test_leaving_is_no_way_out_in_process() -> None:
+    found = reasons(run(protocol("Leaves", seeds="0:1"), workers=0))
+    assert found["Leaves"].startswith("SystemExit: enough")
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_one_thread_everywhere(workers: int) -> None:
+    assert not run(protocol("CountsThreads", seeds="0:1"), workers=workers).failures
+
+
+def test_workers_know_the_data_of_now(
+    imported_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if the server that they start from is older than the change."""
+    madrid = protocol("random", seeds="0:1", envs=["PeriodicGP-Madrid-v0"])
+    simulated = run(madrid, workers=1).steps
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
+    again = Protocol.from_dict(madrid.to_dict())
+    measured = [run(again, workers=n).steps for n in (0, 1)]
+    pd.testing.assert_frame_equal(*measured)
+    assert not measured[0]["reward"].equals(simulated["reward"])
+
+
+def test_a_worker_with_other_data_or_code_refuses() -> None:
+    cell = cells_of(protocol("random", envs=["PeriodicGP-MadridSim-v0"]))[1]
+    assert run_cell(cell).reason is None
+    assert "other data than the driver" in run_cell(replace(cell, data="x")).reason
+    assert "other code than the driver" in run_cell(replace(cell, sources="x")).reason
+
+
+def test_an_edited_agent_is_another_agent(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    text = AGENTS.read_text()
+    file.write_text(text)
+    table = {"envs": [WORLD], "agents": [f"{file}:Good"], "seeds": "0:2", "horizon": 5}
+    store = Store()
+    first = run(Protocol.from_dict(table), store=store, workers=1)
+    assert (first.steps["action"] == 0).all()
+    file.write_text(text.replace("return 0 if", "return 7 if"))
+    again = run(Protocol.from_dict(table), store=store, workers=1)
+    assert (again.steps["action"] == 7).all()
+
+
+def test_a_worker_killed_from_outside_costs_nothing(tmp_path: Path) -> None:
+    dying = f"DiesOnce:marker={tmp_path / 'marker'}"
+    results = run(protocol(dying, "random", seeds="0:3"), workers=2)
+    assert not results.failures
+    assert (tmp_path / "marker").exists()
+
+
+def test_kill_9_of_a_child_at_work(tmp_path: Path) -> None:
+    """Somebody kills the process of an agent while it is at work: its run gets another chance."""
+    log = tmp_path / "log"
+    slow = protocol(f"Counts:log={log},pause=0.02", seeds="0:6")
+    killed: list[int] = []
+
+    def kill_one(progress) -> None:
+        # Only one: two kills could meet the same run twice, which then counts as its own fault.
+        pids = [int(line) for line in log.read_text().split()] if log.exists() else []
+        if pids and not killed:
+            with contextlib.suppress(ProcessLookupError):  # it has just finished
+                os.kill(pids[-1], signal.SIGKILL)
+                killed.append(pids[-1])
+
+    results = run(slow, workers=2, on_progress=kill_one)
+    assert killed
+    assert not results.failures
+    assert len(results.totals.query("track == 'online'")) == 6
+
+
+def test_kill_9_of_a_pool_worker(tmp_path: Path) -> None:
+    """Somebody kills a worker: the parent of the process that an agent is in."""
+    slow = protocol(f"Counts:log={tmp_path / 'log'},pause=0.02", seeds="0:6")
+    killed: list[int] = []
+
+    def kill_one(progress) -> None:
+        if progress.done >= 3 and not killed:
+            workers = [p for p in worker_pids() if p not in killed]
+            killed.append(workers[0])
+            os.kill(workers[0], signal.SIGKILL)
+
+    results = run(slow, workers=2, on_progress=kill_one)
+    assert killed
+    assert not results.failures
+    assert len(results.totals.query("track == 'online'")) == 6
+
+
+def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    counted = protocol(f"Counts:log={log}", seeds="0:4")
+    run(counted, store=tmp_path / "s.sqlite", workers=0)
+    assert len(log.read_text().split()) == 4
+    seen = []
+    run(counted, store=tmp_path / "s.sqlite", workers=0, on_progress=seen.append)
+    assert len(log.read_text().split()) == 4
+    assert (seen[0].done, seen[0].cells) == (8, 8)
+    more = counted.restricted(seeds=range(6))
+    run(more, store=tmp_path / "s.sqlite", workers=0)
+    assert len(log.read_text().split()) == 6
+
+
+def test_failures_are_kept_and_tried_again_when_asked(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    marker = tmp_path / "absent" / "marker"
+    failing = protocol(f"DiesOnce:marker={marker}", seeds="0:1")
+    assert len(run(failing, store=store, workers=0).failures) == 1  # no such folder
+    marker.parent.mkdir()
+    marker.touch()
+    assert len(run(failing, store=store, workers=0).failures) == 1
+    assert not run(failing, store=store, workers=0, retry_failed=True).failures
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from evaluation.sweep import run
+from tests.test_evaluation.test_sweep import protocol
+if __name__ == "__main__":
+    run(protocol(f"Counts:log={sys.argv[2]},pause=0.005", "random", seeds="0:12"),
+        store=sys.argv[1], workers=2)
+"""
+
+
+def drive(store: Path, log: Path) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-c", DRIVER, str(store), str(log)])
+
+
+def finished(store: Path) -> int:
+    if not store.exists() or store.stat().st_size == 0:
+        return 0
+    with Store(store, create=False) as opened:
+        return sum(len(opened.cells(r.id)) for r in opened.runs())
+
+
+def test_kill_9_of_the_driver_and_resume(tmp_path: Path) -> None:
+    """Nothing is lost, nothing that was finished is run twice, the numbers are the same."""
+    store, log, whole = tmp_path / "s.sqlite", tmp_path / "log", tmp_path / "whole.sqlite"
+    driver = drive(store, log)
+    while finished(store) < 8 and driver.poll() is None:
+        time.sleep(0.02)
+    driver.kill()
+    driver.wait()
+    assert 8 <= finished(store) < 36
+    time.sleep(2.0)  # its workers finish what they have in hand and notice that they are alone
+    lives = len(log.read_text().split())
+    with Store(store, create=False) as opened:
+        kept = sum("Counts" in cell.agent for cell in opened.cells(1))
+    assert drive(store, log).wait() == 0
+    assert len(log.read_text().split()) - lives == 12 - kept
+    log.write_text("")
+    assert drive(whole, log).wait() == 0
+    with Store(store, create=False) as a, Store(whole, create=False) as b:
+        resumed, uninterrupted = (Results(s, s.runs()[0]) for s in (a, b))
+        assert len(resumed.cells) == len(uninterrupted.cells) == 36
+        pd.testing.assert_frame_equal(resumed.steps, uninterrupted.steps)
+
+
+def test_two_drivers_on_one_store(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    drivers = [drive(store, tmp_path / "log") for _ in range(2)]
+    assert [driver.wait() for driver in drivers] == [0, 0]
+    with Store(store, create=False) as opened:
+        assert len(opened.runs()) == 1
+        assert len(opened.cells(1)) == 36
+
+
+def test_dask_worker_killed_in_the_middle() -> None:
+    """A scheduler and two workers on loopback; one worker is killed at work."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        killed: list[int] = []
+
+        def kill_one(progress) -> None:
+            if progress.done >= 4 and not killed:
+                victim = next(iter(cluster.workers.values()))
+                killed.append(victim.pid)
+                os.kill(victim.pid, signal.SIGKILL)
+
+        results = run(
+            protocol("Good:pause=0.01", "random", seeds="0:8"),
+            dask=cluster.scheduler_address,
+            on_progress=kill_one,
+        )
+    assert killed
+    assert not results.failures
+    assert len(results.totals.query("track == 'online'")) == 16
+
+
+def test_dask_that_does_not_answer() -> None:
+    from evaluation.executors.dask import DaskUnavailableError
+
+    pytest.importorskip("distributed")
+    with pytest.raises(DaskUnavailableError, match="no Dask scheduler answers at 'tcp://127"):
+        run(protocol("random"), dask="tcp://127.0.0.1:9")
+
+
+def test_three_lines_in_a_notebook() -> None:
+    results = evaluation.run("smoke", agents=["random", "fixed"], seeds="0:2", workers=0)
+    assert list(results.steps.columns) == [
+        *("agent", "env", "seed", "t", "action", "reward", "regret"),
+    ]
+    assert isinstance(results.table(), pd.DataFrame)
+    assert set(results.overall()["agent"]) == {"random", "fixed"}
+
+
+def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
+    """Workers do not import the script that started them, nor does it need to be a file."""
+    code = "print('begun')\nimport evaluation\n"
+    code += "print(len(evaluation.run('smoke', agents=['random'], seeds='0:1', workers=1).cells))"
+    script = tmp_path / "study.py"
+    script.write_text(code)
+    for command, given in ([str(script)], None), (["-"], code):
+        done = subprocess.run(
+            [sys.executable, *command], input=given, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.split() == ["begun", "6"], done.stderr
+
+
+def test_workers_use_one_thread() -> None:
+    pool = Pool(1)
+    try:
+        future = pool._pool.schedule(os.getenv, args=["OPENBLAS_NUM_THREADS"])
+        assert future.result() == "1"
+    finally:
+        pool.close()
+
+
+def test_short_cells_are_handed_out_together() -> None:
+    from evaluation.cell import Outcome
+
+    cells = cells_of(protocol("random", "Good", seeds="0:40"))
+    waiting = _Waiting(cells)
+    first = waiting.take()
+    assert len(first) == 1  # nobody knows how long it takes
+    for cell in cells[:3]:
+        waiting.learn(cell, Outcome(cell.key, seconds=0.01))
+    assert len(waiting.take()) > 20
+    lost = BatchLostError("its process died", hung=False)
+    assert list(waiting.give_back(cells[:3], lost)) == []
+    alone = [waiting.take() for _ in range(3)]
+    assert alone == [[cell] for cell in cells[:3]]
+    assert list(waiting.give_back(alone[0], lost)) == []
+    assert [o.reason for o in waiting.give_back(alone[0], lost)] == ["its process died"]
+
+
+def test_every_cell_has_one_outcome() -> None:
+    cells = cells_of(protocol("random", "Raises", seeds="0:5"))
+    outcomes = list(dispatch(InProcess(), cells))
+    assert sorted(o.key for o in outcomes) == sorted(c.key for c in cells)
+    assert sum(o.reason is not None for o in outcomes) == 5
+    assert all(np.isfinite(o.seconds) for o in outcomes)
