@@ -7,7 +7,15 @@ from agents.gp.acquisition import UCB, argmax, upper_bound
 from agents.gp.action_kernels import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
 from agents.gp.arrays import Actions, Array, Box, Finite, Points
 from agents.gp.basis import RankError
-from agents.gp.beta import Beta, BoxBeta, ConstantBeta, FiniteBeta, PaperBeta, parse_beta
+from agents.gp.beta import (
+    Beta,
+    BoxBeta,
+    ConstantBeta,
+    FiniteBeta,
+    PaperBeta,
+    PrintedBeta,
+    parse_beta,
+)
 from agents.gp.dense import Dense
 from agents.gp.engines import make_posterior
 from agents.gp.fit import Fit, fit
@@ -47,6 +55,7 @@ __all__ = [
     "Points",
     "Posterior",
     "Prediction",
+    "PrintedBeta",
     "RankError",
     "SquaredExponential",
     "State",

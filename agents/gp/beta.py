@@ -1,6 +1,7 @@
 """Exploration schedules beta_t for UCB = mean + sqrt(beta_t) * standard deviation.
 
-The paper prints beta_t^(-1/2); its proofs and every cited method use sqrt(beta_t), as here.
+The paper prints beta_t^(-1/2); its proofs and every cited method use sqrt(beta_t), as here. What it
+prints can be had as "printed".
 Steps count from t = 1.
 """
 
@@ -27,6 +28,19 @@ class PaperBeta:
     def __call__(self, t: float) -> float:
         """beta_t."""
         return max(0.0, 0.8 * math.log(0.4 * _step(t)))
+
+
+@dataclass(frozen=True)
+class PrintedBeta:
+    """Eq. (6) to the letter: a weight of (0.8 log(0.4 t))^(-1/2), that is, of sqrt(1 / beta_t).
+
+    The first two steps, where 0.8 log(0.4 t) is negative, take the weight of the third. It shrinks
+    with time, where the proofs need one that grows.
+    """
+
+    def __call__(self, t: float) -> float:
+        """1 / beta_t."""
+        return 1.0 / PaperBeta()(max(_step(t), 3.0))
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,8 @@ class BoxBeta:
 
     def __post_init__(self) -> None:
         _require_probability(self.delta)
+        if not (0 < self.c1 < math.inf and 0 < self.c2 < math.inf):
+            raise ValueError(f"c1 and c2 must be positive, got {self.c1} and {self.c2}")
 
     def __call__(self, t: float) -> float:
         """beta_t."""
@@ -100,8 +116,9 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     """A schedule from its name.
 
     Args:
-        spec: "paper"; "finite" or "finite:DELTA"; "box" or "box:DELTA"; "constant:VALUE"; a number,
-            in digits or not, for a constant; or a schedule, returned as it is.
+        spec: "paper"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
+            "box:DELTA:C1:C2"; "constant:VALUE"; a number, in digits or not, for a constant; or a
+            schedule, returned as it is.
         actions: Gives the schedules the number of actions, or the dimension and size of the box.
 
     >>> from agents.gp.arrays import Box
@@ -110,30 +127,31 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     """
     if callable(spec):
         return spec
-    name, _, number = str(spec).partition(":")
+    name, *numbers = str(spec).split(":")
     try:
-        return _named(name, float(number) if number else None, actions)
+        return _named(name, [float(number) for number in numbers], actions)
     except ValueError as error:
         raise ValueError(f"cannot use beta = {spec!r}: {error}") from None
 
 
-def _named(name: str, number: float | None, actions: Actions) -> Beta:
-    delta = 0.1 if number is None else number
-    if name == "paper" and number is None:
+def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
+    if name == "paper" and not numbers:
         return PaperBeta()
-    if name == "finite":
+    if name == "printed" and not numbers:
+        return PrintedBeta()
+    if name == "finite" and len(numbers) <= 1:
         if not isinstance(actions, Finite):
             raise ValueError("Eq. (7) is for finite action sets")
-        return FiniteBeta(len(actions), delta)
-    if name == "box":
+        return FiniteBeta(len(actions), *numbers)
+    if name == "box" and len(numbers) in (0, 1, 3):
         if isinstance(actions, Finite):
             raise ValueError("Eq. (8) is for boxes")
-        return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), delta)
-    if name == "constant" and number is not None:
-        return ConstantBeta(number)
-    if name.replace(".", "").replace("e-", "").isdigit() and number is None:
+        return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
+    if name == "constant" and len(numbers) == 1:
+        return ConstantBeta(*numbers)
+    if name.replace(".", "").replace("e-", "").isdigit() and not numbers:
         return ConstantBeta(float(name))
-    raise ValueError("choose paper, finite, box, constant:VALUE or a number")
+    raise ValueError("choose paper, printed, finite, box, constant:VALUE or a number")
 
 
 def _step(t: float) -> float:

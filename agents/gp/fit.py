@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from agents.gp.arrays import Actions, Array
-from agents.gp.evidence import Evidence
+from agents.gp.evidence import Evidence, Stretch
 from agents.gp.kernel import Kernel
 from agents.gp.normaliser import Normaliser
 from agents.gp.parameters import Parameter, free_parameters, get
@@ -40,7 +40,7 @@ class Fit:
 def fit(
     kernel: Kernel,
     actions: Actions,
-    data: tuple[Any, ArrayLike, ArrayLike],
+    stretches: Sequence[tuple[Any, ArrayLike, ArrayLike]],
     noise_variance: float,
     *,
     fixed: Collection[str] = ("period",),
@@ -54,7 +54,8 @@ def fit(
     Args:
         kernel: Template; its values are the first start, so the result is never worse.
         actions: Where the actions come from.
-        data: (actions, times, rewards), n of each.
+        stretches: (actions, times, rewards) of each stretch of observations; the function is
+            drawn anew for every stretch, the hyper-parameters are common to all.
         noise_variance: Start for the variance of the noise.
         fixed: Names that stay: "variance", "length_scale", "eps", "period", "noise_variance".
         fit_mean: Whether to fit the prior mean of the rewards; otherwise it is 0.
@@ -66,10 +67,11 @@ def fit(
     free = free_parameters(kernel, fixed)
     if fit_scale:
         free = [p for p in free if (p.term, p.name) != (0, "variance")]
-    chosen, t, y = data
-    times, rewards = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    points = actions.points(chosen)
-    evidence = Evidence(kernel, free, points, times, rewards, fit_mean, fit_scale)
+    parts = [
+        Stretch(actions.points(a), np.asarray(t, np.float64), np.asarray(y, np.float64))
+        for a, t, y in stretches
+    ]
+    evidence = Evidence(kernel, free, parts, fit_mean, fit_scale)
     first = np.log(np.append(get(kernel, free), noise_variance))
     bounds = _bounds(free, first, "noise_variance" in fixed)
     rng = np.random.default_rng(0) if rng is None else rng

@@ -38,10 +38,11 @@ FIRST_REWARDS = 10
 class GPAgent(Saveable):
     """Upper confidence bounds on a Gaussian process; subclasses choose the time kernel.
 
-    Rewards are brought to the scale of the prior (mean 0, variance 1) once and for all: by the
-    warm start if there is one, by the problem's ``reward_scale`` if it tells one, otherwise by the
-    first ten rewards, until which actions are chosen for their uncertainty alone. (The paper does
-    not say how it normalises.) The agent looks at the time only, not at contexts. Every ``act``
+    Rewards are brought to the scale of the prior (mean 0, variance 1) once and for all: by
+    ``prior_mean`` and ``prior_scale`` if they are given, by the warm start if there is one, by the
+    problem's ``reward_scale`` if it tells one, otherwise by the first ten rewards, until which
+    actions are chosen for their uncertainty alone. (The paper does not say how it normalises.) The
+    agent looks at the time only, not at contexts. Every ``act``
     counts as a step of the exploration schedule.
 
     Args:
@@ -51,9 +52,12 @@ class GPAgent(Saveable):
         action_kernel: "se", "matern" or "linear"; arms without coordinates are independent.
         length_scale: Of the action kernel, in the unit of the action coordinates.
         nu: Smoothness of "matern".
-        beta: Exploration: "paper", "finite", "box", "constant:VALUE" or a number (``parse_beta``).
+        beta: Exploration: "paper", "printed", "finite", "box", "constant:VALUE" or a number
+            (``parse_beta``).
         noise_variance: On the scale of the prior; by default the problem's (at least 1e-6), or the
             paper's 0.5.
+        prior_mean: Of the rewards before anything is seen, in their unit; with ``prior_scale``.
+        prior_scale: Standard deviation of the mean rewards before anything is seen.
         fit_warm_start: Whether to fit length-scales, noise and the scale of the rewards to the warm
             start by evidence.
         engine: "auto", "state-space" or "incremental"; ``agent.posterior.name`` says which it is.
@@ -72,6 +76,8 @@ class GPAgent(Saveable):
         nu: float = 2.5,
         beta: str | float = "paper",
         noise_variance: float | None = None,
+        prior_mean: float | None = None,
+        prior_scale: float | None = None,
         fit_warm_start: bool = False,
         engine: str = "auto",
     ) -> None:
@@ -80,7 +86,7 @@ class GPAgent(Saveable):
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
         self._kernel: Kernel = action_kernel_of(problem, action_kernel, length_scale, nu) * clock
         self._given_noise, self._engine = noise_variance, engine
-        self._normaliser = first_normaliser(problem)
+        self._normaliser = first_normaliser(problem, prior_mean, prior_scale)
         self._waiting: list[tuple[Any, float, float]] = []
         self._steps = 0
         if fit_warm_start not in (True, False):
@@ -168,9 +174,8 @@ class GPAgent(Saveable):
         checked = [self._problem.checked(action) for action in past.action[known]]
         actions = np.array([self._from_space(action) for action in checked])
         noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
-        found = fit(
-            self._kernel, self._actions, (actions, past.t[known], past.reward[known]), noise
-        )
+        data = (actions, past.t[known], past.reward[known])
+        found = fit(self._kernel, self._actions, [data], noise)
         self._kernel, self._normaliser = found.kernel, found.normaliser
         self._given_noise = found.noise_variance
 

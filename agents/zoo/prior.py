@@ -68,8 +68,14 @@ def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float
     return Index() if without_coordinates else kinds[kind]
 
 
-def first_normaliser(problem: Problem) -> Normaliser | None:
-    """The scale of the rewards, if it is known beforehand."""
+def first_normaliser(
+    problem: Problem, mean: float | None = None, scale: float | None = None
+) -> Normaliser | None:
+    """The scale of the rewards, if it is given or known beforehand."""
+    if (mean is None) != (scale is None):
+        raise ValueError("prior_mean and prior_scale are given together or not at all")
+    if mean is not None and scale is not None:
+        return Normaliser(number("prior_mean", mean), number("prior_scale", scale))
     past = problem.warm_start
     if past is not None and np.isfinite(past.reward).any():
         return Normaliser.of(past.reward[np.isfinite(past.reward)])

@@ -4,7 +4,16 @@ import math
 
 import pytest
 
-from agents.gp import Box, BoxBeta, ConstantBeta, Finite, FiniteBeta, PaperBeta, parse_beta
+from agents.gp import (
+    Box,
+    BoxBeta,
+    ConstantBeta,
+    Finite,
+    FiniteBeta,
+    PaperBeta,
+    PrintedBeta,
+    parse_beta,
+)
 
 ARMS, BOX = Finite.arms(24), Box([-1, 0], [1, 5])
 
@@ -12,6 +21,15 @@ ARMS, BOX = Finite.arms(24), Box([-1, 0], [1, 5])
 def test_paper_is_clipped_at_zero():
     assert [PaperBeta()(t) for t in (1, 2)] == [0.0, 0.0]
     assert PaperBeta()(100) == pytest.approx(0.8 * math.log(40))
+
+
+def test_printed_weighs_by_the_inverse():
+    beta = PrintedBeta()
+    assert beta(100) == pytest.approx(1 / (0.8 * math.log(40)))
+    assert beta(1) == beta(2) == beta(3) == pytest.approx(1 / (0.8 * math.log(1.2)))
+    assert beta(3) > beta(4) > beta(1000) > 0
+    with pytest.raises(ValueError, match="count from 1"):
+        beta(0)
 
 
 def test_finite_is_equation_7():
@@ -31,7 +49,9 @@ def test_box_is_equation_8():
         ("paper", ARMS, PaperBeta()),
         ("finite", ARMS, FiniteBeta(24, 0.1)),
         ("finite:0.01", ARMS, FiniteBeta(24, 0.01)),
+        ("printed", ARMS, PrintedBeta()),
         ("box", BOX, BoxBeta(2, 5.0, 0.1)),
+        ("box:0.2:3:1.5", BOX, BoxBeta(2, 5.0, 0.2, c1=3.0, c2=1.5)),
         ("constant:2", BOX, ConstantBeta(2.0)),
         ("0.5", BOX, ConstantBeta(0.5)),
         ("1e-3", BOX, ConstantBeta(0.001)),
@@ -58,6 +78,10 @@ def test_parsing(spec, actions, expected):
         ("inf", ARMS),
         ("", ARMS),
         ("paper:3", ARMS),
+        ("printed:3", ARMS),
+        ("box:0.1:2", BOX),
+        ("box:0.1:2:-1", BOX),
+        ("box:0.1:a:b", BOX),
     ],
 )
 def test_nonsense_is_refused(spec, actions):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
@@ -18,7 +19,7 @@ from agents.gp import (
     SquaredExponential,
     fit,
 )
-from agents.gp.evidence import Evidence
+from agents.gp.evidence import Evidence, Stretch
 from agents.gp.parameters import free_parameters, get, put
 
 BOX = Box([0, 0], [10, 10])
@@ -39,7 +40,7 @@ def test_gradient_is_the_finite_difference(fit_scale):
     )
     x, t, y = draw(kernel, 0.1, 30, 0)
     free = free_parameters(kernel)
-    evidence = Evidence(kernel, free, BOX.points(x), t, y + 3.0, True, fit_scale)
+    evidence = Evidence(kernel, free, [Stretch(BOX.points(x), t, y + 3.0)], True, fit_scale)
     theta, h = np.log(np.append(get(kernel, free), 0.1)) + 0.1, 1e-5
     slope = [
         (evidence.loss(theta + e)[0] - evidence.loss(theta - e)[0]) / (2 * h)
@@ -53,7 +54,7 @@ def test_evidence_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     x, y = rng.uniform(0, 10, (25, 2)), rng.normal(size=25)
     kernel = SquaredExponential(2.0) * Constant()
-    evidence = Evidence(kernel, [], BOX.points(x), np.zeros(25), y, False, False)
+    evidence = Evidence(kernel, [], [Stretch(BOX.points(x), np.zeros(25), y)], False, False)
     theirs = GaussianProcessRegressor(sk.RBF(2.0), alpha=0.3, optimizer=None).fit(x, y)
     assert -evidence.loss(np.log([0.3]))[0] == pytest.approx(theirs.log_marginal_likelihood_value_)
 
@@ -63,7 +64,7 @@ def test_recovers_length_scales_noise_mean_and_scale():
     truth = SquaredExponential(2.0) * Periodic(12.0, 0.7)
     x, t, y = draw(truth, 0.05, 250, 1)
     start = SquaredExponential(6.0) * Periodic(12.0, 2.0)
-    found = fit(start, BOX, (x, t, 50.0 + 8.0 * y), 1.0, starts=2)
+    found = fit(start, BOX, [(x, t, 50.0 + 8.0 * y)], 1.0, starts=2)
     (term,) = found.kernel.terms
     assert term.actions[0].length_scale == pytest.approx(2.0, rel=0.25)
     assert term.clocks[0].length_scale == pytest.approx(0.7, rel=0.25)
@@ -78,13 +79,32 @@ def test_recovers_the_forgetting_rate_and_the_period():
     truth = SquaredExponential(20.0) * Decay(0.1)
     x, t, y = draw(truth, 0.01, 250, 2)
     start, fixed = SquaredExponential(20.0) * Decay(0.5), ["variance", "length_scale"]
-    found = fit(start, BOX, (x, t, y), 0.1, fixed=fixed, fit_mean=False, fit_scale=False)
+    found = fit(start, BOX, [(x, t, y)], 0.1, fixed=fixed, fit_mean=False, fit_scale=False)
     assert found.kernel.terms[0].clocks[0].eps == pytest.approx(0.1, rel=0.4)
     truth = SquaredExponential(5.0) * Periodic(23.7, 1.0)
     x, t, y = draw(truth, 0.05, 120, 3)
     start = SquaredExponential(5.0) * Periodic(23.0, 1.0)
-    found = fit(start, BOX, (x, t, y), 0.05, fixed=["variance", "length_scale"], starts=1)
+    found = fit(start, BOX, [(x, t, y)], 0.05, fixed=["variance", "length_scale"], starts=1)
     assert found.kernel.terms[0].clocks[0].period == pytest.approx(23.7, rel=0.02)
+
+
+def test_stretches_are_independent_given_the_hyper_parameters():
+    """The sum of log evidences where mean and scale are known; common ones where they are not."""
+    kernel, noise = SquaredExponential(2.0) * Periodic(12.0, 0.7), 0.1
+    data = [draw(kernel, noise, n, seed) for n, seed in ((30, 0), (45, 1))]
+    stretches = [Stretch(BOX.points(x), t, y) for x, t, y in data]
+    free, theta = free_parameters(kernel), np.log([1.0, 2.0, 12.0, 0.7, noise])
+    each = [Evidence(kernel, free, [part], False, False).loss(theta) for part in stretches]
+    loss, gradient = Evidence(kernel, free, stretches, False, False).loss(theta)
+    assert loss == pytest.approx(each[0][0] + each[1][0])
+    np.testing.assert_allclose(gradient, each[0][1] + each[1][1])
+    together = Evidence(kernel, free, stretches, True, True)
+    K = [kernel.gram(p.points, p.t, p.points, p.t) + noise * np.eye(len(p.t)) for p in stretches]
+    inverse, y = np.linalg.inv(block_diag(*K)), np.concatenate([p.y for p in stretches])
+    mean = inverse.sum(0) @ y / inverse.sum()
+    scale = np.sqrt((y - mean) @ inverse @ (y - mean) / len(y))
+    found = together.normaliser(theta)
+    assert (found.mean, found.scale) == (pytest.approx(mean), pytest.approx(scale))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -94,7 +114,7 @@ def test_never_worse_than_the_template(seed):
     dense = Dense(kernel, BOX, 0.2)
     for row in zip(x, t, y, strict=True):
         dense.observe(*row)
-    found = fit(kernel, BOX, (x, t, y), 0.2, fit_mean=False, fit_scale=False, starts=2)
+    found = fit(kernel, BOX, [(x, t, y)], 0.2, fit_mean=False, fit_scale=False, starts=2)
     assert found.log_evidence >= dense.log_evidence
     again = Dense(found.kernel, BOX, found.noise_variance)
     for row in zip(x, t, found.normaliser.forward(y), strict=True):
@@ -106,7 +126,7 @@ def test_fixed_names_stay_and_a_template_outside_the_bounds_is_allowed():
     kernel = 2e4 * SquaredExponential(1.5) * Periodic(9.0, 0.01)
     x, t, y = draw(kernel, 0.2, 20, 0)
     fixed = ["length_scale", "period", "noise_variance"]
-    found = fit(kernel, BOX, (x, t, y), 0.2, fixed=fixed, fit_scale=False)
+    found = fit(kernel, BOX, [(x, t, y)], 0.2, fixed=fixed, fit_scale=False)
     (term,) = found.kernel.terms
     assert (term.actions[0].length_scale, term.clocks[0].length_scale) == (1.5, 0.01)
     assert found.noise_variance == pytest.approx(0.2)
@@ -114,7 +134,7 @@ def test_fixed_names_stay_and_a_template_outside_the_bounds_is_allowed():
 
 def test_constant_rewards_are_survived():
     found = fit(
-        Index() * Periodic(3.0), Finite.arms(2), ([0, 1, 0], [0, 1, 2], [4.0, 4.0, 4.0]), 0.1
+        Index() * Periodic(3.0), Finite.arms(2), [([0, 1, 0], [0, 1, 2], [4.0, 4.0, 4.0])], 0.1
     )
     assert found.normaliser.mean == pytest.approx(4.0)
     assert found.normaliser.scale > 0
@@ -123,7 +143,7 @@ def test_constant_rewards_are_survived():
 def test_the_same_seed_gives_the_same_fit():
     x, t, y = draw(SquaredExponential(2.0) * Periodic(7.0), 0.1, 25, 0)
     template = SquaredExponential(1.0) * Periodic(7.0)
-    once, again = (fit(template, BOX, (x, t, y), 0.5, rng=np.random.default_rng(4)) for _ in "12")
+    once, again = (fit(template, BOX, [(x, t, y)], 0.5, rng=np.random.default_rng(4)) for _ in "12")
     assert once == again
 
 

@@ -261,7 +261,7 @@ def test_engines_can_be_forced_and_agree() -> None:
     [
         ("periodic-gp-ucb:period=0", "period"),
         ("periodic-gp-ucb:length_scale=-1", "length"),
-        ("periodic-gp-ucb:beta=loud", "choose paper, finite, box"),
+        ("periodic-gp-ucb:beta=loud", "choose paper, printed, finite, box"),
         ("gp-ucb:action_kernel=rbf", "action_kernel must be one of se, matern, linear, got 'rbf'"),
         ("gp-ucb:engine=steam", "unknown engine 'steam'"),
         ("gp-ucb:noise_variance=0", "noise_variance must be positive"),
@@ -273,6 +273,8 @@ def test_engines_can_be_forced_and_agree() -> None:
         ("c-gp-ucb:time_length_scale=x", "time_length_scale is a number, got 'x'"),
         ("gp-ucb:noise_variance=x", "noise_variance is a number, got 'x'"),
         ("gp-ucb:fit_warm_start=maybe", "fit_warm_start is true or false, got 'maybe'"),
+        ("gp-ucb:prior_mean=3", "given together"),
+        ("gp-ucb:prior_mean=3,prior_scale=0", "positive scale"),
         ("phase-ucb:period=0", "period must be positive"),
         ("phase-ucb:period=inf", "period must be positive"),
         ("phase-ucb:period=1e12", "too many phases"),
@@ -282,6 +284,17 @@ def test_engines_can_be_forced_and_agree() -> None:
 def test_bad_settings(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(text, example_problem("box"), np.random.default_rng(0))
+
+
+def test_a_given_scale_counts_more_than_the_warm_start() -> None:
+    warm = example_problem("warm")
+    one = Experience(warm.warm_start.t[:1], warm.warm_start.action[:1], warm.warm_start.reward[:1])
+    problem = replace(warm, warm_start=one)
+    text = "gp-ucb:prior_mean=90,prior_scale=3,length_scale=0.01"
+    mean, deviation = make_agent(text, problem, np.random.default_rng(0)).belief(0.0)
+    np.testing.assert_allclose(np.delete(mean, one.action), 90.0)
+    np.testing.assert_allclose(np.delete(deviation, one.action), 3.0)
+    assert mean[one.action] < 80.0
 
 
 def test_a_period_is_needed() -> None:
