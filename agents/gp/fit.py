@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,10 +47,13 @@ def fit(
     fixed: Collection[str] = ("period",),
     fit_mean: bool = True,
     fit_scale: bool = True,
+    spread: float = math.inf,
     starts: int = 4,
     rng: np.random.Generator | None = None,
 ) -> Fit:
-    """Maximise the log evidence by L-BFGS-B over the logarithms of the hyper-parameters.
+    """Maximise the log evidence, and a prior if wanted, over the logarithms of hyper-parameters.
+
+    By L-BFGS-B.
 
     Args:
         kernel: Template; its values are the first start, so the result is never worse.
@@ -61,6 +65,8 @@ def fit(
         fit_mean: Whether to fit the prior mean of the rewards; otherwise it is 0.
         fit_scale: Whether to fit the scale of the rewards; otherwise it is 1. With it only ratios
             of variances matter, and the variance of the first term stays as it is.
+        spread: Of a log-normal prior on every hyper-parameter around its value in the template, as
+            the standard deviation of the logarithm; without one, the evidence alone counts.
         starts: Number of starts; all but the first are drawn around the template.
         rng: For those; a fixed seed if None.
     """
@@ -76,8 +82,14 @@ def fit(
     bounds = _bounds(free, first, "noise_variance" in fixed)
     rng = np.random.default_rng(0) if rng is None else rng
     others = [first + rng.standard_normal(len(first)) for _ in range(starts - 1)]
-    ends = [_descend(evidence, np.clip(theta, *bounds.T), bounds) for theta in (first, *others)]
-    return _result(evidence, min([first, *ends], key=lambda theta: evidence.loss(theta)[0]))
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        value, gradient = evidence.loss(theta)
+        away = (theta - first) / spread
+        return value + 0.5 * float(away @ away), gradient + away / spread
+
+    ends = [_descend(loss, np.clip(theta, *bounds.T), bounds) for theta in (first, *others)]
+    return _result(evidence, min([first, *ends], key=lambda theta: loss(theta)[0]))
 
 
 def _bounds(free: list[Parameter], first: Array, fixed_noise: bool) -> Array:
@@ -88,8 +100,8 @@ def _bounds(free: list[Parameter], first: Array, fixed_noise: bool) -> Array:
     return np.stack((np.minimum(bounds[:, 0], first), np.maximum(bounds[:, 1], first)), axis=1)
 
 
-def _descend(evidence: Evidence, theta: Array, bounds: Array) -> Array:
-    end = minimize(evidence.loss, theta, jac=True, method="L-BFGS-B", bounds=bounds)
+def _descend(loss: Callable[[Array], tuple[float, Array]], theta: Array, bounds: Array) -> Array:
+    end = minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds)
     return np.asarray(end.x)
 
 

@@ -132,6 +132,20 @@ def test_fixed_names_stay_and_a_template_outside_the_bounds_is_allowed():
     assert found.noise_variance == pytest.approx(0.2)
 
 
+def test_a_prior_holds_where_the_data_say_nothing():
+    """Rewards of pure noise do not know a length-scale; many of a clear function do."""
+    template = SquaredExponential(3.0) * Periodic(12.0, 1.0)
+    x, t, _ = draw(template, 0.1, 60, 0)
+    noise = np.random.default_rng(1).normal(size=60)
+    free, held = (fit(template, BOX, [(x, t, noise)], 0.5, spread=s) for s in (np.inf, 0.1))
+    away = [abs(np.log(f.kernel.terms[0].actions[0].length_scale / 3.0)) for f in (free, held)]
+    assert away[1] < 0.2 < away[0]
+    assert held.log_evidence <= free.log_evidence
+    x, t, y = draw(SquaredExponential(1.5) * Periodic(12.0, 1.0), 0.05, 250, 1)
+    found = fit(template, BOX, [(x, t, y)], 0.1, spread=1.0, starts=1)
+    assert found.kernel.terms[0].actions[0].length_scale == pytest.approx(1.5, rel=0.25)
+
+
 def test_constant_rewards_are_survived():
     found = fit(
         Index() * Periodic(3.0), Finite.arms(2), [([0, 1, 0], [0, 1, 2], [4.0, 4.0, 4.0])], 0.1
