@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
@@ -31,6 +32,7 @@ from evaluation.entries import Limits
 from evaluation.provenance import agent_source, machine
 from evaluation.references import reference_regrets
 from evaluation.runner import play
+from periodic_envs.processes.madrid import SimulatedDataWarning
 
 if sys.platform != "win32":
     import resource
@@ -55,6 +57,8 @@ def start_worker(environment: dict[str, str]) -> None:
     """Ctrl-C is the driver's to handle; what it knows of the data, the worker knows, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.update(environment)
+    # The driver has said so, once; every child of every worker would say it again.
+    warnings.simplefilter("ignore", SimulatedDataWarning)
     # What every child needs is done once, before they are forked.
     machine()
     for name in BUILT_IN:

@@ -46,6 +46,14 @@ def test_run_again_runs_nothing(folder: Path) -> None:
     assert "run 1" in result.stdout
 
 
+def test_that_madrid_is_simulated_is_said_once(tmp_path: Path) -> None:
+    """And not by every process of every run."""
+    options = ["--envs", "PeriodicGP-Madrid-v0", "--agents", "random", "--agents", "fixed"]
+    result = run("run", "smoke", *options, "--seeds", "0:3", "--workers", "2", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("no measurements are imported") == 1
+
+
 def test_show_json(folder: Path) -> None:
     result = run("show", "--json", "--baseline", "random", cwd=folder)
     content = json.loads(result.stdout)
