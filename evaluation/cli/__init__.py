@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from evaluation.cli import data, sweeps, worlds
+from evaluation.cli import data, reproduce, sweeps, worlds
 from evaluation.cli.shared import CommandError, console
 from evaluation.database import StoreError
 from evaluation.entries import ProtocolError
@@ -30,6 +30,7 @@ app.command("compare")(sweeps.compare)
 app.command("plot")(sweeps.plot)
 app.command("export")(sweeps.export)
 app.command("protocols")(sweeps.list_protocols)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(data.app, name="data")
 
 

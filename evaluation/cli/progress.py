@@ -19,8 +19,9 @@ SECONDS_BETWEEN_LINES = 10.0
 class Reporter:
     """Progress on a terminal as a bar, in a log as a line now and then."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, title: str = "") -> None:
         self._screen = Console(stderr=True)
+        self._title = f"{title}: " if title else ""
         self._bar: Bar | None = None
         self._task: Any = None
         self._quiet = quiet
@@ -54,7 +55,7 @@ class Reporter:
         rate = (progress.done - self._first) / max(seconds, 1e-9)
         failed = f", {progress.failed:,} failed" if progress.failed else ""
         if self._bar is not None:
-            description = progress.cell.agent if progress.cell else "Starting"
+            description = self._title + (progress.cell.agent if progress.cell else "")
             self._bar.update(
                 self._task,
                 completed=progress.done,
@@ -68,7 +69,7 @@ class Reporter:
             self._last = seconds
             left = (progress.cells - progress.done) / rate if rate > 0 else float("nan")
             self._screen.print(
-                f"{progress.done:,} of {progress.cells:,} cells{failed}, {rate:.1f}/s"
+                f"{self._title}{progress.done:,} of {progress.cells:,} cells{failed}, {rate:.1f}/s"
                 + ("" if over else f", {left:,.0f} s left"),
                 highlight=False,
                 soft_wrap=True,

@@ -27,15 +27,7 @@ class Pool:
 
     def __init__(self, workers: int) -> None:
         self.capacity = 2 * workers  # one at work and one at hand
-        with _environment(ONE_THREAD):
-            self._pool: Any = ProcessPool(
-                workers,
-                initializer=start_worker,
-                initargs=[{**ONE_THREAD, **_data_folder()}],
-                context=process_context(),
-            )
-            # The environment is inherited when the workers are started, which is now.
-            self._pool.schedule(os.getpid).result()
+        self._pool: Any = worker_pool(workers)
 
     def submit(self, cells: Sequence[Cell]) -> Future[list[Outcome]]:
         """Run a batch in one of the processes."""
@@ -48,6 +40,20 @@ class Pool:
         """Kill the workers."""
         self._pool.stop()
         self._pool.join()
+
+
+def worker_pool(workers: int) -> Any:
+    """Pebble's pool of clean processes with one thread each, which know the data of now."""
+    with _environment(ONE_THREAD):
+        pool = ProcessPool(
+            workers,
+            initializer=start_worker,
+            initargs=[{**ONE_THREAD, **_data_folder()}],
+            context=process_context(),
+        )
+        # The environment is inherited when the workers are started, which is now.
+        pool.schedule(os.getpid).result()
+    return pool
 
 
 def _hand_over(done: Any, future: Future[list[Outcome]], cells: Sequence[Cell]) -> None:

@@ -9,7 +9,13 @@ Every interval draws whole runs again, from a seed that the caller may set.
 
 from evaluation.statistics.growth import growth_exponent
 from evaluation.statistics.intervals import Band, Interval, curve_band, mean_interval
-from evaluation.statistics.paired import PairedDifference, holm, paired_difference, sign_flip_test
+from evaluation.statistics.paired import (
+    PairedDifference,
+    holm,
+    paired_difference,
+    paired_ratio,
+    sign_flip_test,
+)
 from evaluation.statistics.scores import (
     iqm,
     mean_ranks,
@@ -34,6 +40,7 @@ __all__ = [
     "normalised_regret",
     "optimality_gap",
     "paired_difference",
+    "paired_ratio",
     "performance_profile",
     "phase_bins",
     "probability_of_improvement",

@@ -1,0 +1,61 @@
+"""The paper's figures and claims, computed again: ``periodic-gp reproduce``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from evaluation.reproduction import (
+    bounds,
+    gains,
+    madrid,
+    sensitivity,
+    settings,
+    synthetic,
+    windows,
+)
+from evaluation.reproduction.claims import Section
+from evaluation.reproduction.lab import FailedRunError, Lab, Report
+from evaluation.reproduction.page import unchecked, write_page
+from evaluation.reproduction.scale import FULL, QUICK, Scale
+from evaluation.store import Store
+
+__all__ = ["FULL", "QUICK", "STUDIES", "FailedRunError", "Scale", "reproduce"]
+
+STUDIES: dict[str, Callable[[Lab], Section]] = {
+    module.NAME: module.section
+    for module in (synthetic, madrid, windows, settings, sensitivity, gains, bounds)
+}
+"""Every section of the page, by the name that ``--only`` takes."""
+
+
+def _silent(title: str) -> AbstractContextManager[Report]:
+    return nullcontext(lambda progress: None)
+
+
+def reproduce(
+    scale: Scale,
+    *,
+    store: Store,
+    out: Path,
+    only: Sequence[str] = (),
+    workers: int | None = None,
+    reporting: Callable[[str], AbstractContextManager[Report]] = _silent,
+) -> Path:
+    """Run the studies and write the page; its path.
+
+    Args:
+        scale: How much is run.
+        store: Where results are kept: what is in it is not run again.
+        out: Folder for the page; pictures go into a folder beside it.
+        only: Names of studies; all if empty. A page of some has a name of its own.
+        workers: Processes; 0 for this one; None for one per core.
+        reporting: Given the title of what is run, a context that takes its progress.
+    """
+    stem = "-".join(["reproduction", *only])
+    pictures = out / stem
+    pictures.mkdir(parents=True, exist_ok=True)
+    lab = Lab(scale, store=store, pictures=pictures, workers=workers, reporting=reporting)
+    sections = [study(lab) for name, study in STUDIES.items() if not only or name in only]
+    return write_page(out, stem, sections if only else [*sections, unchecked()], scale)

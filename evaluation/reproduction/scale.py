@@ -1,0 +1,64 @@
+"""How much is run: everything, or a minute's worth of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size of every study.
+
+    Attributes:
+        name: "full" or "quick".
+        seeds: Worlds of the main comparisons.
+        side_seeds: Worlds of other readings and of wrong periods.
+        months: Months of 2018 whose windows are replayed.
+        settings: Random settings tried on the paper's window.
+        trials: Random settings tried on every other window.
+        bound_runs: Runs held against Theorem 1's bound.
+        long_seeds: Worlds of the long runs that growth is read from.
+        long_steps: Their length.
+        designs: Random designs for Lemma 1, and a tenth of it for Theorem 2.
+        gain_seasons: Seasons over which information gain is followed.
+    """
+
+    name: str
+    seeds: int
+    side_seeds: int
+    months: tuple[int, ...]
+    settings: int
+    trials: int
+    bound_runs: int
+    long_seeds: int
+    long_steps: int
+    designs: int
+    gain_seasons: int
+
+
+FULL = Scale(
+    name="full",
+    seeds=100,
+    side_seeds=100,
+    months=tuple(range(1, 13)),
+    settings=120,
+    trials=40,
+    bound_runs=200,
+    long_seeds=20,
+    long_steps=2000,
+    designs=1000,
+    gain_seasons=512,
+)
+QUICK = Scale(
+    name="quick",
+    seeds=6,
+    side_seeds=3,
+    months=(3, 4),
+    settings=12,
+    trials=6,
+    bound_runs=10,
+    long_seeds=3,
+    long_steps=300,
+    designs=100,
+    gain_seasons=64,
+)
