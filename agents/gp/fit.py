@@ -19,6 +19,8 @@ from agents.gp.parameters import Parameter, free_parameters, get
 
 NOISE = (1e-6, 1e3)
 """Bounds of the noise variance."""
+WIDE = 1.5
+"""Spread of the logarithms of what is only looked at."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ def fit(
     fit_scale: bool = True,
     spread: float = math.inf,
     starts: int = 4,
+    scan: int = 0,
     rng: np.random.Generator | None = None,
 ) -> Fit:
     """Maximise the log evidence, and a prior if wanted, over the logarithms of hyper-parameters.
@@ -68,8 +71,13 @@ def fit(
         spread: Of a log-normal prior on every hyper-parameter around its value in the template, as
             the standard deviation of the logarithm; without one, the evidence alone counts.
         starts: Number of starts; all but the first are drawn around the template.
+        scan: Draw this many, within a wider range, and start from the best of them.
         rng: For those; a fixed seed if None.
     """
+    if not spread > 0:
+        raise ValueError(f"spread must be positive, got {spread}")
+    if not stretches:
+        raise ValueError("there is nothing to fit: stretches is empty")
     free = free_parameters(kernel, fixed)
     if fit_scale:
         free = [p for p in free if (p.term, p.name) != (0, "variance")]
@@ -81,14 +89,21 @@ def fit(
     first = np.log(np.append(get(kernel, free), noise_variance))
     bounds = _bounds(free, first, "noise_variance" in fixed)
     rng = np.random.default_rng(0) if rng is None else rng
-    others = [first + rng.standard_normal(len(first)) for _ in range(starts - 1)]
+
+    def prior(theta: Array) -> float:
+        return 0.5 * float(np.sum(((theta - first) / spread) ** 2))
 
     def loss(theta: Array) -> tuple[float, Array]:
         value, gradient = evidence.loss(theta)
-        away = (theta - first) / spread
-        return value + 0.5 * float(away @ away), gradient + away / spread
+        return value + prior(theta), gradient + (theta - first) / spread**2
 
-    ends = [_descend(loss, np.clip(theta, *bounds.T), bounds) for theta in (first, *others)]
+    others = [
+        np.clip(first + (WIDE if scan else 1.0) * rng.standard_normal(len(first)), *bounds.T)
+        for _ in range(max(scan, starts - 1))
+    ]
+    if scan:
+        others.sort(key=lambda theta: evidence.value(theta) + prior(theta))
+    ends = [_descend(loss, theta, bounds) for theta in (first, *others[: starts - 1])]
     return _result(evidence, min([first, *ends], key=lambda theta: loss(theta)[0]))
 
 

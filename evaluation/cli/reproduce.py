@@ -14,6 +14,7 @@ from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
 from evaluation.reproduction.lab import Report
 from evaluation.store import Store
+from periodic_envs.data.madrid.cache import years
 
 DEFAULT_STORE = Path("reproduction.sqlite")
 _CLAIM = re.compile(r"^\| (\d+\. .*) \| (.*) \| (.*) \|$", re.MULTILINE)
@@ -42,7 +43,7 @@ def reproduce(
 ) -> None:
     """Compute every figure and claim of the paper again; write a page with verdicts.
 
-    Interrupted, the same command goes on where it was. A quarter of an hour on two cores; --quick
+    Interrupted, the same command goes on where it was. Within half an hour on two cores; --quick
     takes a minute. With Madrid's measurements imported, they are used; without, a simulator.
     """
     from evaluation.reproduction import FULL, QUICK, STUDIES, FailedRunError
@@ -72,9 +73,14 @@ def reproduce(
     except FailedRunError as error:
         raise CommandError(f"{error}; finished runs are in {store}") from error
     except OSError as error:
-        raise CommandError(f"cannot write the page: {error.strerror}") from error
+        place = error.filename or folder
+        raise CommandError(f"cannot write {str(place)!r}: {error.strerror}") from error
     for claim, where, verdict in _CLAIM.findall(page.read_text(encoding="utf-8")):
         say(f"{claim} ({where})\n    {verdict}")
+    if quick:
+        say("This was the quick version: too few runs to decide; leave out --quick for verdicts.")
+    if not years():
+        say("Madrid was simulated: import the measurements of 2017 and 2018 for the paper's data.")
     say(f"Wrote {page}")
 
 

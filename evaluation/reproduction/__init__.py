@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -19,6 +20,7 @@ from evaluation.reproduction.claims import Section
 from evaluation.reproduction.lab import FailedRunError, Lab, Report
 from evaluation.reproduction.page import unchecked, write_page
 from evaluation.reproduction.scale import FULL, QUICK, Scale
+from evaluation.reproduction.trials import usable_months
 from evaluation.store import Store
 
 __all__ = ["FULL", "QUICK", "STUDIES", "FailedRunError", "Scale", "reproduce"]
@@ -53,8 +55,14 @@ def reproduce(
         workers: Processes; 0 for this one; None for one per core.
         reporting: Given the title of what is run, a context that takes its progress.
     """
+    only = list(dict.fromkeys(only))
     stem = "-".join(["reproduction", *only])
     pictures = out / stem
+    for path in (out / f"{stem}.md", out / f"{stem}.json"):
+        if path.is_dir():  # now, not after a quarter of an hour
+            raise IsADirectoryError(errno.EISDIR, "there is a folder of that name", str(path))
+    if not only or {madrid.NAME, windows.NAME, settings.NAME, sensitivity.NAME} & set(only):
+        usable_months(scale.months)
     pictures.mkdir(parents=True, exist_ok=True)
     lab = Lab(scale, store=store, pictures=pictures, workers=workers, reporting=reporting)
     sections = [study(lab) for name, study in STUDIES.items() if not only or name in only]

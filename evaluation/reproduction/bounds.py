@@ -11,10 +11,11 @@ from agents.gp import BoxBeta, FiniteBeta, Periodic, SquaredExponential
 from agents.gp.arrays import Finite
 from evaluation.figures import curves
 from evaluation.reproduction.claims import Claim, Section, Verdict, markdown_table, shown
-from evaluation.reproduction.compare import share
+from evaluation.reproduction.compare import share, together
 from evaluation.reproduction.lab import Lab
-from evaluation.reproduction.methods import GP, METHODS, PERIODIC, entries
+from evaluation.reproduction.methods import METHODS, PERIODIC, entries
 from evaluation.reproduction.pretraining import synthetic_eps
+from evaluation.reproduction.synthetic import TRUE
 from evaluation.results import Results
 from evaluation.statistics import growth_exponent
 from evaluation.theory import regret_bound, season_gain, slope_constants
@@ -26,6 +27,7 @@ Array = NDArray[np.float64]
 
 NAME = "bounds"
 DELTA, STEPS, PERIOD, WIDTH, ARMS, GRID = 0.1, 200, 20, 10.0, 50, 101
+SUBLINEAR = 0.75
 FINITE, BOX = "50 actions", "an interval"
 WORLDS = {FINITE: "PeriodicGP-SyntheticDiscrete-v0", BOX: "PeriodicGP-Synthetic-v0"}
 
@@ -34,15 +36,17 @@ def section(lab: Lab) -> Section:
     """The whole study."""
     results = {case: _runs(lab, case) for case in WORLDS}
     bounds = dict(zip(WORLDS, lab.map("bounds", bound, list(WORLDS)), strict=True))
+    true = {"name": METHODS[PERIODIC], "label": TRUE, "settings": {"time_length_scale": 1}}
     long = lab.run(
         f"{NAME}-long",
         envs=[WORLDS[BOX]],
-        agents=entries({PERIODIC: {"time_length_scale": 1}, "TV-GP-UCB": {"eps": synthetic_eps()}}),
+        agents=[*entries({"TV-GP-UCB": {"eps": synthetic_eps()}}), true],
         seeds=lab.scale.long_seeds,
         horizon=lab.scale.long_steps,
     )
     exponents = {
-        method: growth_exponent(long.runs(WORLDS[BOX], method).regret) for method in METHODS
+        method: growth_exponent(long.runs(WORLDS[BOX], method).regret)
+        for method in (*METHODS, TRUE)
     }
     c1, c2 = slope_constants(WIDTH, length_scale=1.0)
     text = [
@@ -58,7 +62,9 @@ def section(lab: Lab) -> Section:
         ),
         f"How regret grows over {lab.scale.long_steps:,} steps ({lab.scale.long_seeds} synthetic "
         "worlds): the exponent p of R(t) ~ t^p after the first quarter.",
-        markdown_table(["method", "exponent"], [[m, shown(exponents[m], 2)] for m in METHODS]),
+        markdown_table(
+            ["method", "exponent"], [[m, shown(found, 2)] for m, found in exponents.items()]
+        ),
         lab.picture(curves(long), "long", "Mean cumulative regret in the long runs, 95 % bands"),
     ]
     claims = [_theorem_1(case, results[case], bounds[case]) for case in WORLDS]
@@ -117,21 +123,18 @@ def _theorem_1(case: str, results: Results, limit: Array) -> Claim:
 
 
 def _growth(exponents: dict[str, Any]) -> Claim:
-    ours, others = exponents[PERIODIC], [exponents[m] for m in ("TV-GP-UCB", "R-GP-UCB")]
-    sublinear = ours.high < 0.9
-    linear = [bool(found.high >= 1.0 or found.estimate > 0.95) for found in others]
+    ours = [exponents[TRUE].high < SUBLINEAR, exponents[PERIODIC].high < SUBLINEAR]
+    theirs = [bool(exponents[m].high >= 1.0) for m in ("TV-GP-UCB", "R-GP-UCB")]
     return Claim(
         "Section 4.3, after Corollary 1",
         "Periodic-GP-UCB's regret grows like sqrt(T) up to logarithms; R-GP-UCB's and "
         "TV-GP-UCB's approach T in a periodic world.",
         "Exponents: "
-        + ", ".join(f"{m} {shown(exponents[m], 2)}" for m in (PERIODIC, "TV-GP-UCB", "R-GP-UCB"))
-        + f" (GP-UCB, which ignores time, {shown(exponents[GP], 2)}).",
-        Verdict.HOLDS
-        if sublinear and all(linear)
-        else Verdict.IN_PART
-        if sublinear or any(linear)
-        else Verdict.FAILS,
+        + ", ".join(f"{m} {shown(found, 2)}" for m, found in exponents.items())
+        + f". Counted as sublinear if the interval ends below {SUBLINEAR:g}, as linear if it "
+        "reaches 1. The theory is about the agent that knows its world (l = 1); l = 10 is what "
+        "the paper prints.",
+        together([*ours, *theirs]),
         {method: found.estimate for method, found in exponents.items()},
     )
 

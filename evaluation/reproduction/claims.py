@@ -28,6 +28,7 @@ class Claim:
         found: What was found, figures with their intervals.
         verdict: How the two compare.
         numbers: The figures by themselves, for machines.
+        ours: Whether the paper does not say it, but we ask.
     """
 
     where: str
@@ -35,6 +36,7 @@ class Claim:
     found: str
     verdict: Verdict
     numbers: Mapping[str, float] = field(default_factory=dict)
+    ours: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def shown(interval: Interval, digits: int = 1, *, factor: float = 1.0, sign: boo
     """
     form = f"{'+' if sign else ''},.{digits}f"
     estimate, low, high = (
-        f"{factor * number:{form}}" for number in (interval.estimate, interval.low, interval.high)
+        "infinity" if number == float("inf") else f"{factor * number:{form}}"
+        for number in (interval.estimate, interval.low, interval.high)
     )
     return estimate if interval.low != interval.low else f"{estimate} [{low}, {high}]"

@@ -19,6 +19,9 @@ from evaluation.statistics import (
     paired_ratio,
 )
 
+FEWEST = 5
+"""Runs from which on an interval is shown."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -36,16 +39,34 @@ class Comparison:
         return len(self.regret)
 
     def mean(self, agent: str) -> Interval:
-        """Mean regret."""
-        return mean_interval(self.regret[agent].to_numpy())
+        """Mean regret; of fewer than five runs without an interval, as all that follows."""
+        return self._trusted(mean_interval(self.regret[agent].to_numpy()))
 
-    def minus(self, agent: str, other: str) -> PairedDifference:
+    def minus(self, agent: str, other: str) -> Interval:
         """Paired difference."""
-        return paired_difference(self.regret[agent].to_numpy(), self.regret[other].to_numpy())
+        gap = self._paired(agent, other)
+        return self._trusted(Interval(gap.estimate, gap.low, gap.high))
 
     def ratio(self, agent: str, other: str = GP) -> Interval:
         """Ratio of mean regrets."""
-        return paired_ratio(self.regret[agent].to_numpy(), self.regret[other].to_numpy())
+        mine, theirs = (self.regret[name].to_numpy() for name in (agent, other))
+        if self.runs < FEWEST:
+            return Interval(float(mine.mean() / theirs.mean()), np.nan, np.nan)
+        return paired_ratio(mine, theirs)
+
+    def typical(self, agent: str, other: str = GP) -> Interval:
+        """Geometric mean of the ratios of single runs: no run counts for more than another."""
+        mine, theirs = (self.regret[name].to_numpy() for name in (agent, other))
+        if min(mine.min(), theirs.min()) <= 0:
+            return Interval(np.nan, np.nan, np.nan)
+        logs = self._trusted(mean_interval(np.log(mine / theirs)))
+        return Interval(*(float(np.exp(x)) for x in (logs.estimate, logs.low, logs.high)))
+
+    def _paired(self, agent: str, other: str) -> PairedDifference:
+        return paired_difference(self.regret[agent].to_numpy(), self.regret[other].to_numpy())
+
+    def _trusted(self, interval: Interval) -> Interval:
+        return interval if self.runs >= FEWEST else Interval(interval.estimate, np.nan, np.nan)
 
     def order(self, agents: Sequence[str] = tuple(METHODS)) -> list[str]:
         """The agents, least mean regret first."""
@@ -55,12 +76,13 @@ class Comparison:
     def better(self, agent: str, other: str) -> bool | None:
         """Whether the first has less regret than the second; None if the interval has both signs.
 
-        One run has no interval: there the figure itself decides.
+        One run has no interval: there the figure itself decides. A few runs decide nothing.
         """
         gap = self.minus(agent, other)
         if self.runs == 1:
             return gap.estimate < 0
-        return None if gap.low <= 0 <= gap.high else gap.estimate < 0
+        clear = gap.low > 0 or gap.high < 0  # false for NaN
+        return gap.estimate < 0 if clear else None
 
     def best(self, agent: str, others: Sequence[str]) -> bool | None:
         """Whether one agent beats all others; None if some are too close to tell."""
@@ -72,21 +94,25 @@ class Comparison:
         return Verdict.FAILS if False in parts else together(parts)
 
     def table(self, agents: Sequence[str], *, baseline: str = GP) -> str:
-        """Means, paired differences and ratios in Markdown, least regret first."""
-        header = ["method", "regret", f"minus {baseline}", f"ratio to {baseline}", "p (Holm)"]
+        """Means, paired differences and ratios in Markdown, least regret first.
+
+        The ratio is of sums over runs, the typical one the geometric mean of single runs'.
+        """
+        header = ["method", "regret", f"minus {baseline}", "p (Holm)"]
+        header += [f"ratio to {baseline}", "typical ratio"]
         ranked = self.order(agents)
         others = [agent for agent in ranked if agent != baseline]
         p_values = dict(
-            zip(others, holm([self.minus(a, baseline).p_value for a in others]), strict=True)
+            zip(others, holm([self._paired(a, baseline).p_value for a in others]), strict=True)
         )
         rows = []
         for agent in ranked:
-            row = [agent, shown(self.mean(agent)), "", "", ""]
+            row = [agent, shown(self.mean(agent)), "", "", "", ""]
             if agent != baseline:
-                gap = self.minus(agent, baseline)
-                difference = shown(Interval(gap.estimate, gap.low, gap.high), sign=True)
-                p_value = _written_p(p_values[agent]) if self.runs > 1 else ""
-                row[2:] = [difference, shown(self.ratio(agent, baseline), 2), p_value]
+                difference = shown(self.minus(agent, baseline), sign=True)
+                p_value = _written_p(p_values[agent]) if self.runs >= FEWEST else ""
+                ratios = [self.ratio(agent, baseline), self.typical(agent, baseline)]
+                row[2:] = [difference, p_value, *(shown(ratio, 2) for ratio in ratios)]
             rows.append(row)
         return markdown_table(header, rows)
 
@@ -113,11 +139,24 @@ def together(parts: Sequence[bool | None]) -> Verdict:
     return Verdict.FAILS if False in parts else Verdict.UNKNOWN
 
 
+_MIDDLE, _LAST = ("TV-GP-UCB", "R-GP-UCB"), "C-GP-UCB"
+PAPER_PAIRS = (
+    (PERIODIC, GP),
+    *((GP, method) for method in _MIDDLE),
+    *((method, _LAST) for method in _MIDDLE),
+)
+"""The paper's order on Madrid, pair by pair: Periodic-GP < GP < TV, R < C."""
+
+
 def paper_order(comparison: Comparison) -> list[bool | None]:
-    """The paper's order on Madrid, pair by pair: Periodic-GP < GP < TV, R < C."""
-    middle, last = ("TV-GP-UCB", "R-GP-UCB"), "C-GP-UCB"
-    pairs = [(PERIODIC, GP), *((GP, m) for m in middle), *((m, last) for m in middle)]
-    return [comparison.better(*pair) for pair in pairs]
+    """Which of the pairs are as in the paper."""
+    return [comparison.better(*pair) for pair in PAPER_PAIRS]
+
+
+def confirmed_pairs(comparison: Comparison) -> str:
+    """Those that are, in words."""
+    found = [written_order(p) for p in PAPER_PAIRS if comparison.better(*p)]
+    return ", ".join(found) or "none"
 
 
 def written_order(order: Sequence[str]) -> str:

@@ -51,6 +51,7 @@ class Lab:
         reporting: Callable[[str], AbstractContextManager[Report]],
     ) -> None:
         self.scale = scale
+        self.memory: dict[str, Any] = {}  # what several studies need and one has computed
         self._store, self._pictures = store, pictures
         self._workers, self._reporting = workers, reporting
 

@@ -20,27 +20,38 @@ Every figure and claim of *Periodic-GP: Learning Periodic World with Gaussian Pr
 Cen, Leng and Song, 2021) that can be computed, computed again. Written by `{command}`
 ({scale}), version {version}, {data}.
 
+Five methods: **Periodic-GP-UCB** (the paper's), **GP-UCB** (ignores time), **TV-GP-UCB** (forgets
+at a rate eps), **R-GP-UCB** (starts afresh every 15 steps) and **C-GP-UCB** (time as a context).
+What the paper says is in our words; where it says nothing and we ask, it is written so.
+
 A claim **holds** if all of its parts are confirmed, with 95 % intervals clear of zero where there
 are intervals; **holds in part** if some of its parts are; **does not hold** if none is and at
 least one is refuted; and **cannot be checked** where these runs decide nothing, or where the text
-says why. Intervals resample whole runs; all comparisons are paired on the same worlds and the same
-noise."""
+says why. That a method is the best of several is one statement, refuted by one that is clearly
+better; an order has a part for every pair. Intervals resample whole runs (shares of runs:
+Wilson's); comparisons are paired on the same worlds and the same noise; p-values are of sign-flip
+tests, Holm-corrected over the methods of a table."""
 
 SLIPS = """\
 Found while reading the proofs; none of them overturns a result.
 
-- Eq. (6) and Algorithm 1 weigh the standard deviation by beta_t^(-1/2), the proofs by sqrt(beta_t).
+- The UCB rule and Algorithm 1 weigh the standard deviation by beta_t^(-1/2), the proofs by
+  sqrt(beta_t).
 - beta_t = 0.8 log(0.4 t) of the experiments is negative for t = 1 and 2 (clipped at 0 here).
 - Section 4.1 writes the periodic kernel with 2 tau in the denominator, Eq. (2) with tau.
+- Corollary 1 prints the Matern kernel without the power nu of its second factor.
+- The remarks after Lemma 1 and Theorem 2 say that equality needs independent rewards; independence
+  between phases is enough.
 - 3 to 13 March 2018 are eleven days; the text says ten (3 to 12 March here).
+- The supplement announces three assumptions for Theorem 1 and gives two.
 - Lemma A.1's proof starts from H(y_1) = 1/2 log(2 pi e sigma^2), which lacks the variance of f.
-- Finite actions, step 3: sigma_{t-1}^2 is *at most* k, not equal to it.
+- Finite actions, step 3: sigma_{t-1}^2 is *at most* k, not equal to it. The case needs no pi^2 / 6.
+- Continuous actions, step 1: "for all a in A_t" must be "in A", and omega_t a whole number.
 - Continuous actions, step 2: the probability that all slopes stay below L_t is *at least*, not at
   most, 1 - c1 d exp(-(L_t / c2)^2).
 - Continuous actions, step 3: the confidence bound is proved for the points of the grid A_t, but
-  used at a_t, which need not be one of them. One more term per step in the union bound mends it:
-  with the stated beta_t the probability of failure grows by at most a factor 1 + 1 / |A_t|.
-- The finite case needs no pi^2 / 6.
+  used at a_t, which need not be one of them. It is mended without loss: above the grid points and
+  below a_t one tail each is needed, half of what the union bound has paid for.
 - Matern's rate rests on the first bound known for its gamma_T; since then T^{d/(2 nu + d)}, up to
   logarithms, has been shown, with which the corollary would be sharper."""
 
@@ -50,7 +61,7 @@ def unchecked() -> Section:
     claims = [
         Claim(
             "Section 5, Figures 4 and 5",
-            "The curves themselves.",
+            "The curves of these figures.",
             "The source that we have names the pictures but does not hold them: only what the "
             "text says about them can be compared, not their values.",
             Verdict.UNKNOWN,
@@ -127,7 +138,7 @@ def _command(section: Section, option: str) -> str:
 def _claim(number: int, claim: Claim, command: str) -> str:
     lines = [
         f"### {number}. {claim.where}",
-        f"**The paper says:** {claim.says}",
+        f"**{'We ask' if claim.ours else 'The paper says'}:** {claim.says}",
         f"**Found:** {claim.found[0].upper()}{claim.found[1:]}",
         f"**Verdict: {claim.verdict.value}.**" + (f" Command: `{command}`" if command else ""),
     ]

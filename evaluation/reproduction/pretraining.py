@@ -92,10 +92,10 @@ def random_pairs(values: Array, rng: np.random.Generator) -> Sample:
     return stations[known], hours[known].astype(np.float64), rewards[known]
 
 
-def before_window(start: datetime.date) -> tuple[tuple[int, ...], list[Sample]]:
-    """What may be learned from before a window of Madrid."""
+def before_window(start: datetime.date, sampling: int = 0) -> tuple[tuple[int, ...], list[Sample]]:
+    """What may be learned from before a window of Madrid; other samplings draw other pairs."""
     stations, values = earlier_data(start)
-    rng = np.random.default_rng(start.toordinal())
+    rng = np.random.default_rng([start.toordinal(), sampling])
     return stations, [random_pairs(values, rng) for _ in range(SAMPLES)]
 
 
@@ -126,7 +126,8 @@ def pretrained(task: tuple[str, Sequence[int], list[Sample], bool]) -> dict[str,
         NOISE_VARIANCE,
         fixed=fixed,
         spread=SPREAD,
-        starts=2,
+        starts=4,
+        scan=40,
     )
     return _settings(found, name)
 
@@ -147,12 +148,24 @@ def _settings(found: Fit, name: str) -> dict[str, float]:
 
 
 def by_evidence(
-    lab: Lab, data: Sequence[tuple[tuple[int, ...], list[Sample]]], *, fit_noise: bool = True
+    lab: Lab,
+    starts: Sequence[datetime.date | None],
+    *,
+    fit_noise: bool = True,
+    sampling: int = 0,
 ) -> list[dict[str, dict[str, float]]]:
-    """Settings of all methods for each of some (stations, samples)."""
+    """Settings of all methods for each of some windows; None stands for the simulator."""
+    known: dict[Any, dict[str, dict[str, float]]] = lab.memory.setdefault("by evidence", {})
+    new = [start for start in starts if (start, fit_noise, sampling) not in known]
+    data = [
+        other_fortnights() if start is None else before_window(start, sampling) for start in new
+    ]
     tasks = [(m, stations, samples, fit_noise) for stations, samples in data for m in CLOCKS]
-    found, size = lab.map("pre-training", pretrained, tasks), len(CLOCKS)
-    return [_for_all_methods(found[i : i + size]) for i in range(0, len(found), size)]
+    found, size = lab.map("pre-training", pretrained, tasks) if tasks else [], len(CLOCKS)
+    for number, start in enumerate(new):
+        mine = found[number * size : (number + 1) * size]
+        known[start, fit_noise, sampling] = _for_all_methods(mine)
+    return [known[start, fit_noise, sampling] for start in starts]
 
 
 def _for_all_methods(found: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -170,12 +183,12 @@ def seeking_least(settings: dict[str, dict[str, float]]) -> dict[str, dict[str, 
 
 
 @cache
-def synthetic_eps() -> float:
-    """TV-GP-UCB's forgetting rate in the synthetic world, by evidence on worlds of other seeds.
+def synthetic_eps(time_length_scale: float = 1.0) -> float:
+    """TV-GP-UCB's forgetting rate in a synthetic world, by evidence on worlds of other seeds.
 
     Everything else is as the paper prints it, so it alone is fitted, to random actions.
     """
-    env = gym.make("PeriodicGP-Synthetic-v0").unwrapped
+    env = gym.make("PeriodicGP-Synthetic-v0", time_length_scale=time_length_scale).unwrapped
     assert isinstance(env, PeriodicBanditEnv)
     half_width, rng = env.public.action_half_width, np.random.default_rng(TRAINING_SEED)
     samples = []

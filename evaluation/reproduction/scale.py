@@ -14,6 +14,7 @@ class Scale:
         seeds: Worlds of the main comparisons.
         side_seeds: Worlds of other readings and of wrong periods.
         months: Months of 2018 whose windows are replayed.
+        samplings: Samples of earlier data that settings for the paper's window are fitted to.
         settings: Random settings tried on the paper's window.
         trials: Random settings tried on every other window.
         bound_runs: Runs held against Theorem 1's bound.
@@ -27,6 +28,7 @@ class Scale:
     seeds: int
     side_seeds: int
     months: tuple[int, ...]
+    samplings: int
     settings: int
     trials: int
     bound_runs: int
@@ -41,6 +43,7 @@ FULL = Scale(
     seeds=100,
     side_seeds=100,
     months=tuple(range(1, 13)),
+    samplings=5,
     settings=120,
     trials=40,
     bound_runs=200,
@@ -54,6 +57,7 @@ QUICK = Scale(
     seeds=6,
     side_seeds=3,
     months=(3, 4),
+    samplings=1,
     settings=12,
     trials=6,
     bound_runs=10,

@@ -10,9 +10,9 @@ import pandas as pd
 from evaluation.reproduction.claims import Claim, Section, Verdict, markdown_table, shown
 from evaluation.reproduction.compare import Comparison, paper_order, share, together
 from evaluation.reproduction.lab import Lab
-from evaluation.reproduction.madrid import HEADLINE, SIMULATED, START
+from evaluation.reproduction.madrid import HEADLINE, SIMULATED
 from evaluation.reproduction.methods import GP, METHODS, PERIODIC
-from evaluation.reproduction.trials import monthly_window, trial, usable_months
+from evaluation.reproduction.trials import START, monthly_window, trial, usable_months
 from evaluation.statistics import Interval
 from periodic_envs.data.madrid import cache as imported
 
@@ -24,12 +24,11 @@ NAME = "settings"
 
 def section(lab: Lab) -> Section:
     """The whole study."""
-    window = trial(lab, START, "max", lab.scale.settings)
     starts = [monthly_window(2018, month) for month in usable_months(lab.scale.months)]
-    groups = {"the paper's window": window}
+    groups = {"the paper's window": [trial(lab, START, "max", lab.scale.settings)]}
     for objective in ("max", "min"):
         frames = [trial(lab, start, objective, lab.scale.trials) for start in starts]
-        groups[f"{len(starts)} windows, {objective}imum"] = pd.concat(frames)
+        groups[f"{len(starts)} windows, {objective}imum"] = frames
     shares = {group: _shares(frame) for group, frame in groups.items()}
     measured = bool(imported.years())
     text = [
@@ -42,7 +41,8 @@ def section(lab: Lab) -> Section:
         lab.picture(
             _histograms(groups),
             NAME,
-            "Regret of Periodic-GP-UCB as a multiple of GP-UCB's, over settings and windows",
+            "Regret of Periodic-GP-UCB as a multiple of GP-UCB's, over settings and windows; "
+            "dotted: the paper's",
         ),
     ]
     if not measured:
@@ -50,17 +50,34 @@ def section(lab: Lab) -> Section:
     return Section(NAME, "Over how many settings does it hold?", [_claim(shares, measured)], text)
 
 
-def _shares(frame: pd.DataFrame) -> dict[str, Interval]:
-    single = [Comparison(frame.iloc[[i]]) for i in range(len(frame))]
-    ratio = frame[PERIODIC] / frame[GP]
+def _shares(frames: list[pd.DataFrame]) -> dict[str, Interval]:
+    """Shares over settings and windows."""
+    events: dict[str, list[list[bool]]] = {}
+    for frame in frames:
+        ratio = frame[PERIODIC] / frame[GP]
+        best = frame[list(METHODS)].idxmin(axis=1) == PERIODIC
+        order = [all(paper_order(Comparison(frame.iloc[[i]]))) for i in range(len(frame))]
+        for event, hits in (
+            ("Periodic-GP-UCB beats GP-UCB", (ratio < 1.0).tolist()),
+            ("... by 13 % or more", (ratio <= 1.0 + HEADLINE).tolist()),
+            ("Periodic-GP-UCB is the best of the five", best.tolist()),
+            ("the paper's order", order),
+        ):
+            events.setdefault(event, []).append(hits)
     return {
-        "Periodic-GP-UCB beats GP-UCB": share((ratio < 1.0).tolist()),
-        "... by 13 % or more": share((ratio <= 1.0 + HEADLINE).tolist()),
-        "Periodic-GP-UCB is the best of the five": share(
-            (frame[list(METHODS)].idxmin(axis=1) == PERIODIC).tolist()
-        ),
-        "the paper's order": share([all(paper_order(one)) for one in single]),
+        event: share(hits[0]) if len(hits) == 1 else crossed_share(hits)
+        for event, hits in events.items()
     }
+
+
+def crossed_share(hits: list[list[bool]], resamples: int = 5000) -> Interval:
+    """A share over windows x settings; whole windows and whole settings are drawn again."""
+    table = np.array(hits, dtype=np.float64)
+    rng = np.random.default_rng(0)
+    weights = [rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n for n in table.shape]
+    shares = np.einsum("ri,ij,rj->r", weights[0], table, weights[1], optimize=True)
+    low, high = np.quantile(shares, (0.025, 0.975))
+    return Interval(float(table.mean()), float(low), float(high))
 
 
 def _table(shares: dict[str, dict[str, Interval]]) -> str:
@@ -80,30 +97,34 @@ def _claim(shares: dict[str, dict[str, Interval]], measured: bool) -> Claim:
     ]
     return Claim(
         "Section 5.2, over settings",
-        "Periodic-GP-UCB's advantage on Madrid is one of the method, not of its settings.",
+        "Is Periodic-GP-UCB's advantage on Madrid one of the method, whatever the settings?",
         "It beats GP-UCB in "
         + "; ".join(
             f"{shown(found[event], 0, factor=100.0)} % ({group}; the paper's order in "
             f"{shown(found[order], 0, factor=100.0)} %)"
             for group, found in shares.items()
         )
-        + ".",
+        + ". Counted as so above one half.",
         together(parts) if measured else Verdict.UNKNOWN,
-        {f"{group}: {name}": i.estimate for group, f in shares.items() for name, i in f.items()},
+        ours=True,
+        numbers={
+            f"{group}: {name}": i.estimate for group, f in shares.items() for name, i in f.items()
+        },
     )
 
 
-def _histograms(groups: dict[str, pd.DataFrame]) -> Figure:
+def _histograms(groups: dict[str, list[pd.DataFrame]]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 3.4), dpi=100, layout="constrained")
     bins = np.geomspace(0.25, 4.0, 33)
-    for axes, (group, frame) in zip(figure.subplots(1, len(groups)), groups.items(), strict=True):
+    for axes, (group, frames) in zip(figure.subplots(1, len(groups)), groups.items(), strict=True):
+        frame = pd.concat(frames)
         ratio = (frame[PERIODIC] / frame[GP]).clip(bins[0], bins[-1])
         axes.hist(ratio, bins=bins.tolist(), color="#0072B2", alpha=0.8)
         axes.axvline(1.0, color="black", linewidth=1.0)
         axes.axvline(1.0 + HEADLINE, color="black", linewidth=1.0, linestyle=":")
-        axes.set(title=group, xscale="log", xlabel="Periodic-GP / GP")
+        axes.set(title=group, xscale="log", xlabel="Periodic-GP / GP", ylabel="settings")
         axes.title.set_fontsize(10)
         axes.set_xticks([0.25, 0.5, 1.0, 2.0, 4.0], ["1/4", "1/2", "1", "2", "4"])
         axes.minorticks_off()

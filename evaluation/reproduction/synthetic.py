@@ -14,7 +14,6 @@ from evaluation.reproduction.compare import Comparison, together, written_order
 from evaluation.reproduction.lab import Lab, regrets
 from evaluation.reproduction.methods import GP, METHODS, PERIODIC, Settings, entries
 from evaluation.reproduction.pretraining import synthetic_eps
-from evaluation.statistics import Interval
 from periodic_envs.base import PeriodicBanditEnv
 
 if TYPE_CHECKING:
@@ -23,15 +22,22 @@ if TYPE_CHECKING:
 WORLD, PERIOD, SHOWN_STEPS = "PeriodicGP-Synthetic-v0", 20.0, 70
 STATED, MOVING = 10.0, 1.0
 """Time length-scales: the one that the paper prints, and one that changes visibly."""
-TRUE = "Periodic-GP-UCB, l = 1"
+TRUE, SLOW = "Periodic-GP-UCB, l = 1", "TV-GP-UCB, eps = 0.03"
+"""Settings of ours beside the paper's: the world's own length-scale, and slower forgetting."""
+STILL = 0.25
+"""A world that moves by less than this share of its spread within a season is called still."""
 NAME = "synthetic"
 
 
 def section(lab: Lab) -> Section:
     """The whole study."""
     settings = {"TV-GP-UCB": {"eps": synthetic_eps()}}
-    true = {"name": METHODS[PERIODIC], "label": TRUE, "settings": {"time_length_scale": MOVING}}
-    results = lab.run(NAME, envs=[WORLD], agents=[*entries(settings), true], seeds=lab.scale.seeds)
+    others = [
+        {"name": METHODS[PERIODIC], "label": TRUE, "settings": {"time_length_scale": MOVING}},
+        {"name": METHODS["TV-GP-UCB"], "label": SLOW, "settings": {"eps": 0.03}},
+    ]
+    agents = [*entries(settings), *others]
+    results = lab.run(NAME, envs=[WORLD], agents=agents, seeds=lab.scale.seeds)
     main = Comparison(regrets(results))
     readings = _readings(lab, settings)
     claims = [_figure_3(), *_figure_4(main), _stated_world(readings["world drawn with l = 10"])]
@@ -53,7 +59,7 @@ def section(lab: Lab) -> Section:
             "figure4",
             f"Figure 4: mean cumulative regret over {main.runs} worlds with 95 % bands",
         ),
-        main.table([*METHODS, TRUE]),
+        main.table([*METHODS, TRUE, SLOW]),
         "Other readings of the paper (the sign of beta, the length-scale, 2 tau), mean "
         f"regret over {lab.scale.side_seeds} worlds:",
         _readings_table(readings),
@@ -64,11 +70,12 @@ def section(lab: Lab) -> Section:
 def _readings(lab: Lab, settings: Settings) -> dict[str, Comparison]:
     """Each ambiguous point read the other way, one at a time."""
     still = [{"id": WORLD, "arguments": {"time_length_scale": STATED}}]
+    slow = {**settings, "TV-GP-UCB": {"eps": synthetic_eps(STATED)}}
     doubled = {**settings, PERIODIC: {"period": 2 * PERIOD}}
     runs: dict[str, tuple[list[Any], list[Any]]] = {
         "as above": ([WORLD], entries(settings)),
         "exploration weight beta^(-1/2), as printed": ([WORLD], entries(settings, beta="printed")),
-        "world drawn with l = 10": (still, entries(settings)),
+        "world drawn with l = 10": (still, entries(slow)),
         "agent with 2 tau in the kernel (Section 4.1)": ([WORLD], entries(doubled)),
     }
     return {
@@ -104,23 +111,22 @@ def movement(length_scale: float) -> float:
 
 def _figure_3() -> Claim:
     stated, moving = movement(STATED), movement(MOVING)
+    lowest = float(Periodic(PERIOD, STATED)(np.array(PERIOD / 2)))
     return Claim(
         "Section 5.1, Figure 3",
-        "The synthetic world changes smoothly and visibly over a cycle of 20 steps; it belongs to "
-        "a periodic kernel with length-scale 10.",
+        "In the synthetic world, of a periodic kernel with length-scale 10, the reward changes so "
+        "much that the assumption of a stationary one is seriously violated.",
         f"With length-scale 10 a draw moves by {stated:.0%} of its standard deviation within a "
-        f"season (the kernel never falls below {Periodic(PERIOD, STATED)(np.array(10.0)):.3f}); "
-        f"with 1 by {moving:.0%}. The world of the figure cannot be a draw of the stated kernel.",
-        Verdict.FAILS,
+        f"season (the kernel never falls below {lowest:.3f}); with 1 by {moving:.0%}. A world of "
+        "the stated kernel stands almost still; we have not seen the paper's figure.",
+        Verdict.FAILS if stated < STILL else Verdict.HOLDS,
         {"movement l=10": stated, "movement l=1": moving},
     )
 
 
 def _figure_4(main: Comparison) -> list[Claim]:
     gap = {m: main.minus(PERIODIC, m) for m in METHODS if m != PERIODIC}
-    listed = "; ".join(
-        f"{m} {shown(Interval(g.estimate, g.low, g.high), sign=True)}" for m, g in gap.items()
-    )
+    listed = "; ".join(f"{m} {shown(g, sign=True)}" for m, g in gap.items())
     quick = [main.better(a, b) for a in ("R-GP-UCB", "TV-GP-UCB") for b in (GP, "C-GP-UCB")]
     context = main.minus("C-GP-UCB", GP)
     return [
@@ -137,14 +143,15 @@ def _figure_4(main: Comparison) -> list[Claim]:
             "R-GP-UCB and TV-GP-UCB do better than GP-UCB and C-GP-UCB.",
             f"The order is {written_order(main.order())}: "
             + ", ".join(f"{m} {shown(main.mean(m))}" for m in METHODS if m != PERIODIC)
-            + ".",
+            + ". With eps = 0.03 instead of the fitted one TV-GP-UCB has "
+            f"{shown(main.mean(SLOW))}. Of the four pairs {sum(part is True for part in quick)} "
+            "are as the paper says.",
             together(quick),
         ),
         Claim(
             "Section 5.1, Figure 4",
             "Time as a context (C-GP-UCB) is no great improvement over GP-UCB.",
-            f"C-GP-UCB minus GP-UCB: "
-            f"{shown(Interval(context.estimate, context.low, context.high), sign=True)}: it is "
+            f"C-GP-UCB minus GP-UCB: {shown(context, sign=True)}: it is "
             + ("worse." if main.better(GP, "C-GP-UCB") else "not clearly worse."),
             Verdict.FAILS if main.better("C-GP-UCB", GP) else Verdict.HOLDS,
         ),
@@ -156,9 +163,11 @@ def _stated_world(still: Comparison) -> Claim:
         "Section 5.1 with its stated kernel",
         "Periodic-GP-UCB has the least regret in a world drawn from the printed kernel (l = 10).",
         f"The order is {written_order(still.order())}; Periodic-GP-UCB's regret is "
-        f"{shown(still.ratio(PERIODIC), 2)} times GP-UCB's.",
+        f"{shown(still.ratio(PERIODIC), 2)} times GP-UCB's. (TV-GP-UCB's eps, fitted to such "
+        f"worlds, is {synthetic_eps(STATED):.2g}.)",
         still.least(PERIODIC),
         still.numbers(),
+        ours=True,
     )
 
 
@@ -167,17 +176,20 @@ def _landscapes() -> Figure:
 
     figure = Figure(figsize=(10.0, 3.6), dpi=100, layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, length_scale in zip(panels, (MOVING, STATED), strict=True):
-        values = _landscape(length_scale)
+    drawn = {length_scale: _landscape(length_scale) for length_scale in (MOVING, STATED)}
+    most = max(np.abs(values).max() for values in drawn.values())
+    for axes, (length_scale, values) in zip(panels, drawn.items(), strict=True):
         image = axes.imshow(
             values,
+            vmin=-most,
+            vmax=most,
             aspect="auto",
             origin="lower",
             extent=(0.0, SHOWN_STEPS, -1.0, 1.0),
             cmap="viridis",
         )
         axes.set(title=f"time length-scale {length_scale:g}", xlabel="time t")
-        figure.colorbar(image, ax=axes, label="mean reward", pad=0.02)
+    figure.colorbar(image, ax=panels, label="mean reward", pad=0.02)
     panels[0].set_ylabel("action")
     return figure
 

@@ -20,9 +20,12 @@ import pandas as pd
 from evaluation.reproduction.lab import Lab, regrets
 from evaluation.reproduction.methods import METHODS, PERIODIC
 from evaluation.reproduction.pretraining import months_before
+from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache as imported
 
 WORLD = "PeriodicGP-Madrid-v0"
+START = datetime.date(2018, 3, 3)
+"""First day of the paper's window."""
 SEED = 2018
 NORMALISATIONS = ("warm start", "prior")
 
@@ -74,7 +77,17 @@ def monthly_window(year: int, month: int) -> datetime.date:
 def usable_months(months: tuple[int, ...]) -> list[int]:
     """Those of 2018 whose two months before are imported, too (all, where all is simulated)."""
     have = imported.years()
-    return [m for m in months if not have or months_before(monthly_window(2018, m))[0].year in have]
+    if not have:
+        return list(months)
+    past = {month: months_before(monthly_window(2018, month))[0].year for month in months}
+    found = [month for month in months if {2018, past[month]} <= set(have)]
+    if not found:
+        listed = ", ".join(map(str, have))
+        raise DataError(
+            "Madrid's part needs the measurements of 2018, and of 2017 for January and February; "
+            f"imported are {listed}. Import them, or choose other sections with --only"
+        )
+    return found
 
 
 def trial(lab: Lab, start: datetime.date, objective: str, count: int) -> pd.DataFrame:

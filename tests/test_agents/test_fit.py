@@ -146,6 +146,25 @@ def test_a_prior_holds_where_the_data_say_nothing():
     assert found.kernel.terms[0].actions[0].length_scale == pytest.approx(1.5, rel=0.25)
 
 
+def test_a_scan_finds_what_one_descent_misses():
+    """Two optima: from the template alone the worse one is found."""
+    truth = SquaredExponential(0.4) * Periodic(12.0, 1.0)
+    x, t, y = draw(truth, 0.02, 120, 5)
+    template = SquaredExponential(30.0) * Periodic(12.0, 1.0)
+    alone = fit(template, BOX, [(x, t, y)], 1.0, starts=1)
+    scanned = fit(template, BOX, [(x, t, y)], 1.0, starts=3, scan=60)
+    assert scanned.log_evidence > alone.log_evidence + 1.0
+    assert scanned.kernel.terms[0].actions[0].length_scale == pytest.approx(0.4, rel=0.5)
+
+
+def test_nothing_to_fit_is_said():
+    kernel = SquaredExponential(1.0) * Constant()
+    with pytest.raises(ValueError, match="nothing to fit"):
+        fit(kernel, BOX, [], 0.1)
+    with pytest.raises(ValueError, match="spread must be positive"):
+        fit(kernel, BOX, [([[1.0, 1.0]], [0.0], [1.0])], 0.1, spread=0.0)
+
+
 def test_constant_rewards_are_survived():
     found = fit(
         Index() * Periodic(3.0), Finite.arms(2), [([0, 1, 0], [0, 1, 2], [4.0, 4.0, 4.0])], 0.1

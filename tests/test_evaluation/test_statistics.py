@@ -223,11 +223,25 @@ def test_p_values_are_uniform_without_a_difference(runs) -> None:
 def test_paired_ratio_of_proportional_runs_has_no_width() -> None:
     b = np.random.default_rng(0).gamma(2.0, 50.0, 12)
     found = paired_ratio(0.8 * b, b)
-    assert (found.estimate, found.low, found.high) == (pytest.approx(0.8),) * 3
+    assert (found.estimate, found.low, found.high) == (pytest.approx(0.8, abs=0.01),) * 3
     with pytest.raises(ValueError, match="positive"):
         paired_ratio(b, np.zeros(12))
     with pytest.raises(ValueError, match="common seeds"):
         paired_ratio(b, b[:-1])
+
+
+def test_paired_ratio_agrees_with_the_difference() -> None:
+    """1 is outside its interval exactly where the difference is clear of 0."""
+    rng = np.random.default_rng(3)
+    for scale in np.linspace(0.7, 1.3, 13):
+        b = rng.lognormal(3.0, 1.0, 12)
+        a = scale * b * rng.lognormal(0.0, 0.2, 12)
+        ratio, gap = paired_ratio(a, b), mean_interval(a - b, resamples=5000)
+        if min(abs(gap.low), abs(gap.high)) > 1e-2 * b.mean():
+            assert (ratio.low <= 1 <= ratio.high) == (gap.low <= 0 <= gap.high)
+        assert 0 <= ratio.low <= ratio.estimate <= ratio.high
+    assert np.isnan(paired_ratio([1.0], [2.0]).low)
+    assert paired_ratio([1.0, 2.0], [0.001, 5.0]).high == np.inf
 
 
 def test_paired_ratio_covers() -> None:
