@@ -35,6 +35,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/envs.py
 	$(BIN)/python benchmarks/gp_step.py
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/rl.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -15,11 +15,13 @@ order, or never. An agent never sees ``info``: regret and the best action are no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -34,6 +36,40 @@ class Agent(Protocol):
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn what an action chosen on ``observation`` gave. A NaN reward is no news."""
+
+
+@runtime_checkable
+class Trainable(Protocol):
+    """A class of agents that may learn from other worlds before it is judged in new ones."""
+
+    def train(
+        self,
+        problem: Problem,
+        envs: VectorEnv[Any, Any, Any],
+        *,
+        steps: int,
+        rng: np.random.Generator,
+        settings: Mapping[str, Any],
+    ) -> dict[str, NDArray[Any]]:
+        """Learn from worlds of the same kind; what was learned, in plain arrays.
+
+        Args:
+            problem: What is known of such worlds.
+            envs: Many of them at once, which start anew within the step that ends them. Their
+                ``info`` is empty.
+            steps: Interactions that may be used, all copies together.
+            rng: The only source of randomness.
+            settings: Of the agent.
+        """
+
+    def after_training(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        learned: Mapping[str, NDArray[Any]],
+        settings: Mapping[str, Any],
+    ) -> Agent:
+        """An agent that knows what was learned."""
 
 
 @dataclass(frozen=True)

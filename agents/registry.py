@@ -19,7 +19,7 @@ import re
 import sys
 import traceback
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agents.base import Agent, Problem
+from agents.base import Agent, Problem, Trainable
 
 GROUP = "periodic_gp.agents"
 BUILT_IN = {
@@ -42,6 +43,12 @@ BUILT_IN = {
     "phase-ucb": "agents.zoo.phase_ucb:PhaseUCB",
     "fixed": "agents.zoo.fixed:Fixed",
     "random": "agents.zoo.random:Random",
+    "ppo": "agents.rl.algorithms:PPO",
+    "a2c": "agents.rl.algorithms:A2C",
+    "dqn": "agents.rl.algorithms:DQN",
+    "sac": "agents.rl.algorithms:SAC",
+    "td3": "agents.rl.algorithms:TD3",
+    "recurrent-ppo": "agents.rl.algorithms:RecurrentPPO",
 }
 _PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*))?$")
 
@@ -78,16 +85,34 @@ class AgentSpec:
     def __str__(self) -> str:
         return self.name + written_settings(self.settings)
 
-    def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
-        """A fresh agent."""
+    def make(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        learned: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Agent:
+        """A fresh agent, or one that knows what it learned in its training."""
         factory = find_class(self.name)
         if not callable(factory):
             raise UnknownAgentError(f"{self.name} is no class or function that makes an agent")
         self._check_settings(settings_of(factory))
-        agent: Agent = factory(problem, rng, **self.settings)
+        agent: Agent = (
+            factory(problem, rng, **self.settings)
+            if learned is None
+            else self.trainable().after_training(problem, rng, learned, self.settings)
+        )
         if not isinstance(agent, Agent):
             raise UnknownAgentError(f"{self.name} makes no agent: it needs act() and update()")
         return agent
+
+    def trainable(self) -> Trainable:
+        """The class behind the name, if it can be trained."""
+        found = find_class(self.name)
+        if not isinstance(found, Trainable):
+            raise UnknownAgentError(
+                f"{self.name} cannot be trained: it has no train() and after_training()"
+            )
+        return found
 
     def _check_settings(self, allowed: dict[str, Any] | None) -> None:
         for setting in self.settings if allowed is not None else ():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.registry import AgentSpec
-from evaluation.entries import Limits
-from evaluation.protocol import YARDSTICKS, Protocol, canonical_json
+from evaluation.entries import AgentEntry, EnvEntry, Limits, ProtocolError
+from evaluation.protocol import TRAINING, TRAINING_SEED, YARDSTICKS, Protocol, canonical_json
 from evaluation.provenance import agent_source, harness_source, worlds_source
 from evaluation.worlds import WorldSpec
 
@@ -34,6 +34,9 @@ class Cell:
         limits: What it may use.
         data: Fingerprint of the world's data, None if it has none.
         sources: SHA-256 of the code that the result depends on.
+        training_steps: Interactions of a training, which is a cell of the track ``TRAINING``.
+        lesson: Key of the training that an agent builds on, None if there is none.
+        learned: What came of it, as ``pack`` writes it: added when it is there.
     """
 
     key: str
@@ -46,6 +49,9 @@ class Cell:
     limits: Limits
     data: str | None
     sources: str
+    training_steps: int = 0
+    lesson: str | None = None
+    learned: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -71,30 +77,52 @@ class Outcome:
 
 
 def cells_of(protocol: Protocol) -> list[Cell]:
-    """All cells of a protocol: seed by seed, so that a part of a sweep compares all agents."""
-    worlds = [
-        (e.label, WorldSpec(e.spec.env_id, protocol.arguments(e)), set(protocol.seeds_of(e)))
-        for e in protocol.envs
-    ]
-    minds: list[tuple[str, str, AgentSpec | None]] = [(YARDSTICKS, YARDSTICKS, None)]
-    minds += [(entry.label, entry.track, entry.spec) for entry in protocol.agents]
-    sources = {
-        (env, agent): sources_of(setup.world, mind)
-        for env, setup in protocol.setups.items()
-        for agent, _, mind in minds
-    }
-    cells = []
-    for seed in protocol.seeds:
-        for env, world, seeds in worlds:
-            if seed not in seeds:
+    """All cells of a protocol: trainings first, then seed by seed, so that a part of a sweep
+    compares all agents."""
+    yardsticks = AgentEntry(YARDSTICKS, AgentSpec(YARDSTICKS), YARDSTICKS)
+    trainings: list[Cell] = []
+    cells: list[tuple[int, Cell]] = []
+    for entry in protocol.envs:
+        for agent in (yardsticks, *protocol.agents):
+            if not agent.takes_part(entry.label):
                 continue
-            data = protocol.data_fingerprints[env]
-            for agent, track, mind in minds:
-                code = sources[env, agent]
-                key = _key(world, data, mind, track, seed, code)
-                limits = protocol.limits
-                cells.append(Cell(key, env, agent, track, seed, world, mind, limits, data, code))
-    return cells
+            cell = _first_cell(protocol, entry, agent)
+            if agent.training_steps:
+                trainings.append(_training(protocol, cell, agent.training_steps))
+                cell = replace(cell, lesson=trainings[-1].key)
+            cells += [(s, replace(cell, seed=s)) for s in protocol.seeds_of(entry)]
+    rank = {seed: number for number, seed in enumerate(protocol.seeds)}
+    ordered = [cell for _, cell in sorted(cells, key=lambda pair: rank[pair[0]])]
+    return [*trainings, *(replace(cell, key=_key(cell)) for cell in ordered)]
+
+
+def _first_cell(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Cell:
+    mind = None if agent.label == YARDSTICKS else agent.spec
+    return Cell(
+        key="",
+        env=entry.label,
+        agent=agent.label,
+        track=agent.track,
+        seed=0,
+        world=WorldSpec(entry.spec.env_id, protocol.arguments(entry)),
+        mind=mind,
+        limits=protocol.limits,
+        data=protocol.data_fingerprints[entry.label],
+        sources=sources_of(protocol.setups[entry.label].world, mind),
+    )
+
+
+def _training(protocol: Protocol, cell: Cell, steps: int) -> Cell:
+    """The training that an agent has in a world, in worlds of other seeds."""
+    origin = protocol.origins[cell.env]
+    if origin is not None and origin.replay:
+        raise ProtocolError(
+            f"{cell.agent!r} cannot be trained in {cell.env!r}: it replays data, so there are no "
+            "other worlds of its kind to learn from"
+        )
+    limits = replace(cell.limits, seconds=cell.limits.training_seconds)
+    training = replace(cell, track=TRAINING, training_steps=steps, limits=limits)
+    return replace(training, key=_key(training))
 
 
 def sources_of(world: object, mind: AgentSpec | None) -> str:
@@ -103,22 +131,19 @@ def sources_of(world: object, mind: AgentSpec | None) -> str:
     return " ".join(part[:16] for part in parts)
 
 
-def _key(
-    world: WorldSpec,
-    data: str | None,
-    mind: AgentSpec | None,
-    track: str,
-    seed: int,
-    code: str,
-) -> str:
+def _key(cell: Cell) -> str:
     """Labels and limits are not part of it: the same run under another name is the same run."""
-    content = {
-        "world": [world.env_id, world.arguments, data],
-        "agent": [mind.name, mind.settings] if mind else YARDSTICKS,
-        "code": code,
-        "track": track,
-        "seed": seed,
+    content: dict[str, Any] = {
+        "world": [cell.world.env_id, cell.world.arguments, cell.data],
+        "agent": [cell.mind.name, cell.mind.settings] if cell.mind else YARDSTICKS,
+        "code": cell.sources,
+        "track": cell.track,
+        "seed": cell.seed,
     }
+    if cell.training_steps:
+        content["training"] = [cell.training_steps, TRAINING_SEED]
+    if cell.lesson:
+        content["lesson"] = cell.lesson
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 

@@ -11,7 +11,10 @@ from agents.registry import AgentSpec, UnknownAgentError
 from evaluation.worlds import UnknownWorldError, WorldSpec
 
 TRACKS = ("online", "pretrained")
+LIMITS = ("seconds", "memory_mb", "training_seconds")
 MOST_SEEDS = 100_000
+MOST_STEPS = 10**9
+_AGENT = ("name", "settings", "label", "track", "training_steps", "envs")
 
 
 class ProtocolError(ValueError):
@@ -25,13 +28,15 @@ class Limits:
     Attributes:
         seconds: Time for one agent in one world, all steps together.
         memory_mb: Memory that the agent may take on top of what the harness has.
+        training_seconds: Time for training before that.
     """
 
     seconds: float = 600.0
     memory_mb: int = 4096
+    training_seconds: float = 3600.0
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "memory_mb"):
+        for name in LIMITS:
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not 0 < value <= 1e7:
@@ -49,11 +54,25 @@ class EnvEntry:
 
 @dataclass(frozen=True)
 class AgentEntry:
-    """An agent under a name of its own, in a track: rankings never mix tracks."""
+    """An agent under a name of its own, in a track: rankings never mix tracks.
+
+    Attributes:
+        label: The name.
+        spec: The agent.
+        track: "online", or "pretrained" with other worlds of the same kind.
+        training_steps: Interactions with those, all together; 0 if it was trained elsewhere.
+        envs: Labels of the worlds it takes part in; empty for all.
+    """
 
     label: str
     spec: AgentSpec
     track: str = "online"
+    training_steps: int = 0
+    envs: tuple[str, ...] = ()
+
+    def takes_part(self, env: str) -> bool:
+        """Whether it is run in a world."""
+        return not self.envs or env in self.envs
 
 
 def parse_seeds(value: Any) -> tuple[int, ...]:
@@ -94,7 +113,7 @@ def agent_entry(value: Any) -> AgentEntry:
         if isinstance(value, str):
             return AgentEntry(value, AgentSpec.parse(value))
         table = mapping(value, "an entry of agents")
-        only_known(table, ("name", "settings", "label", "track"), "an entry of agents")
+        only_known(table, _AGENT, "an entry of agents")
         parsed = AgentSpec.parse(text(table.get("name"), "name"))
     except UnknownAgentError as error:
         raise ProtocolError(f"agents: {error}") from error
@@ -103,7 +122,13 @@ def agent_entry(value: Any) -> AgentEntry:
     track = table.get("track", "online")
     if track not in TRACKS:
         raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {track!r}")
-    return AgentEntry(text(table.get("label", str(spec)), "label"), spec, track)
+    steps = table.get("training_steps", 0)
+    if type(steps) is not int or not 0 <= steps <= MOST_STEPS:
+        raise ProtocolError(f"training_steps must be a whole number from 0 on, got {steps!r}")
+    if steps and track != "pretrained":
+        raise ProtocolError('training_steps are for agents of the track "pretrained"')
+    envs = tuple(text(env, "envs") for env in listed(table.get("envs", ()), "envs"))
+    return AgentEntry(text(table.get("label", str(spec)), "label"), spec, track, steps, envs)
 
 
 def only_known(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:

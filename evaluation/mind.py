@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,16 @@ class Mind:
         seconds: What the agent took for each decision and what it learned from it.
     """
 
-    def __init__(self, spec: AgentSpec, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        spec: AgentSpec,
+        problem: Problem,
+        rng: np.random.Generator,
+        learned: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
         self._stack = greenlet(_live)
         self.seconds: list[float] = []
-        self.agent: Agent = self._stack.switch(spec, problem, rng)
+        self.agent: Agent = self._stack.switch(spec, problem, rng, learned)
 
     def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
         """Tell what the last action gave (None at the start), and ask for the next one.
@@ -77,10 +84,15 @@ class Mind:
         return action
 
 
-def _live(spec: AgentSpec, problem: Problem, rng: np.random.Generator) -> None:
+def _live(
+    spec: AgentSpec,
+    problem: Problem,
+    rng: np.random.Generator,
+    learned: Mapping[str, NDArray[Any]] | None,
+) -> None:
     """The agent's side. The judge is never named here, lest the agent find it in this frame."""
     clock = time.perf_counter
-    agent = spec.make(problem, rng)
+    agent = spec.make(problem, rng, learned)
     reward, after = getcurrent().parent.switch(agent)
     observation: Any = None
     action: Any = None

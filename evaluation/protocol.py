@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.entries import (
+    LIMITS,
     AgentEntry,
     EnvEntry,
     Limits,
@@ -55,8 +56,12 @@ else:
 
 REFERENCES = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
 """Rows of every table that are computed, not run."""
+TRAINING_SEED = 2**31
+"""Seeds from here on are for training: nobody is judged in those worlds."""
 YARDSTICKS = "references"
 """Agent and track of the cell that computes them."""
+TRAINING = "training"
+"""Track of the cells that train agents of the track "pretrained"."""
 _FOLDER = resources.files("evaluation") / "protocols"
 
 
@@ -95,6 +100,13 @@ class Protocol:
             twice = [label for label, count in Counter(labels).items() if count > 1]
             if twice:
                 raise ProtocolError(f"{what} has {twice[0]!r} twice; give each a label of its own")
+        worlds = {entry.label for entry in self.envs}
+        for agent in self.agents:
+            strange = [env for env in agent.envs if env not in worlds]
+            if strange:
+                raise ProtocolError(f"agents: {agent.label!r} names no world: {strange[0]!r}")
+        if any(a.training_steps for a in self.agents) and max(self.seeds) >= TRAINING_SEED:
+            raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are for training")
         taken = {entry.label for entry in self.agents} & {*REFERENCES, YARDSTICKS}
         if taken:
             raise ProtocolError(f"agents: {min(taken)!r} is a reference row; choose another label")
@@ -126,7 +138,7 @@ class Protocol:
         if horizon is not None and (type(horizon) is not int or horizon < 1):
             raise ProtocolError(f"horizon must be a whole number above 0, got {horizon!r}")
         limits = mapping(table.get("limits", {}), "limits")
-        only_known(limits, ("seconds", "memory_mb"), "limits")
+        only_known(limits, LIMITS, "limits")
         return cls(
             name=text(table.get("name", "protocol"), "name"),
             description=text(table.get("description", ""), "description"),
@@ -157,12 +169,14 @@ class Protocol:
                     "name": a.spec.name,
                     "settings": a.spec.settings,
                     "track": a.track,
+                    "training_steps": a.training_steps,
+                    "envs": list(a.envs),
                 }
                 for a in self.agents
             ],
             "seeds": list(self.seeds),
             "horizon": self.horizon,
-            "limits": {"seconds": self.limits.seconds, "memory_mb": self.limits.memory_mb},
+            "limits": {name: getattr(self.limits, name) for name in LIMITS},
         }
 
     def restricted(
@@ -176,12 +190,17 @@ class Protocol:
 
         An entry is chosen by its label, or written anew in the command line's notation.
         """
+        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, env_entry))
+        minds = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entry))
+        if envs is not None:
+            labels = {entry.label for entry in kept}
+            fewer = [replace(a, envs=tuple(e for e in a.envs if e in labels)) for a in minds]
+            pairs = zip(minds, fewer, strict=True)
+            minds = tuple(few for mind, few in pairs if few.envs or not mind.envs)
         return replace(
             self,
-            envs=self.envs if envs is None else tuple(_pick(envs, self.envs, env_entry)),
-            agents=self.agents
-            if agents is None
-            else tuple(_pick(agents, self.agents, agent_entry)),
+            envs=kept,
+            agents=minds,
             seeds=self.seeds if seeds is None else tuple(seeds),
         )
 

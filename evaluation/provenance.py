@@ -20,7 +20,10 @@ import agents
 import periodic_envs
 from agents.registry import find_class
 
-PACKAGES = ("periodic-gp", "gymnasium", "numpy", "scipy", "pandas", "stable-baselines3", "torch")
+PACKAGES = (
+    *("periodic-gp", "gymnasium", "numpy", "scipy", "pandas"),
+    *("stable-baselines3", "sb3-contrib", "torch"),
+)
 
 
 @functools.cache
@@ -44,16 +47,21 @@ def worlds_source(world: object) -> str:
 def agent_source(name: str) -> str:
     """SHA-256 of the code of ``agents``, and of this agent's own file if it is elsewhere.
 
-    What an agent imports from other files of its author is not part of it.
+    With the versions of its ``libraries``, if it names any. What an agent imports from other files
+    of its author is not part of it.
     """
-    return _source(Path(agents.__file__).parent, inspect.unwrap(find_class(name)))
+    found = inspect.unwrap(find_class(name))
+    versions = [f"{library} {_version(library)}" for library in getattr(found, "libraries", ())]
+    source = _source(Path(agents.__file__).parent, found)
+    return hashlib.sha256(" ".join([source, *versions]).encode()).hexdigest()
 
 
 @functools.cache
 def harness_source() -> str:
     """SHA-256 of the code that plays and judges."""
     folder = Path(__file__).parent
-    return _hash_of(folder / f"{name}.py" for name in ("mind", "references", "runner", "worker"))
+    names = ("mind", "references", "runner", "training", "worker")
+    return _hash_of(folder / f"{name}.py" for name in names)
 
 
 def _source(package: Path, thing: Any) -> str:

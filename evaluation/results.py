@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.protocol import REFERENCES, YARDSTICKS
+from evaluation.protocol import REFERENCES, TRAINING, YARDSTICKS
 from evaluation.store import Store, StoredCell, StoredRun
 
 Array = NDArray[np.float64]
@@ -40,12 +40,15 @@ class Results:
     Attributes:
         run: The run: its protocol, hash and data.
         cells: Its finished cells; failed ones have a ``reason``.
+        trainings: Finished trainings, which ``cells`` leaves out.
     """
 
     def __init__(self, store: Store, run: StoredRun) -> None:
         self._store = store
         self.run = run
-        self.cells: list[StoredCell] = store.cells(run.id)
+        everything = store.cells(run.id)
+        self.cells: list[StoredCell] = [cell for cell in everything if cell.track != TRAINING]
+        self.trainings: list[StoredCell] = [cell for cell in everything if cell.track == TRAINING]
 
     def table(self, *, baseline: str | None = None, track: str = "online") -> pd.DataFrame:
         """See ``evaluation.summary.table``."""
@@ -67,7 +70,8 @@ class Results:
     @property
     def failures(self) -> list[StoredCell]:
         """Cells that failed, with the reason."""
-        return [cell for cell in self.cells if cell.reason is not None]
+        every = [*self.trainings, *self.cells]
+        return [cell for cell in every if cell.reason is not None]
 
     @property
     def machines(self) -> list[dict[str, Any]]:
@@ -86,6 +90,20 @@ class Results:
         """Labels of the agents of a track, in the protocol's order."""
         entries = self.run.protocol["agents"]
         return [entry["label"] for entry in entries if entry["track"] == track]
+
+    def training(self, task: str, agent: str) -> tuple[int, float] | None:
+        """Interactions and seconds that an agent was trained in the worlds of a task, if it was.
+
+        The largest of them, where a task has several worlds.
+        """
+        envs = self.tasks[task]
+        mine = [
+            c for c in self.trainings if c.agent == agent and c.env in envs and c.reason is None
+        ]
+        if not mine:
+            return None
+        used = [int(self._store.columns(cell.key)["interactions"][0]) for cell in mine]
+        return max(used), max(cell.agent_seconds or 0.0 for cell in mine)
 
     @property
     def tracks(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,7 @@ def play(
     spec: AgentSpec,
     seed: int,
     on_step: Callable[[], object] = lambda: None,
+    learned: Mapping[str, NDArray[Any]] | None = None,
 ) -> Run:
     """One episode.
 
@@ -77,11 +78,12 @@ def play(
         spec: The agent.
         seed: Of the world and, apart from it, of the agent.
         on_step: Called after every step, for a progress bar.
+        learned: What the agent learned in its training, if it had one.
     """
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
     observation, info = env.reset(seed=seed)
-    mind = Mind(spec, problem_of(world, info), agent_generator(seed))
+    mind = Mind(spec, problem_of(world, info), agent_generator(seed), learned)
     rows: list[tuple[int, Any, float, float]] = []
     gained, truncated = None, False
     while not truncated:

@@ -35,7 +35,7 @@ def table(
     Columns: runs, regret with its 95 % interval (low, high), normalised (0 = oracle, 1 = choosing
     at random), ms_per_step; with a baseline also the paired difference to it on common runs
     (difference, difference_low, difference_high) and its p_value, Holm-corrected over the agents of
-    the task.
+    the task; in the track "pretrained" also interactions (training included) and training_seconds.
 
     Args:
         results: Of a run.
@@ -58,7 +58,20 @@ def table(
         mine = results.totals[results.totals["track"] == track]
         times = mine.groupby(["task", "agent"])["ms_per_step"].mean()
         frame["ms_per_step"] = [times.get((r.task, r.agent)) for r in frame.itertuples()]
+        if track == "pretrained":
+            _add_training(frame, results)
     return frame
+
+
+def _add_training(frame: pd.DataFrame, results: Results) -> None:
+    """What an agent had before and during judgement: interactions, and seconds of training."""
+    steps = results.totals.groupby(["task", "agent"])["steps"].max()
+    trained = [results.training(row.task, row.agent) for row in frame.itertuples()]
+    lived = [steps.get((row.task, row.agent)) for row in frame.itertuples()]
+    frame["interactions"] = [
+        n if had is None or n is None else had[0] + n for had, n in zip(trained, lived, strict=True)
+    ]
+    frame["training_seconds"] = [None if had is None else had[1] for had in trained]
 
 
 def overall(

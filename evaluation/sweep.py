@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from evaluation.cell import Cell, Outcome, cells_of
+from evaluation.cell import Cell, Outcome, cells_of, pack
 from evaluation.entries import parse_seeds
 from evaluation.executors import Executor, InProcess, Pool, dispatch
-from evaluation.protocol import Protocol
+from evaluation.protocol import TRAINING, Protocol
 from evaluation.results import Results
 from evaluation.store import Store
+from evaluation.training import LEARNED
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,40 @@ def run(
     on_progress(Progress(len(by_key), done, failed))
     if missing:
         with closing(_executor(workers, dask)) as executor:
-            for outcome in dispatch(executor, missing):
-                store.save(outcome)
+            for outcome in _outcomes(executor, missing, store):
                 done += 1
                 failed += outcome.reason is not None
                 on_progress(Progress(len(by_key), done, failed, by_key[outcome.key], outcome))
     return Results(store, stored)
+
+
+def _outcomes(executor: Executor, cells: list[Cell], store: Store) -> Iterator[Outcome]:
+    """Run and keep: trainings first, then what builds on them."""
+    trainings = [cell for cell in cells if cell.track == TRAINING]
+    for outcome in dispatch(executor, trainings):
+        store.save(outcome)
+        yield outcome
+    lessons = {cell.lesson for cell in cells if cell.lesson is not None}
+    learned = {lesson: _learned(store.columns(lesson)) for lesson in lessons}
+    taught: list[Cell] = []
+    for cell in (cell for cell in cells if cell.track != TRAINING):
+        if cell.lesson is None:
+            taught.append(cell)
+        elif (lesson := learned[cell.lesson]) is not None:
+            taught.append(replace(cell, learned=lesson))
+        else:
+            outcome = Outcome(cell.key, "its training failed", sources=cell.sources)
+            store.save(outcome)
+            yield outcome
+    for outcome in dispatch(executor, taught):
+        store.save(outcome)
+        yield outcome
+
+
+def _learned(columns: dict[str, Any]) -> bytes | None:
+    """What a training has taught, ready to be sent; None if it failed."""
+    lesson = {name: array for name, array in columns.items() if name.startswith(LEARNED)}
+    return pack(lesson) if columns else None
 
 
 def _executor(workers: int | None, dask: str | None) -> Executor:

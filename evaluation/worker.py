@@ -20,18 +20,21 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from agents.registry import BUILT_IN
+from agents.registry import BUILT_IN, find_class
 from evaluation.cell import Cell, Outcome, pack, sources_of, unpack
 from evaluation.entries import Limits
+from evaluation.protocol import TRAINING
 from evaluation.provenance import agent_source, machine
 from evaluation.references import reference_regrets
 from evaluation.runner import play
+from evaluation.training import lesson, train
 from periodic_envs.processes.madrid import SimulatedDataWarning
 
 if sys.platform != "win32":
@@ -68,7 +71,18 @@ def start_worker(environment: dict[str, str]) -> None:
 
 def run_cells(cells: Sequence[Cell]) -> list[Outcome]:
     """Run cells one after the other, each in a process of its own where the system can fork."""
+    for cell in cells:
+        _preload(cell)
     return [_supervised(cell) if hasattr(os, "fork") else run_cell(cell) for cell in cells]
+
+
+def _preload(cell: Cell) -> None:
+    """Import what our own agents need before forking, once for all of a worker's children."""
+    if cell.mind is None or cell.mind.name not in BUILT_IN:
+        return  # the code of others is run by children only
+    with contextlib.suppress(Exception):  # the child will say what is missing or broken
+        for module in getattr(find_class(cell.mind.name), "preload", ()):
+            import_module(module)
 
 
 def run_cell(cell: Cell) -> Outcome:
@@ -97,6 +111,8 @@ def _columns(cell: Cell) -> dict[str, Any]:
         raise RuntimeError("this worker has other data than the driver: import the same there")
     if sources_of(env.setup.world, cell.mind) != cell.sources:
         raise RuntimeError("this worker has other code than the driver: install the same there")
+    if cell.track == TRAINING:
+        return train(cell, env)
     if cell.mind is None:
         env.reset(seed=cell.seed)
         first = env.public.first_step
@@ -104,7 +120,7 @@ def _columns(cell: Cell) -> dict[str, Any]:
         period = np.array([env.episode.process.period])
         times = np.arange(first, first + env.horizon)
         return {"t": times, "period": period, **reference_regrets(env)}
-    run = play(env, cell.mind, cell.seed)
+    run = play(env, cell.mind, cell.seed, learned=lesson(cell))
     return {
         "t": run.t,
         "action": run.action,

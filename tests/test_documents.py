@@ -47,13 +47,6 @@ def test_ask_tell() -> None:
     assert last > first > same
 
 
-def test_synthetic_study() -> None:
-    """One seed of the study whose table is in the README."""
-    module = runpy.run_path(str(ROOT / "examples" / "synthetic_study.py"))
-    regrets = {name: module["regret"](agent, 0) for name, agent in module["AGENTS"].items()}
-    assert min(regrets, key=regrets.get).startswith("Periodic-GP-UCB")
-
-
 def test_demo(tmp_path: Path) -> None:
     """What `make demo` runs, on one seed: knowing the season pays where there is one."""
     results = evaluation.run("demo", seeds="0:1", store=tmp_path / "demo.sqlite")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from agents.base import Experience, Problem, number
@@ -20,6 +22,7 @@ from agents.gp import (
     parse_beta,
     to_state,
 )
+from agents.gp.parameters import free_parameters, get, put
 from agents.storage import Saveable
 from agents.zoo.prior import (
     action_kernel_of,
@@ -28,6 +31,7 @@ from agents.zoo.prior import (
     noise_variance_of,
     same_actions,
 )
+from agents.zoo.training import random_stretches
 
 Array = NDArray[np.float64]
 
@@ -176,8 +180,58 @@ class GPAgent(Saveable):
         noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
         data = (actions, past.t[known], past.reward[known])
         found = fit(self._kernel, self._actions, [data], noise)
-        self._kernel, self._normaliser = found.kernel, found.normaliser
-        self._given_noise = found.noise_variance
+        self._adopt(found.kernel, found.normaliser, found.noise_variance)
+
+    def _adopt(self, kernel: Kernel, normaliser: Normaliser, noise_variance: float) -> None:
+        self._kernel, self._normaliser = kernel, normaliser
+        self._given_noise = noise_variance
+
+    @classmethod
+    def train(
+        cls,
+        problem: Problem,
+        envs: VectorEnv[Any, Any, Any],
+        *,
+        steps: int,
+        rng: np.random.Generator,
+        settings: Mapping[str, Any],
+    ) -> dict[str, NDArray[Any]]:
+        """Hyper-parameters by evidence, and a prior around the settings, from random actions.
+
+        Of every world that was met 200 steps count, and of at most eight worlds: more would take
+        long and change little.
+
+        Args: see :class:`agents.base.Trainable`.
+        """
+        agent = cls(problem, rng, **settings)
+        stretches = random_stretches(agent._from_space, envs, steps, rng)
+        noise = noise_variance_of(problem, agent._normaliser, agent._given_noise)
+        found = fit(agent._kernel, agent._actions, stretches, noise, spread=1.0, starts=3, scan=30)
+        free = free_parameters(found.kernel)
+        scale = found.normaliser
+        return {
+            "kernel": get(found.kernel, free),
+            "scale": np.array([scale.mean, scale.scale]),
+            "noise_variance": np.array(found.noise_variance),
+        }
+
+    @classmethod
+    def after_training(
+        cls,
+        problem: Problem,
+        rng: np.random.Generator,
+        learned: Mapping[str, NDArray[Any]],
+        settings: Mapping[str, Any],
+    ) -> GPAgent:
+        """An agent with these hyper-parameters, otherwise as fresh as any."""
+        agent = cls(problem, rng, **settings)
+        kernel = put(agent._kernel, free_parameters(agent._kernel), learned["kernel"])
+        mean, scale = learned["scale"].tolist()
+        agent._adopt(kernel, Normaliser(mean, scale), float(learned["noise_variance"]))
+        agent._waiting = []
+        agent._begin()
+        agent._relive(problem.warm_start)
+        return agent
 
     def _from_space(self, action: Any) -> Any:
         """From the action space to the coordinates of the kernel."""

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from evaluation.protocol import TRAINING
 from evaluation.sweep import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -25,8 +26,7 @@ class Reporter:
         self._bar: Bar | None = None
         self._task: Any = None
         self._quiet = quiet
-        self._last = 0.0
-        self._start = time.monotonic()
+        self._last = self._begun = time.monotonic()
         self._first: int | None = None
 
     def __enter__(self) -> Callable[[Progress], None]:
@@ -49,11 +49,13 @@ class Reporter:
             self._bar.stop()
 
     def _report(self, progress: Progress) -> None:
-        if self._first is None:
-            self._first = progress.done
-        seconds = time.monotonic() - self._start
-        rate = (progress.done - self._first) / max(seconds, 1e-9)
+        training = progress.cell is not None and progress.cell.track == TRAINING
+        if self._first is None or training:  # trainings take longer: they say nothing of the rest
+            self._first, self._begun = progress.done, time.monotonic()
+        now = time.monotonic()
+        rate = (progress.done - self._first) / max(now - self._begun, 1e-9)
         failed = f", {progress.failed:,} failed" if progress.failed else ""
+        shown = "training" if training else f"{rate:.1f}/s"
         if self._bar is not None:
             description = self._title + (progress.cell.agent if progress.cell else "")
             self._bar.update(
@@ -61,16 +63,16 @@ class Reporter:
                 completed=progress.done,
                 total=progress.cells,
                 description=f"{description[:40]:<40}",
-                rate=f"{rate:.1f}/s{failed}",
+                rate=f"{shown}{failed}",
             )
             return
         over = progress.done == progress.cells
-        if not self._quiet and (over or seconds - self._last > SECONDS_BETWEEN_LINES):
-            self._last = seconds
-            left = (progress.cells - progress.done) / rate if rate > 0 else float("nan")
+        if not self._quiet and (over or now - self._last > SECONDS_BETWEEN_LINES):
+            self._last = now
+            left = (progress.cells - progress.done) / rate if rate > 0 else None
             self._screen.print(
-                f"{self._title}{progress.done:,} of {progress.cells:,} cells{failed}, {rate:.1f}/s"
-                + ("" if over else f", {left:,.0f} s left"),
+                f"{self._title}{progress.done:,} of {progress.cells:,} cells{failed}, {shown}"
+                + ("" if over or left is None else f", {left:,.0f} s left"),
                 highlight=False,
                 soft_wrap=True,
             )

@@ -167,10 +167,10 @@ def list_protocols(
         return
     for known in protocols.names():
         found = Protocol.load(known)
-        cells = len(found.envs) * len(found.agents) * len(found.seeds)
+        pairs = sum(a.takes_part(e.label) for e in found.envs for a in found.agents)
         say(
-            f"{known:<16}{len(found.envs)} envs x {len(found.agents)} agents x "
-            f"{len(found.seeds)} seeds = {cells:,} runs"
+            f"{known:<16}{len(found.envs)} envs, {len(found.agents)} agents, "
+            f"{len(found.seeds)} seeds: {pairs * len(found.seeds):,} runs"
         )
         say(f"    {found.description}")
 
@@ -193,7 +193,7 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
             "protocol": results.run.name,
             "hash": results.run.hash,
             "cells": results.size,
-            "finished": len(results.cells),
+            "finished": len(results.cells) + len(results.trainings),
             "tracks": {
                 track: {
                     "tasks": json.loads(
@@ -214,12 +214,15 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         return
     say(f"Protocol {results.run.name}, hash {results.run.hash[:12]}, run {results.run.id}")
     for track in results.tracks:
-        for shown in task_tables(results, baseline=baseline, track=track):
+        # Tracks are never mixed: a baseline of one says nothing about the other.
+        known = baseline in (*results.agents(track), *protocols.REFERENCES)
+        mine = baseline if known else None
+        for shown in task_tables(results, baseline=mine, track=track):
             print_table(shown)
-        summary = overall_table(results, baseline=baseline, track=track)
+        summary = overall_table(results, baseline=mine, track=track)
         if summary is not None:
             print_table(summary)
-    unfinished = results.size - len(results.cells)
+    unfinished = results.size - len(results.cells) - len(results.trainings)
     if unfinished:
         say(f"{unfinished:,} of {results.size:,} cells are not finished yet.")
     for cell in results.failures[:10]:

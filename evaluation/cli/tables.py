@@ -30,14 +30,17 @@ def task_tables(results: Results, *, baseline: str | None, track: str) -> Iterat
         shown = _table(f"{task} ({track})")
         for name in ("regret [95 %]", "normalised", "runs", "ms/step"):
             shown.add_column(name, justify="right", no_wrap=True)
+        if track == "pretrained":
+            for name in ("interactions", "training s"):
+                shown.add_column(name, justify="right", no_wrap=True)
         if baseline is not None:
             shown.add_column(f"minus {baseline} [95 %]", justify="right", no_wrap=True)
             shown.add_column("p (Holm)", justify="right", no_wrap=True)
         for row in ranked:
-            shown.add_row(*_cells(row, baseline))
+            shown.add_row(*_cells(row, baseline, track))
         shown.add_section()
         for row in yardsticks:
-            shown.add_row(*_cells(row, baseline), style="dim")
+            shown.add_row(*_cells(row, baseline, track), style="dim")
         yield shown
 
 
@@ -95,7 +98,7 @@ def check_known(results: Results, agent: str | None, *tracks: str) -> None:
         raise CommandError(f"there is no {agent!r} in this run; there are {', '.join(known)}")
 
 
-def _cells(row: Row, baseline: str | None) -> list[str]:
+def _cells(row: Row, baseline: str | None, track: str) -> list[str]:
     cells = [
         row.agent,
         _interval(row.regret, row.low, row.high, 1),
@@ -103,6 +106,10 @@ def _cells(row: Row, baseline: str | None) -> list[str]:
         str(row.runs),
         _number(row.ms_per_step, 2),
     ]
+    if track == "pretrained":
+        reference = row.agent in REFERENCES
+        cells += ["" if reference else _number(row.interactions, 0)]
+        cells += [_number(row.training_seconds, 0)]
     if baseline is not None:
         cells += [_difference(row), _number(getattr(row, "p_value", math.nan), 3)]
     return cells

@@ -247,3 +247,62 @@ class DeterminedSpy(Good):
     def act(self, observation):
         type(self).found |= any(type(o).__name__ == "Episode" for o in gc.get_objects())
         return super().act(observation)
+
+
+class Learns(Good):
+    """Learns which of its actions was best, in as many steps as it may."""
+
+    @classmethod
+    def train(cls, problem, envs, *, steps, rng, settings):
+        envs.reset(seed=0)
+        gained = np.zeros(problem.n_actions)
+        for number in range(steps // envs.num_envs):
+            action = number % problem.n_actions
+            step = envs.step(np.full(envs.num_envs, action))
+            assert set(step[4]) <= {"final_obs"}, "the judge's info is not for agents"
+            gained[action] += step[1].sum()
+        return {"best": np.array(gained.argmax()), "gained": gained}
+
+    @classmethod
+    def after_training(cls, problem, rng, learned, settings):
+        agent = cls(problem, rng, **settings)
+        agent.best = int(learned["best"])
+        return agent
+
+    def act(self, observation):
+        return self.best
+
+
+class Overspends(Learns):
+    @classmethod
+    def train(cls, problem, envs, *, steps, rng, settings):
+        return super().train(problem, envs, steps=2 * steps, rng=rng, settings=settings)
+
+
+class Returns(Good):
+    """What it learns is not always fit to be kept."""
+
+    def __init__(self, problem, rng, what):
+        super().__init__(problem, rng)
+
+    @classmethod
+    def train(cls, problem, envs, *, steps, rng, settings):
+        what = settings["what"]
+        odd = {"t": np.array(1.0), "file": np.zeros(2), "seconds": np.ones(1), "regret": np.ones(3)}
+        bad = {
+            "list": [1.0],
+            "objects": {"x": np.array([None])},
+            "texts": {"x": np.array(["a"])},
+            "names": {3: np.zeros(2)},
+            "much": {"x": np.zeros(2**24)},
+            "odd": odd,
+        }
+        if what in bad:
+            return bad[what]
+        return {"x": np.zeros(1)} if Path(what).exists() else "not yet"
+
+    @classmethod
+    def after_training(cls, problem, rng, learned, settings):
+        if settings["what"] == "odd":
+            assert set(learned) == {"t", "file", "seconds", "regret"}, set(learned)
+        return cls(problem, rng, **settings)

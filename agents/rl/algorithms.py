@@ -1,0 +1,127 @@
+"""The algorithms of stable-baselines3, one class each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from agents.rl.defaults import LSTM, UNKNOWN_LIFE
+from agents.rl.sb3 import FOREVER, SB3Agent
+
+
+class PPO(SB3Agent):
+    """PPO: gradient steps on the policy, none of them large.
+
+    Pseudo-code::
+
+        every n_steps decisions, for some epochs over them:
+            A <- reward - V(observation)
+            ascend min{r A, clip(r, 1 - eps, 1 + eps) A}, r = pi(a) / pi_old(a)
+            descend (V - reward)^2
+
+    Reference: [@schulman2017proximal], by [@raffin2021stable].
+
+    Args: those of :class:`SB3Agent`.
+    """
+
+    name, algorithm = "ppo", "stable_baselines3:PPO"
+
+
+class A2C(SB3Agent):
+    """A2C: one gradient step on policy and value for every few decisions.
+
+    Pseudo-code::
+
+        every n_steps decisions:
+            A <- reward - V(observation)
+            ascend log pi(a) A, descend (V - reward)^2
+
+    Reference: [@mnih2016asynchronous], by [@raffin2021stable].
+
+    Args: those of :class:`SB3Agent`.
+    """
+
+    name, algorithm = "a2c", "stable_baselines3:A2C"
+
+
+class DQN(SB3Agent):
+    """DQN: a network that predicts the reward of every action, and now and then a random action.
+
+    Pseudo-code::
+
+        a <- argmax_a Q(observation, a), with probability eps(t) at random
+        remember (observation, a, reward); descend (Q - reward)^2 on a random batch of memories
+
+    Reference: [@mnih2015human], by [@raffin2021stable].
+
+    Args: those of :class:`SB3Agent`.
+    """
+
+    name, algorithm, action_spaces = "dqn", "stable_baselines3:DQN", (spaces.Discrete,)
+
+    @classmethod
+    def _for_one_life(cls, arguments: dict[str, Any], horizon: int | None) -> dict[str, Any]:
+        """Random actions become rare over a share of its life, not of forever."""
+        share = arguments["exploration_fraction"] * (horizon or UNKNOWN_LIFE) / FOREVER
+        return {**arguments, "exploration_fraction": share}
+
+
+class SAC(SB3Agent):
+    """SAC: a random policy on a box, rewarded for being random.
+
+    Pseudo-code::
+
+        a ~ pi(observation); remember (observation, a, reward)
+        on a random batch: descend (Q - reward)^2, ascend E_pi Q + alpha entropy(pi)
+
+    Reference: [@haarnoja2018soft], by [@raffin2021stable].
+
+    Args: those of :class:`SB3Agent`.
+    """
+
+    name, algorithm, action_spaces = "sac", "stable_baselines3:SAC", (spaces.Box,)
+
+
+class TD3(SB3Agent):
+    """TD3: a policy on a box that climbs the smaller of two predicted rewards.
+
+    Pseudo-code::
+
+        a <- pi(observation) + noise; remember (observation, a, reward)
+        on a random batch: descend (Q_i - reward)^2, every other time ascend Q_1(pi)
+
+    Reference: [@fujimoto2018addressing], by [@raffin2021stable].
+
+    Args: those of :class:`SB3Agent`.
+    """
+
+    name, algorithm, action_spaces = "td3", "stable_baselines3:TD3", (spaces.Box,)
+
+    @classmethod
+    def _extra(cls, env: Any) -> dict[str, Any]:
+        from stable_baselines3.common.noise import NormalActionNoise
+
+        size = env.action_space.shape
+        return {"action_noise": NormalActionNoise(np.zeros(size), np.full(size, 0.3))}
+
+
+class RecurrentPPO(SB3Agent):
+    """Recurrent PPO: PPO whose network remembers; with ``memory`` it sees what actions gave.
+
+    Pseudo-code::
+
+        h <- LSTM(h, observation, last action, last reward); a ~ pi(h)
+        every n_steps decisions as PPO, back through time
+
+    Reference: [@duan2016rl2] for learning to learn; [@schulman2017proximal], by sb3-contrib.
+
+    Args: those of :class:`SB3Agent`.
+    """
+
+    name, algorithm, policy = "recurrent-ppo", "sb3_contrib:RecurrentPPO", "MlpLstmPolicy"
+
+    @classmethod
+    def _network(cls, net: list[int]) -> dict[str, Any]:
+        return {"net_arch": net, "lstm_hidden_size": LSTM}

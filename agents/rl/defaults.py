@@ -1,0 +1,76 @@
+"""Settings of every algorithm, in one place; each can be overridden: ``ppo:n_steps=32``.
+
+For one life of a few hundred steps networks must be small, steps large, and updates frequent. An
+action changes nothing but its own reward, so the discount is 0; only with memory does an action
+that explores pay later.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+NET = (32, 32)
+LSTM = 32
+MEMORY_DISCOUNT = 0.95
+UNKNOWN_LIFE = 1_000
+"""Steps that are expected where nobody knows the horizon."""
+ONLINE: dict[str, dict[str, Any]] = {
+    "ppo": {"learning_rate": 3e-3, "n_steps": 16, "batch_size": 16, "n_epochs": 10},
+    "a2c": {"learning_rate": 3e-3, "n_steps": 8},
+    "recurrent-ppo": {"learning_rate": 3e-3, "n_steps": 16, "batch_size": 16, "n_epochs": 5},
+    "dqn": {
+        "learning_rate": 3e-3,
+        "learning_starts": 20,
+        "train_freq": 1,
+        "batch_size": 32,
+        "buffer_size": 10_000,
+        "target_update_interval": 100,
+        "exploration_fraction": 0.5,
+    },
+    "sac": {
+        "learning_rate": 3e-3,
+        "learning_starts": 20,
+        "batch_size": 32,
+        "buffer_size": 10_000,
+    },
+    "td3": {
+        "learning_rate": 3e-3,
+        "learning_starts": 20,
+        "batch_size": 32,
+        "buffer_size": 10_000,
+    },
+}
+"""Learning from the very steps that are judged."""
+
+TRAINING: dict[str, dict[str, Any]] = {
+    "ppo": {"learning_rate": 3e-3, "n_steps": 50, "batch_size": 1600, "n_epochs": 4},
+    "a2c": {"learning_rate": 1e-3, "n_steps": 8},
+    "recurrent-ppo": {"learning_rate": 3e-3, "n_steps": 50, "batch_size": 1600, "n_epochs": 4},
+    "dqn": {
+        "learning_rate": 1e-3,
+        "learning_starts": 1_000,
+        "train_freq": 1,
+        "gradient_steps": 2,
+        "batch_size": 128,
+        "buffer_size": 100_000,
+        "target_update_interval": 1_000,
+        "exploration_fraction": 0.3,
+    },
+    "sac": {
+        "learning_rate": 1e-3,
+        "learning_starts": 1_000,
+        "gradient_steps": 2,
+        "batch_size": 128,
+        "buffer_size": 100_000,
+    },
+    "td3": {
+        "learning_rate": 1e-3,
+        "learning_starts": 1_000,
+        "gradient_steps": 2,
+        "batch_size": 128,
+        "buffer_size": 100_000,
+    },
+}
+"""Learning beforehand, in many other worlds at once."""
+EXPLORING = {"ppo": 0.01, "a2c": 0.01, "recurrent-ppo": 0.01}
+"""Weight of the entropy, for algorithms that have it as a number."""

@@ -1,0 +1,263 @@
+"""What all agents of stable-baselines3 share: one life, or training beforehand."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from agents.base import Problem
+from agents.registry import UnknownAgentError
+from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
+from agents.rl.view import RewardScale, View
+
+Array = NDArray[Any]
+FOREVER = 10**9
+"""Steps after which an agent in its one life would stop learning."""
+LOST = 0.0
+"""What a reward that never came is taken for: the mean of those that did."""
+RESERVED = ("_init_setup_model", "device", "env", "policy", "policy_kwargs", "seed", "verbose")
+"""Arguments of the algorithms that are not settings."""
+_SCALE = "reward_scale"
+
+
+class SB3Agent:
+    """An algorithm of stable-baselines3 behind ``act`` and ``update``.
+
+    It learns from decisions whose reward is known before the next one is asked for; decisions
+    beyond that are made by the policy as it is, and nothing is learned from them. A reward that
+    never comes counts as a mean one as soon as a later one does. A warm start only sets the scale
+    of the rewards. After ``train`` the policy stays as it is. An agent is asked and told in the
+    thread that made it.
+
+    Args:
+        problem: What is known.
+        rng: Seeds the algorithm.
+        memory: Whether the network sees the last action and its reward.
+        deterministic: Whether a trained policy takes its most likely action; by default it does
+            unless it has memory (trying things out is then part of the policy).
+        net: Sizes of the hidden layers.
+        overrides: Any other argument of the algorithm in stable-baselines3.
+    """
+
+    name: ClassVar[str]
+    algorithm: ClassVar[str]
+    policy: ClassVar[str] = "MlpPolicy"
+    action_spaces: ClassVar[tuple[type[spaces.Space[Any]], ...]] = (spaces.Discrete, spaces.Box)
+    preload: ClassVar[tuple[str, ...]] = ("agents.rl.loop", "sb3_contrib")
+    """What a process that will run many such agents had better import once."""
+    libraries: ClassVar[tuple[str, ...]] = ("torch", "stable-baselines3", "sb3-contrib")
+    """Whose versions its results depend on."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        memory: bool = False,
+        deterministic: bool | None = None,
+        net: list[int] | tuple[int, ...] = NET,
+        **overrides: Any,
+    ) -> None:
+        self._problem, self._view = problem, View(problem, memory=self._flag("memory", memory))
+        self._quarters = _quarters(rng)
+        from agents.rl.loop import Loop, Patient
+
+        self._deterministic = not memory if deterministic is None else deterministic
+        self._scale = RewardScale()
+        if problem.warm_start is not None:
+            self._scale.update(problem.warm_start.reward[np.isfinite(problem.warm_start.reward)])
+        elif problem.reward_scale is not None:
+            mean, spread = problem.reward_scale
+            self._scale.update([mean - spread, mean + spread])
+        env = Patient(self._view.space, problem.action_space)
+        with self._quarters:
+            arguments = self._for_one_life({**ONLINE[self.name], **overrides}, problem.horizon)
+            self._model = self._make(env, arguments, memory, net, rng)
+            self._loop: Loop | None = Loop(lambda: self._model.learn(FOREVER))
+        self._state: Any = None
+        self._asked: tuple[float, Any] | None = None
+        self._reward = 0.0
+        self._last: tuple[Any, Any] = (None, None)
+
+    def act(self, observation: Array) -> Any:
+        """What the loop does next; or the policy's choice, where the loop waits for a reward."""
+        seen = self._view(np.asarray(observation)[None], *self._last)
+        with self._quarters:
+            if self._loop is None or self._asked is not None:
+                return self._to_space(self._predict(seen))
+            action = self._loop.go_on(self._reward, seen[0])
+        chosen = self._to_space(action)
+        self._asked = (float(observation[0]), chosen)
+        return chosen
+
+    def update(self, observation: Array, action: Any, reward: float) -> None:
+        """Take in a reward; the loop goes on with it when the next action is asked for."""
+        reward = float(reward)
+        if math.isnan(reward):
+            return
+        if math.isinf(reward):
+            raise ValueError(f"a reward must be finite, got {reward}")
+        action = self._problem.checked(action)
+        if self._loop is not None:
+            self._scale.update(reward)
+        scaled = float(self._scale(reward))
+        self._last = (np.asarray(action)[None], np.array([scaled]))
+        if self._asked is None:
+            return
+        t, asked = self._asked
+        if float(observation[0]) == t and np.array_equal(np.asarray(asked), np.asarray(action)):
+            self._asked, self._reward = None, scaled
+        elif float(observation[0]) > t:  # later news: the reward that was waited for is lost
+            self._asked, self._reward = None, LOST
+
+    @classmethod
+    def train(
+        cls,
+        problem: Problem,
+        envs: VectorEnv[Any, Any, Any],
+        *,
+        steps: int,
+        rng: np.random.Generator,
+        settings: Mapping[str, Any],
+    ) -> dict[str, Array]:
+        """Learn from other worlds of the same kind; what was learned, in plain arrays.
+
+        Args:
+            problem: What is known of such worlds.
+            envs: Many of them at once, which start anew within the step that ends them.
+            steps: Interactions that may be used, all copies together.
+            rng: Seeds the algorithm.
+            settings: Of the agent.
+        """
+        settings = dict(settings)
+        settings.pop("deterministic", None)
+        memory, net = settings.pop("memory", False), settings.pop("net", NET)
+        quarters = _quarters(rng)
+        from agents.rl.vec_env import BatchEnv
+
+        scale = RewardScale()
+        batch = BatchEnv(envs, view=View(problem, memory=memory), scale=scale)
+        with quarters:
+            model = cls._make(batch, {**TRAINING[cls.name], **settings}, memory, net, rng)
+            # SB3 stops at the end of the round in which the steps are reached: one round earlier.
+            most = steps - _round(model) * envs.num_envs + 1
+            if most < 1:
+                raise ValueError(f"{steps} steps are too few for one round of {cls.name}")
+            model.learn(most)
+            weights = {k: v.detach().numpy().copy() for k, v in model.policy.state_dict().items()}
+        return {**weights, _SCALE: scale.state}
+
+    @classmethod
+    def after_training(
+        cls,
+        problem: Problem,
+        rng: np.random.Generator,
+        learned: Mapping[str, Array],
+        settings: Mapping[str, Any],
+    ) -> SB3Agent:
+        """An agent that does as it learned, and learns no more."""
+        import torch
+
+        agent = cls(problem, rng, **settings)
+        weights = {k: torch.from_numpy(np.array(v)) for k, v in learned.items() if k != _SCALE}
+        agent._model.policy.load_state_dict(weights)
+        agent._model.policy.set_training_mode(False)
+        agent._scale.state = learned[_SCALE]
+        agent._loop = None
+        return agent
+
+    @classmethod
+    def _make(
+        cls,
+        env: Any,
+        arguments: dict[str, Any],
+        memory: bool,
+        net: Any,
+        rng: np.random.Generator,
+    ) -> Any:
+        """The algorithm, in the environment."""
+        from stable_baselines3.common.logger import Logger
+
+        if not isinstance(env.action_space, cls.action_spaces):
+            kind = "finitely many actions" if spaces.Discrete in cls.action_spaces else "a box"
+            raise ValueError(f"{cls.name} is for {kind}, got {env.action_space}")
+        module, _, name = cls.algorithm.partition(":")
+        algorithm = getattr(import_module(module), name)
+        known = set(inspect.signature(algorithm).parameters) - set(RESERVED)
+        for argument in arguments:
+            if argument not in known:
+                raise UnknownAgentError(
+                    f"{cls.name} has no setting {argument!r}; it takes memory, deterministic, net "
+                    f"and the arguments of stable-baselines3's {name}"
+                )
+        if cls.name in EXPLORING and "batch_size" in arguments:  # no larger than a round
+            most = arguments["n_steps"] * getattr(env, "num_envs", 1)
+            arguments["batch_size"] = min(arguments["batch_size"], most)
+        discount = MEMORY_DISCOUNT if memory else 0.0
+        arguments = {"gamma": discount, **cls._extra(env), **arguments}
+        if cls.name in EXPLORING:
+            arguments.setdefault("ent_coef", EXPLORING[cls.name])
+        model = algorithm(
+            cls.policy, env, device="cpu", policy_kwargs=cls._network(list(net)), **arguments
+        )
+        model.set_logger(Logger(folder=None, output_formats=[]))
+        model.action_space.seed(int(rng.integers(2**31)))  # some explore by it
+        return model
+
+    @classmethod
+    def _for_one_life(cls, arguments: dict[str, Any], horizon: int | None) -> dict[str, Any]:
+        """Arguments that depend on how long it will live."""
+        return arguments
+
+    @classmethod
+    def _network(cls, net: list[int]) -> dict[str, Any]:
+        return {"net_arch": net}
+
+    @classmethod
+    def _extra(cls, env: Any) -> dict[str, Any]:
+        """Arguments that are no plain values."""
+        return {}
+
+    def _predict(self, seen: NDArray[np.float32]) -> Any:
+        first = np.array([self._state is None])
+        frozen = self._loop is None
+        action, self._state = self._model.predict(
+            seen, self._state, first, deterministic=frozen and self._deterministic
+        )
+        return action[0]
+
+    def _to_space(self, action: Any) -> Any:
+        if self._problem.n_actions is not None:
+            return int(action)
+        return np.clip(np.asarray(action, dtype=np.float32), -1.0, 1.0)
+
+    def _flag(self, name: str, value: Any) -> bool:
+        if value not in (True, False):
+            raise ValueError(f"{name} is true or false, got {value!r}")
+        return bool(value)
+
+
+def _round(model: Any) -> int:
+    """Steps of every copy between two looks at the clock."""
+    if hasattr(model, "rollout_buffer"):
+        return int(model.n_steps)
+    return int(getattr(model.train_freq, "frequency", model.train_freq))
+
+
+def _quarters(rng: np.random.Generator) -> Any:
+    """Global random numbers of its own; a sentence if the extra is missing."""
+    try:
+        from agents.rl.loop import Quarters
+    except ImportError as error:
+        raise UnknownAgentError(
+            'this agent needs torch and stable-baselines3: pip install "periodic-gp[rl]"'
+        ) from error
+    return Quarters(int(rng.integers(2**31)))

@@ -1,0 +1,124 @@
+"""A Gymnasium vector environment as the ``VecEnv`` that stable-baselines3 asks for.
+
+SB3 takes its own ``VecEnv`` only, and otherwise steps copies one by one in Python. Here a whole
+batch is one call. Nothing of ``info`` passes but what SB3 must know of the end of an episode: the
+rest is the judge's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+from agents.rl.view import RewardScale, View
+
+Array = NDArray[Any]
+
+
+class BatchEnv(VecEnv):
+    """All copies stepped at once.
+
+    Args:
+        envs: Copies that start anew within the step that ends them
+            (``autoreset_mode="SameStep"``).
+        view: What the network sees of observations; by default what the environment shows.
+        scale: Rewards are scaled by what was seen so far; by default they are left as they are.
+    """
+
+    def __init__(
+        self,
+        envs: VectorEnv[Any, Any, Any],
+        *,
+        view: View | None = None,
+        scale: RewardScale | None = None,
+    ) -> None:
+        mode = envs.metadata.get("autoreset_mode")
+        if getattr(mode, "value", mode) != "SameStep":
+            raise ValueError(
+                "stable-baselines3 needs copies that start anew at once: make them with "
+                f'autoreset_mode="SameStep", got {getattr(mode, "value", mode)!r}'
+            )
+        self._envs, self._view, self._scale = envs, view, scale
+        self._seed: int | None = None
+        self._actions: Array | None = None
+        space = envs.single_observation_space if view is None else view.space
+        super().__init__(envs.num_envs, space, deepcopy(envs.single_action_space))
+
+    def reset(self) -> Array:
+        """New episodes in all copies."""
+        observations, _ = self._envs.reset(seed=self._seed)
+        self._seed = None
+        return self._seen(observations)
+
+    def step_async(self, actions: Array) -> None:
+        """Keep the actions for ``step_wait``."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+        """One decision in every copy."""
+        actions = self._actions
+        assert actions is not None
+        observations, rewards, terminated, truncated, info = self._envs.step(actions)
+        if self._scale is not None:
+            self._scale.update(rewards)
+            rewards = self._scale(rewards)
+        done = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if not done.any():
+            return self._seen(observations, actions, rewards), _float32(rewards), done, infos
+        final = np.array(
+            [info["final_obs"][i] if over else observations[i] for i, over in enumerate(done)]
+        )
+        last = self._seen(final, actions, rewards)
+        seen = np.where(done[:, None], self._seen(observations), last)
+        for i in np.flatnonzero(done):
+            infos[i] = {
+                "terminal_observation": last[i],
+                "TimeLimit.truncated": bool(truncated[i] and not terminated[i]),
+            }
+        return seen, _float32(rewards), done, infos
+
+    def _seen(self, observations: Array, actions: Any = None, rewards: Any = None) -> Array:
+        if self._view is None:
+            return observations
+        return self._view(observations, actions, rewards)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Copy i starts its next episode from ``seed + i``."""
+        self._seed = seed
+        return [None if seed is None else seed + i for i in range(self.num_envs)]
+
+    def close(self) -> None:
+        """Close the copies."""
+        self._envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Of the batch, once for every copy asked for: the copies have none of their own."""
+        return [getattr(self._envs, attr_name) for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refused: copies have no attributes of their own."""
+        raise AttributeError("the copies of a batch have no attributes of their own to set")
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Refused: copies have no methods of their own."""
+        raise AttributeError("the copies of a batch have no methods of their own to call")
+
+    def env_is_wrapped(
+        self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: Any = None
+    ) -> list[bool]:
+        """Copies have no wrappers of their own."""
+        return [False for _ in self._get_indices(indices)]
+
+
+def _float32(rewards: Array) -> NDArray[np.float32]:
+    return np.asarray(rewards, dtype=np.float32)

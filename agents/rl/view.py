@@ -1,0 +1,100 @@
+"""What networks see: observations and rewards on a scale that they like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from agents.base import Problem
+
+Array = NDArray[np.float64]
+FURTHEST = 5.0
+"""Rewards further from their mean than this many standard deviations are cut off."""
+
+
+class View:
+    """The observation of everyone (time, phase, context), each entry brought to [-1, 1].
+
+    With memory, the last action (one of n as n numbers, a point as it is) and its reward follow:
+    what an agent needs that is to learn how to learn. Before the first reward they are 0.
+
+    Args:
+        problem: Gives the bounds.
+        memory: Whether to add the last action and its reward.
+    """
+
+    def __init__(self, problem: Problem, *, memory: bool) -> None:
+        low, high = (np.asarray(b, np.float64) for b in _bounds(problem.observation_space))
+        bounded = np.isfinite(low) & np.isfinite(high) & (high > low)
+        self._middle = np.where(bounded, (low + high) / 2, 0.0)
+        self._half = np.where(bounded, (high - low) / 2, 1.0)
+        self._n_actions, self._memory = problem.n_actions, memory
+        self._remembered = (problem.n_actions or problem.dim) + 1
+        self.size = len(low) + (self._remembered if memory else 0)
+
+    @property
+    def space(self) -> spaces.Box:
+        """Where the numbers lie; a little beyond [-1, 1] after the last step."""
+        return spaces.Box(-2 * FURTHEST, 2 * FURTHEST, (self.size,), dtype=np.float32)
+
+    def __call__(
+        self, observations: Any, actions: Any = None, rewards: Any = None
+    ) -> NDArray[np.float32]:
+        """Observations (copies, fields) as a network sees them, (copies, size).
+
+        Args:
+            observations: As the environment shows them.
+            actions: The last ones, None if there were none.
+            rewards: What they gave, scaled.
+        """
+        scaled = (np.asarray(observations, np.float64) - self._middle) / self._half
+        if not self._memory:
+            return scaled.astype(np.float32)
+        memory = np.zeros((len(scaled), self._remembered))
+        if actions is not None:
+            if self._n_actions is None:
+                memory[:, :-1] = np.asarray(actions).reshape(len(scaled), -1)
+            else:
+                memory[np.arange(len(scaled)), np.asarray(actions, dtype=np.intp)] = 1.0
+            memory[:, -1] = rewards
+        return np.concatenate((scaled, memory), axis=1).astype(np.float32)
+
+
+def _bounds(space: spaces.Box) -> tuple[Any, Any]:
+    return space.low, space.high
+
+
+class RewardScale:
+    """Rewards minus their mean over their standard deviation, both of what was seen so far."""
+
+    def __init__(self) -> None:
+        self._count, self._mean, self._squares = 0.0, 0.0, 0.0
+
+    def update(self, rewards: Any) -> None:
+        """Take in rewards of any shape."""
+        values = np.asarray(rewards, dtype=np.float64).ravel()
+        if not values.size:
+            return
+        count, shift = self._count + values.size, values.mean() - self._mean
+        self._squares += values.var() * values.size
+        self._squares += shift**2 * self._count * values.size / count
+        self._mean += shift * values.size / count
+        self._count = count
+
+    def __call__(self, rewards: Any) -> Array:
+        """Scaled, and cut off far outside."""
+        spread = np.sqrt(self._squares / self._count) if self._squares > 0 else 1.0
+        scaled = (np.asarray(rewards, dtype=np.float64) - self._mean) / spread
+        return np.clip(scaled, -FURTHEST, FURTHEST)
+
+    @property
+    def state(self) -> Array:
+        """Three numbers."""
+        return np.array([self._count, self._mean, self._squares])
+
+    @state.setter
+    def state(self, numbers: Array) -> None:
+        self._count, self._mean, self._squares = (float(number) for number in numbers)

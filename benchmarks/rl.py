@@ -1,0 +1,73 @@
+"""Training through the batch adapter against the same training over SB3's DummyVecEnv.
+
+Both train PPO with the settings of ``agents/rl/defaults.py`` on 64 copies, in turns, in one run:
+
+    python benchmarks/rl.py [--steps 64000] [--repeats 3]
+"""
+
+import argparse
+import time
+from statistics import median
+
+import gymnasium as gym
+import torch
+from rich.console import Console
+from rich.table import Table
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+
+import periodic_envs  # noqa: F401 (registers the ids)
+from agents.rl.defaults import EXPLORING, NET, TRAINING
+from agents.rl.vec_env import BatchEnv
+
+WORLDS = ("PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-MadridSim-v0", "PeriodicGP-Synthetic-v0")
+COPIES = 64
+
+
+def batch(world: str) -> VecEnv:
+    """All copies in one call."""
+    options = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "SameStep"}
+    return BatchEnv(gym.make_vec(world, COPIES, **options))
+
+
+def one_by_one(world: str) -> VecEnv:
+    """What SB3 does with a Gymnasium environment."""
+    return DummyVecEnv([lambda: gym.make(world)] * COPIES)
+
+
+def speed(envs: VecEnv, steps: int) -> float:
+    """Steps per second of a training."""
+    settings = {**TRAINING["ppo"], "gamma": 0.0, "ent_coef": EXPLORING["ppo"]}
+    network = {"net_arch": list(NET)}
+    model = PPO("MlpPolicy", envs, seed=0, device="cpu", policy_kwargs=network, **settings)
+    start = time.perf_counter()
+    model.learn(steps)
+    return model.num_timesteps / (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Training speed, adapter against DummyVecEnv.")
+    parser.add_argument("--steps", type=int, default=64_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    speed(batch(WORLDS[0]), 3200)  # what is imported late is imported now
+    table = Table(
+        title=f"PPO on {COPIES} copies, {arguments.steps:,} steps, thousand steps per second"
+    )
+    for column in ("world", "adapter", "DummyVecEnv", "ratio"):
+        table.add_column(column, justify="left" if column == "world" else "right")
+    for world in WORLDS:
+        pairs = [
+            (speed(batch(world), arguments.steps), speed(one_by_one(world), arguments.steps))
+            for _ in range(arguments.repeats)
+        ]
+        ours, theirs = (median(column) for column in zip(*pairs, strict=True))
+        ratio = median(a / b for a, b in pairs)
+        table.add_row(world, f"{ours / 1e3:.1f}", f"{theirs / 1e3:.1f}", f"{ratio:.2f}")
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""The track "pretrained": a budget of interactions with other worlds, then judgement."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaluation.cell import cells_of
+from evaluation.entries import ProtocolError
+from evaluation.protocol import TRAINING, TRAINING_SEED, Protocol
+from evaluation.store import Store
+from evaluation.sweep import run
+from evaluation.training import Budget, BudgetSpentError
+from evaluation.worker import run_cell
+from tests.test_evaluation.test_cli import call
+
+AGENTS = Path(__file__).with_name("faulty_agents.py")
+WORLD = "PeriodicGP-RideShare-v0"
+
+
+def trained(agent: str, steps: int, **more) -> dict:
+    name = f"{AGENTS}:{agent}" if agent[0].isupper() else agent
+    return {"name": name, "track": "pretrained", "training_steps": steps, "label": agent, **more}
+
+
+def protocol(*agents, **change) -> Protocol:
+    table = {"envs": [WORLD], "agents": list(agents), "seeds": "0:2", "horizon": 48}
+    return Protocol.from_dict({**table, **change})
+
+
+def test_what_was_learned_is_used_and_nobody_trains_twice() -> None:
+    store, done = Store(), []
+    madrid = ["PeriodicGP-MadridSim-v0"]  # what is true of one of its fortnights is of others
+    mine = protocol("random", trained("Learns", 6400), envs=madrid)
+    for workers in (1, 0):
+        results = run(mine, store=store, workers=workers, on_progress=lambda p: done.append(p.done))
+    assert done[-2:] == [7, 7]  # a training, two runs of two agents and of the references
+    actions = results.steps.query("agent == 'Learns'")["action"]
+    assert actions.nunique() == 1
+    regret = results.totals.set_index(["agent", "seed"])["regret"]
+    assert all(regret["Learns", seed] < regret["random", seed] for seed in (0, 1))
+    assert len(results.trainings) == 1
+    assert not any(cell.track == TRAINING for cell in results.cells)
+    longer = cells_of(protocol("random", trained("Learns", 12_800), envs=madrid))
+    known = {cell.key for cell in cells_of(mine)}
+    new = [cell for cell in longer if cell.key not in known]
+    assert {cell.track for cell in new} == {TRAINING, "pretrained"}
+
+
+def test_the_same_everywhere() -> None:
+    """A network, trained in this process and in a worker."""
+    pytest.importorskip("stable_baselines3", reason="needs the extra rl")
+    small = {"n_steps": 5, "net": [8]}
+    mine = protocol(
+        "ppo",
+        trained("ppo", 640, settings=small, label="ppo, trained"),
+        trained("recurrent-ppo", 640, settings={**small, "memory": True}),
+        trained("dqn", 640, settings={"learning_starts": 64, "net": [8]}),
+        trained("gp-ucb", 640),
+        seeds="0:1",
+    )
+    here, there = (run(mine, workers=workers) for workers in (0, 2))
+    assert not here.failures
+    order = ["agent", "seed", "t"]
+    pd.testing.assert_frame_equal(
+        here.steps.sort_values(order, ignore_index=True),
+        there.steps.sort_values(order, ignore_index=True),
+    )
+
+
+def test_tables_say_what_training_cost() -> None:
+    results = run(protocol("random", trained("Learns", 6400)), workers=0)
+    table = results.table(track="pretrained").set_index("agent")
+    assert table.loc["Learns", "interactions"] == 6400 + 48
+    fewer = run(protocol(trained("gp-ucb", 64_000), seeds="0:1"), workers=0)
+    assert fewer.table(track="pretrained")["interactions"][0] == 48 * 64 + 48  # what was used
+    assert table.loc["Learns", "training_seconds"] > 0
+    assert "random" not in table.index
+    assert "Learns" not in set(results.table(track="online")["agent"])
+    assert "interactions" not in results.table(track="online")
+
+
+def test_a_budget_is_enforced_by_the_clock() -> None:
+    results = run(protocol(trained("Overspends", 640), "random"), workers=1)
+    reasons = {(cell.track, cell.reason) for cell in results.failures}
+    assert any(
+        "more interactions than training_steps allows" in r for t, r in reasons if t == TRAINING
+    )
+    assert ("pretrained", "its training failed") in reasons
+    assert {cell.agent for cell in results.cells if cell.reason is None} == {"random", "references"}
+    again = run(protocol("random"), workers=0)
+    assert not again.failures
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ("list", "must return a dictionary of arrays"),
+        ("objects", "must return arrays of numbers, got 'x': object"),
+        ("texts", "must return arrays of numbers"),
+        ("names", "must return arrays of numbers, got 3"),
+        ("much", "returned more than 64 MB"),
+    ],
+)
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_cannot_be_kept_costs_its_own_training(
+    returned: str, reason: str, workers: int
+) -> None:
+    bad = trained("Returns", 640, settings={"what": returned})
+    results = run(protocol(bad, "random", seeds="0:1"), workers=workers)
+    (training,) = [cell for cell in results.failures if cell.track == TRAINING]
+    assert reason in training.reason
+    assert "random" in set(results.totals["agent"])
+
+
+def test_names_of_what_is_learned_are_free() -> None:
+    results = run(protocol(trained("Returns", 640, settings={"what": "odd"})), workers=1)
+    assert not results.failures
+
+
+def test_a_failed_training_can_be_tried_again(tmp_path: Path) -> None:
+    marker, store = tmp_path / "marker", Store()
+    mine = protocol(trained("Returns", 640, settings={"what": str(marker)}), seeds="0:1")
+    assert len(run(mine, store=store, workers=0).failures) == 2
+    marker.touch()
+    assert len(run(mine, store=store, workers=0).failures) == 2
+    assert not run(mine, store=store, workers=0, retry_failed=True).failures
+
+
+def test_a_worker_with_other_code_does_not_train() -> None:
+    cell = cells_of(protocol(trained("Learns", 640)))[0]
+    assert cell.track == TRAINING
+    assert run_cell(cell).reason is None
+    assert "other data than the driver" in run_cell(replace(cell, data="x")).reason
+    assert "other code than the driver" in run_cell(replace(cell, sources="x")).reason
+
+
+def make_budget(steps: int) -> Budget:
+    options = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "SameStep"}
+    return Budget(gym.make_vec(WORLD, 4, **options), steps)
+
+
+def test_the_seeds_of_training_are_not_the_agent_s_to_choose() -> None:
+    rewards = []
+    for seed in (0, 77):
+        budget = make_budget(100)
+        assert budget.reset(seed=seed)[1] == {}
+        rewards.append(budget.step(np.zeros(4, int))[1])
+    np.testing.assert_array_equal(*rewards)
+    judge = gym.make(WORLD)
+    judge.reset(seed=0)
+    assert judge.step(0)[1] != rewards[0][0]
+    judge.reset(seed=TRAINING_SEED)
+    assert judge.step(0)[1] == rewards[0][0]
+
+
+def test_there_is_no_way_around_the_counter() -> None:
+    budget = make_budget(100)
+    assert budget.unwrapped is budget
+    assert budget.spec is None
+    assert not hasattr(budget, "env")
+    assert not hasattr(budget, "envs")
+
+
+def test_a_spent_budget_gives_nothing_more() -> None:
+    budget = make_budget(9)
+    budget.reset()
+    budget.step(np.zeros(4, int))
+    budget.step(np.zeros(4, int))
+    with pytest.raises(BudgetSpentError):
+        budget.step(np.zeros(4, int))
+    assert budget.used == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"agents": [{"name": "ppo", "training_steps": 10}]}, 'of the track "pretrained"'),
+        ({"agents": [trained("ppo", -1)]}, "training_steps must be a whole number"),
+        ({"agents": [{"name": "random", "envs": ["elsewhere"]}]}, "names no world: 'elsewhere'"),
+        ({"agents": [trained("ppo", 10)], "seeds": [TRAINING_SEED]}, "are for training"),
+    ],
+)
+def test_bad_protocols(change: dict, message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
+        protocol(**{"agents": ["random"], **change})
+
+
+def test_replayed_worlds_cannot_be_trained_in() -> None:
+    with pytest.raises(ProtocolError, match="it replays data, so there are no other worlds"):
+        cells_of(protocol(trained("ppo", 100), envs=["PeriodicGP-Replay-v0"]))
+
+
+def test_agents_take_part_where_they_can() -> None:
+    worlds = [WORLD, "PeriodicGP-Synthetic-v0"]
+    mine = protocol("random", {"name": "fixed", "envs": [WORLD]}, envs=worlds)
+    seen = {(cell.env, cell.agent) for cell in cells_of(mine)}
+    assert (WORLD, "fixed") in seen
+    assert (worlds[1], "fixed") not in seen
+    assert Protocol.from_dict(mine.to_dict()) == mine
+    fewer = mine.restricted(envs=[worlds[1]])
+    assert [agent.label for agent in fewer.agents] == ["random"]
+
+
+def test_trained_agents_on_the_command_line(tmp_path: Path) -> None:
+    text = f"""
+envs = ["{WORLD}"]
+seeds = "0:2"
+horizon = 24
+
+[[agents]]
+name = "random"
+
+[[agents]]
+name = "{AGENTS}:Learns"
+label = "Learns"
+track = "pretrained"
+training_steps = 640
+"""
+    (tmp_path / "mine.toml").write_text(text)
+    result = call("run", "mine.toml", "--workers", "1", "--baseline", "random", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert f"{WORLD} (pretrained)" in result.stdout
+    assert "interactions" in result.stdout
+    assert "664" in result.stdout
+    assert "not finished" not in result.stdout
+    assert result.stdout.count("minus random") == 1  # tracks are never mixed
