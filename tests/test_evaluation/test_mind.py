@@ -25,7 +25,7 @@ def test_a_refused_action_finds_nothing_either() -> None:
     born = []
 
     class Spec:
-        def make(self, problem, rng):
+        def make(self, problem, rng, learned=None):
             born.append(find_class(f"{FILE}:SlyFailure")(problem, rng))
             return born[0]
 
@@ -93,7 +93,7 @@ def test_what_the_agent_changes_later_changes_nothing() -> None:
             self.action[:] = -1.0
 
     class Spec:
-        def make(self, problem, rng):
+        def make(self, problem, rng, learned=None):
             return Meddler(problem, rng)
 
     env = gym.make("PeriodicGP-Synthetic-v0", horizon=6)
