@@ -10,6 +10,7 @@ import time
 from statistics import median
 
 import gymnasium as gym
+import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
@@ -45,6 +46,17 @@ def speed(envs: VecEnv, steps: int) -> float:
     return model.num_timesteps / (time.perf_counter() - start)
 
 
+def stepping(envs: VecEnv, steps: int = 600) -> float:
+    """Steps per second without a learner."""
+    envs.action_space.seed(0)
+    actions = np.stack([envs.action_space.sample() for _ in range(COPIES)])
+    envs.reset()
+    start = time.perf_counter()
+    for _ in range(steps):
+        envs.step(actions)
+    return COPIES * steps / (time.perf_counter() - start)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Training speed, adapter against DummyVecEnv.")
@@ -56,7 +68,7 @@ def main() -> None:
     table = Table(
         title=f"PPO on {COPIES} copies, {arguments.steps:,} steps, thousand steps per second"
     )
-    for column in ("world", "adapter", "DummyVecEnv", "ratio"):
+    for column in ("world", "adapter", "DummyVecEnv", "ratio", "ratio of stepping alone"):
         table.add_column(column, justify="left" if column == "world" else "right")
     for world in WORLDS:
         pairs = [
@@ -65,7 +77,11 @@ def main() -> None:
         ]
         ours, theirs = (median(column) for column in zip(*pairs, strict=True))
         ratio = median(a / b for a, b in pairs)
-        table.add_row(world, f"{ours / 1e3:.1f}", f"{theirs / 1e3:.1f}", f"{ratio:.2f}")
+        alone = median(
+            stepping(batch(world)) / stepping(one_by_one(world)) for _ in range(arguments.repeats)
+        )
+        numbers = (f"{ours / 1e3:.1f}", f"{theirs / 1e3:.1f}", f"{ratio:.2f}", f"{alone:.1f}")
+        table.add_row(world, *numbers)
     Console(width=100).print(table)
 
 
