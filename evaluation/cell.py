@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.registry import AgentSpec
+from agents.registry import AgentSpec, UnknownAgentError
 from evaluation.entries import AgentEntry, EnvEntry, Limits, ProtocolError
 from evaluation.protocol import TRAINING, TRAINING_SEED, YARDSTICKS, Protocol, canonical_json
 from evaluation.provenance import agent_source, harness_source, worlds_source
@@ -37,6 +37,8 @@ class Cell:
         training_steps: Interactions of a training, which is a cell of the track ``TRAINING``.
         lesson: Key of the training that an agent builds on, None if there is none.
         learned: What came of it, as ``pack`` writes it: added when it is there.
+        agent_seed: Of the agent, where it must not give the world's away; None for ``seed``.
+        isolated: Whether the agent has a process of its own, without the world.
     """
 
     key: str
@@ -52,6 +54,8 @@ class Cell:
     training_steps: int = 0
     lesson: str | None = None
     learned: bytes | None = None
+    agent_seed: int | None = None
+    isolated: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def cells_of(protocol: Protocol) -> list[Cell]:
             cells += [(s, replace(cell, seed=s)) for s in protocol.seeds_of(entry)]
     rank = {seed: number for number, seed in enumerate(protocol.seeds)}
     ordered = [cell for _, cell in sorted(cells, key=lambda pair: rank[pair[0]])]
-    return [*trainings, *(replace(cell, key=_key(cell)) for cell in ordered)]
+    return [*trainings, *map(with_key, ordered)]
 
 
 def _first_cell(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Cell:
@@ -108,8 +112,15 @@ def _first_cell(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Cell:
         mind=mind,
         limits=protocol.limits,
         data=protocol.data_fingerprints[entry.label],
-        sources=sources_of(protocol.setups[entry.label].world, mind),
+        sources=_sources(protocol, entry, mind),
     )
+
+
+def _sources(protocol: Protocol, entry: EnvEntry, mind: AgentSpec | None) -> str:
+    try:
+        return sources_of(protocol.setups[entry.label].world, mind)
+    except UnknownAgentError as error:
+        raise ProtocolError(f"agents: {error}") from error
 
 
 def _training(protocol: Protocol, cell: Cell, steps: int) -> Cell:
@@ -122,7 +133,7 @@ def _training(protocol: Protocol, cell: Cell, steps: int) -> Cell:
         )
     limits = replace(cell.limits, seconds=cell.limits.training_seconds)
     training = replace(cell, track=TRAINING, training_steps=steps, limits=limits)
-    return replace(training, key=_key(training))
+    return with_key(training)
 
 
 def sources_of(world: object, mind: AgentSpec | None) -> str:
@@ -131,8 +142,11 @@ def sources_of(world: object, mind: AgentSpec | None) -> str:
     return " ".join(part[:16] for part in parts)
 
 
-def _key(cell: Cell) -> str:
-    """Labels and limits are not part of it: the same run under another name is the same run."""
+def with_key(cell: Cell) -> Cell:
+    """The cell under its address in the store.
+
+    Labels and limits are not part of it: the same run under another name is the same run.
+    """
     content: dict[str, Any] = {
         "world": [cell.world.env_id, cell.world.arguments, cell.data],
         "agent": [cell.mind.name, cell.mind.settings] if cell.mind else YARDSTICKS,
@@ -144,7 +158,10 @@ def _key(cell: Cell) -> str:
         content["training"] = [cell.training_steps, TRAINING_SEED]
     if cell.lesson:
         content["lesson"] = cell.lesson
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    if cell.agent_seed is not None:
+        content["agent seed"] = cell.agent_seed
+    key = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    return replace(cell, key=key)
 
 
 def pack(columns: dict[str, NDArray[Any]]) -> bytes:

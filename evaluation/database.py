@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ APPLICATION_ID = 0x50475053  # "PGPS" in the header of the file: this is ours
 FORMAT = 1
 SECONDS_TO_WAIT = 60.0
 """For another process that is writing."""
+SECONDS_TO_BEGIN = 2.0
+"""For another process that is beginning the file."""
 
 _SCHEMA = """
 CREATE TABLE machines (id INTEGER PRIMARY KEY, about TEXT UNIQUE NOT NULL);
@@ -43,17 +46,24 @@ def open_existing(path: Path) -> sqlite3.Connection:
     mode = "mode=rw" if writable else "mode=ro&immutable=1"
     db = sqlite3.connect(f"{place}?{mode}", timeout=SECONDS_TO_WAIT, uri=True)
     db.isolation_level = None
+    end = time.monotonic() + SECONDS_TO_BEGIN
+    while _is_blank(db) and time.monotonic() < end:
+        time.sleep(0.02)
     _check(db, path)
     return db
+
+
+def _is_blank(db: sqlite3.Connection) -> bool:
+    """A file without tables and owner is new: another process may be just beginning it."""
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    return not tables and not db.execute("PRAGMA application_id").fetchone()[0]
 
 
 def open_or_begin(path: Path | None) -> sqlite3.Connection:
     """A store to write into, begun anew where there is none; in memory without a path."""
     db = sqlite3.connect(path or ":memory:", timeout=SECONDS_TO_WAIT)
     db.isolation_level = None  # transactions are written out below
-    # A file without tables and owner is new, or another process is just beginning it.
-    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables or db.execute("PRAGMA application_id").fetchone()[0]:
+    if not _is_blank(db):
         _check(db, path)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")

@@ -245,8 +245,15 @@ class Protocol:
         The name and the description are not part of it; the version of the worlds and the
         fingerprints of the data are.
         """
-        content = self.to_dict()
-        del content["name"], content["description"]
+        return self._hash_without("name", "description")
+
+    @cached_property
+    def challenge(self) -> str:
+        """The same whoever takes part: what submissions must share to be ranked together."""
+        return self._hash_without("name", "description", "agents")
+
+    def _hash_without(self, *names: str) -> str:
+        content = {key: value for key, value in self.to_dict().items() if key not in names}
         content["worlds"] = version("periodic-gp")
         content["data"] = self.data_fingerprints
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()

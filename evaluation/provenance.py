@@ -9,16 +9,15 @@ import inspect
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import agents
 import periodic_envs
-from agents.registry import find_class
+from agents.registry import BUILT_IN, find_class
+from evaluation.agent_code import OURS, hash_of, own_hash
 
 PACKAGES = (
     *("periodic-gp", "gymnasium", "numpy", "scipy", "pandas"),
@@ -41,51 +40,43 @@ def machine() -> dict[str, Any]:
 
 def worlds_source(world: object) -> str:
     """SHA-256 of the code of the worlds, and of this world's own file if it is elsewhere."""
-    return _source(Path(periodic_envs.__file__).parent, type(world))
+    package = Path(periodic_envs.__file__).parent
+    ours = _package_source(package)
+    try:
+        own = Path(inspect.getfile(type(world))).resolve()
+    except TypeError:  # built in C: nothing to hash
+        return ours
+    if own.is_relative_to(package.resolve()) or not own.is_file():
+        return ours
+    return hashlib.sha256(ours.encode() + own.read_bytes()).hexdigest()
 
 
 def agent_source(name: str) -> str:
-    """SHA-256 of the code of ``agents``, and of this agent's own file if it is elsewhere.
+    """SHA-256 of the code of ``agents``, and of this agent's own files if they are elsewhere.
 
-    With the versions of its ``libraries``, if it names any. What an agent imports from other files
-    of its author is not part of it.
+    Of an agent of ours with the versions of its ``libraries``. Nobody else's code is run.
     """
-    found = inspect.unwrap(find_class(name))
-    versions = [f"{library} {_version(library)}" for library in getattr(found, "libraries", ())]
-    source = _source(Path(agents.__file__).parent, found)
-    return hashlib.sha256(" ".join([source, *versions]).encode()).hexdigest()
+    parts = [_package_source(OURS)]
+    if name in BUILT_IN:
+        libraries = getattr(find_class(name), "libraries", ())
+        parts += [f"{library} {_version(library)}" for library in libraries]
+    else:
+        # Read anew every time: people edit their agents while they work.
+        parts += [own_hash(name) or ""]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
 @functools.cache
 def harness_source() -> str:
     """SHA-256 of the code that plays and judges."""
     folder = Path(__file__).parent
-    names = ("mind", "references", "runner", "training", "worker")
-    return _hash_of(folder / f"{name}.py" for name in names)
-
-
-def _source(package: Path, thing: Any) -> str:
-    ours = _package_source(package)
-    try:
-        own = Path(inspect.getfile(thing)).resolve()
-    except TypeError:  # built in C: nothing to hash
-        return ours
-    if own.is_relative_to(package.resolve()) or not own.is_file():
-        return ours
-    # Read anew every time: people edit their agents while they work.
-    return hashlib.sha256(ours.encode() + own.read_bytes()).hexdigest()
+    names = ("isolation", "mind", "references", "runner", "training", "worker")
+    return hash_of(folder / f"{name}.py" for name in names)
 
 
 @functools.cache
 def _package_source(package: Path) -> str:
-    return _hash_of(package.rglob("*.py"))
-
-
-def _hash_of(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(files, key=lambda path: (path.name, str(path))):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return hash_of(package.rglob("*.py"))
 
 
 def _version(package: str) -> str | None:

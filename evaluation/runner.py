@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from agents.base import Agent, Experience, Problem
 from agents.registry import AgentSpec
+from evaluation.isolation import RemoteMind
 from evaluation.mind import Mind
 from periodic_envs.base import PeriodicBanditEnv
 from periodic_envs.process import Origin
@@ -22,9 +23,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Run:
-    """What happened, one entry per step, and where the rewards came from if from data."""
+    """What happened, one entry per step, and where the rewards came from if from data.
 
-    agent: Agent
+    The agent itself is there if it lived in this process.
+    """
+
+    agent: Agent | None
     origin: Origin | None
     t: NDArray[np.int64]
     action: NDArray[Any]
@@ -70,6 +74,8 @@ def play(
     seed: int,
     on_step: Callable[[], object] = lambda: None,
     learned: Mapping[str, NDArray[Any]] | None = None,
+    agent_seed: int | None = None,
+    open_mind: Callable[..., Mind | RemoteMind] = Mind,
 ) -> Run:
     """One episode.
 
@@ -79,11 +85,14 @@ def play(
         seed: Of the world and, apart from it, of the agent.
         on_step: Called after every step, for a progress bar.
         learned: What the agent learned in its training, if it had one.
+        agent_seed: Of the agent, where it must not give the world's away.
+        open_mind: Where the agent lives: in this process, or ``RemoteMind`` in one of its own.
     """
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
     observation, info = env.reset(seed=seed)
-    mind = Mind(spec, problem_of(world, info), agent_generator(seed), learned)
+    rng = agent_generator(seed if agent_seed is None else agent_seed)
+    mind = open_mind(spec, problem_of(world, info), rng, learned)
     rows: list[tuple[int, Any, float, float]] = []
     gained, truncated = None, False
     while not truncated:

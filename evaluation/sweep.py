@@ -47,6 +47,7 @@ def run(
     workers: int | None = None,
     dask: str | None = None,
     retry_failed: bool = False,
+    isolated: bool = False,
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> Results:
     """Run a protocol and return what came of it.
@@ -60,6 +61,8 @@ def run(
         workers: Processes; 0 to run everything in this one. By default one per core.
         dask: "tcp://host:port" of a Dask scheduler, or "local", instead of processes.
         retry_failed: Whether cells that failed before are tried again.
+        isolated: Whether agents have processes of their own, without the worlds: slower by some
+            0.1 ms a step, for agents that are not trusted.
         on_progress: Told how far it is, at the start and after every cell.
     """
     if not isinstance(protocol, Protocol):
@@ -75,7 +78,9 @@ def run(
     stored = store.begin(protocol, cells)
     by_key = {cell.key: cell for cell in cells}
     finished = store.finished(by_key, failures=not retry_failed)
-    missing = [cell for key, cell in by_key.items() if key not in finished]
+    missing = [
+        replace(cell, isolated=isolated) for key, cell in by_key.items() if key not in finished
+    ]
     failed = len(finished - store.finished(finished, failures=False))
     done = len(finished)
     on_progress(Progress(len(by_key), done, failed))
@@ -86,6 +91,32 @@ def run(
                 failed += outcome.reason is not None
                 on_progress(Progress(len(by_key), done, failed, by_key[outcome.key], outcome))
     return Results(store, stored)
+
+
+def run_cells(
+    cells: Collection[Cell],
+    *,
+    workers: int | None = None,
+    on_progress: Callable[[Progress], object] = lambda progress: None,
+) -> dict[str, Outcome]:
+    """Run a few cells in processes, trainings that they build on among them.
+
+    Args:
+        cells: Which.
+        workers: Processes; by default one per core.
+        on_progress: Told how far it is.
+
+    Returns:
+        What came of each, by its key.
+    """
+    found: dict[str, Outcome] = {}
+    on_progress(Progress(len(cells), 0, 0))
+    with closing(_executor(workers, None)) as executor, Store() as store:
+        for outcome in _outcomes(executor, list(cells), store):
+            found[outcome.key] = outcome
+            failed = sum(other.reason is not None for other in found.values())
+            on_progress(Progress(len(cells), len(found), failed))
+    return found
 
 
 def _outcomes(executor: Executor, cells: list[Cell], store: Store) -> Iterator[Outcome]:

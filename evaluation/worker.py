@@ -20,6 +20,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from types import FrameType
 from typing import Any
@@ -27,9 +28,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from agents.registry import BUILT_IN, find_class
+from agents.registry import BUILT_IN
 from evaluation.cell import Cell, Outcome, pack, sources_of, unpack
 from evaluation.entries import Limits
+from evaluation.isolation import AgentFailedError, RemoteMind, open_nursery, preload_of
+from evaluation.mind import Mind
 from evaluation.protocol import TRAINING
 from evaluation.provenance import agent_source, machine
 from evaluation.references import reference_regrets
@@ -67,6 +70,7 @@ def start_worker(environment: dict[str, str]) -> None:
     for name in BUILT_IN:
         agent_source(name)
     sources_of(object(), None)
+    open_nursery()
 
 
 def run_cells(cells: Sequence[Cell]) -> list[Outcome]:
@@ -78,11 +82,10 @@ def run_cells(cells: Sequence[Cell]) -> list[Outcome]:
 
 def _preload(cell: Cell) -> None:
     """Import what our own agents need before forking, once for all of a worker's children."""
-    if cell.mind is None or cell.mind.name not in BUILT_IN:
-        return  # the code of others is run by children only
-    with contextlib.suppress(Exception):  # the child will say what is missing or broken
-        for module in getattr(find_class(cell.mind.name), "preload", ()):
-            import_module(module)
+    if cell.mind is not None and not cell.isolated:
+        with contextlib.suppress(Exception):  # the child will say what is missing or broken
+            for module in preload_of(cell.mind.name):
+                import_module(module)
 
 
 def run_cell(cell: Cell) -> Outcome:
@@ -99,6 +102,8 @@ def run_cell(cell: Cell) -> Outcome:
         reason = f"took more than {cell.limits.memory_mb:g} MB of memory"
     except KeyboardInterrupt:
         raise
+    except AgentFailedError as error:
+        reason = str(error)
     except BaseException as error:  # an agent can fail in any way, sys.exit() included
         reason = f"{type(error).__name__}: {error}{_place(error)}"
     seconds = time.perf_counter() - start
@@ -120,7 +125,15 @@ def _columns(cell: Cell) -> dict[str, Any]:
         period = np.array([env.episode.process.period])
         times = np.arange(first, first + env.horizon)
         return {"t": times, "period": period, **reference_regrets(env)}
-    run = play(env, cell.mind, cell.seed, learned=lesson(cell))
+    alone = partial(RemoteMind, memory_mb=cell.limits.memory_mb, cpu_seconds=cell.limits.seconds)
+    run = play(
+        env,
+        cell.mind,
+        cell.seed,
+        learned=lesson(cell),
+        agent_seed=cell.agent_seed,
+        open_mind=alone if cell.isolated else Mind,
+    )
     return {
         "t": run.t,
         "action": run.action,

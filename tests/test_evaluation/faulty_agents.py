@@ -54,7 +54,7 @@ class HangsStubbornly(Good):
 
 class Eats(Good):
     def act(self, observation):
-        self.eaten = [np.ones(10_000_000) for _ in range(1_000)]
+        self.eaten = [np.empty(10_000_000) for _ in range(1_000)]
         return 0
 
 
@@ -306,3 +306,36 @@ class Returns(Good):
         if settings["what"] == "odd":
             assert set(learned) == {"t", "file", "seconds", "regret"}, set(learned)
         return cls(problem, rng, **settings)
+
+
+class SearchesMemory(Good):
+    """Says 1 where any object in its process is a world, a seed of a run or a judge's record."""
+
+    def act(self, observation):
+        wanted = {"PeriodicBanditEnv", "Episode", "Cell"}
+        return int(any(type(thing).__name__ in wanted for thing in gc.get_objects()))
+
+
+class SearchesFiles(Good):
+    """Says how many lines to other processes it holds, but for its own three and the judge's."""
+
+    def act(self, observation):
+        links = [os.readlink(f"/proc/self/fd/{fd}") for fd in range(3, 200) if is_open(fd)]
+        return len([link for link in links if link.startswith(("socket", "pipe"))]) - 1
+
+
+def is_open(fd):
+    with contextlib.suppress(OSError):
+        os.fstat(fd)
+        return True
+    return False
+
+
+class Rambles(Good):
+    """Writes into the judge's ear."""
+
+    def act(self, observation):
+        for fd in range(3, 200):
+            with contextlib.suppress(OSError):
+                os.write(fd, b"\xff" * 64)
+        return 0

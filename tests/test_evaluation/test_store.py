@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -217,3 +218,13 @@ def test_run_protocol_is_json(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         run = store.begin(PROTOCOL, CELLS)
     assert json.dumps(run.protocol)
+
+
+def test_a_store_that_is_just_being_begun_is_waited_for(tmp_path) -> None:
+    path = tmp_path / "s.sqlite"
+    path.touch()
+    timer = threading.Timer(0.3, lambda: Store(path).close())
+    timer.start()
+    with Store(path, create=False) as store:
+        assert store.runs() == []
+    timer.join()
