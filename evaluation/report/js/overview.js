@@ -1,0 +1,95 @@
+// Over all worlds: performance profiles, and what the ranks hang on.
+
+function drawProfiles() {
+  const section = find("#profiles");
+  const usable = (row) => Boolean(row.profile);
+  section.hidden = !rows().some(usable);
+  if (section.hidden) return;
+  const place = chart(`profiles ${board().id}`, {
+    label: "Performance profiles: the share of runs that score above each threshold, with 95 % bands",
+    height: 400,
+    figure: profilesFigure,
+  });
+  section.replaceChildren(
+    make("h2", { id: "profiles-title" }, "Performance profiles"),
+    make("p", { class: "small" }, "The share of runs, over all worlds, with a score above s (1: the oracle, 0: choosing at random). Higher is better; lines that cross mean that neither agent is better throughout."),
+    make("div", { class: "with-legend" }, make("figure", {}, place), legend("profiles", usable)),
+  );
+}
+
+function profilesFigure() {
+  const shown = rows().filter((row) => isShown(row) && row.profile);
+  return {
+    data: shown.flatMap((row) => bandTraces(row, board().thresholds, row.profile)),
+    layout: {
+      xaxis: { title: "score s" },
+      yaxis: { title: "share of runs above s", range: [0, 1.02] },
+      hovermode: shown.length > 8 ? "closest" : "x unified",
+    },
+  };
+}
+
+function drawSensitivity() {
+  const section = find("#sensitivity");
+  const table = board().sensitivity;
+  section.hidden = !table || rows().length === 0;
+  if (section.hidden) return;
+  const text = "The rank of each agent if one world is left out, or if worlds are averaged another way. A row of one colour is a rank that hangs on no single world.";
+  section.replaceChildren(
+    make("h2", { id: "sensitivity-title" }, "Sensitivity of the ranks"),
+    make("p", { class: "small" }, text),
+    make("div", { class: "scroller", role: "region", "aria-labelledby": "sensitivity-title", tabindex: "0" }, sensitivityTable(table)),
+  );
+}
+
+function sensitivityTable({ columns: titles, ranks }) {
+  const shorter = titles.map((title) => title.replace("PeriodicGP-", "").replace(/-v\d+/, ""));
+  const head = ["Agent", ...shorter].map((title, i) => make("th", { scope: "col", title: i ? titles[i - 1] : null }, breakable(title)));
+  const most = Math.max(2, ...ranks.flat().filter(isNumber));
+  const lines = rows().map((row, i) => {
+    const cells = (ranks[i] ?? []).map((rank) => rankOf(rank, most));
+    return make("tr", {}, make("th", { scope: "row", title: row.agent }, row.agent), cells);
+  });
+  return make("table", { class: "heat" }, make("caption", { class: "unseen" }, "Ranks"), make("thead", {}, make("tr", {}, head)), make("tbody", {}, lines));
+}
+
+function rankOf(rank, most) {
+  const node = make("td", {}, isNumber(rank) ? String(Number(rank.toFixed(1))) : NOTHING);
+  if (isNumber(rank)) node.style.setProperty("--shade", `${(((most - rank) / (most - 1)) * 44).toFixed(1)}%`);
+  return node;
+}
+
+// --- the head of the page, once more when it changes
+
+function drawHead() {
+  const { title, subtitle, facts, notes } = state.content;
+  document.title = title;
+  find("#title").textContent = title;
+  find("#subtitle").textContent = subtitle ?? "";
+  find("#facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
+  find("#notes").replaceChildren(...notes.map((note) => make("p", {}, note)));
+  drawProgress();
+}
+
+function drawProgress() {
+  const node = find("#progress");
+  const { progress } = state.content;
+  node.hidden = !progress;
+  if (!progress) return;
+  const failed = progress.failed ? `, ${plural(progress.failed, "failure")}` : "";
+  const text = `${fixed(progress.done, 0)} of ${plural(progress.of, "run")} done${failed}`;
+  const open = find("details", node)?.open;
+  node.replaceChildren(
+    make("progress", { max: Math.max(progress.of, 1), value: progress.done, "aria-label": "Runs done" }),
+    make("span", {}, text),
+    ...failureList(progress.failures ?? [], open),
+  );
+}
+
+function failureList(failures, open) {
+  if (failures.length === 0) return [];
+  const head = ["Agent", "World", "Seed", "Reason"].map((text) => make("th", { scope: "col" }, text));
+  const lines = failures.map((cells) => make("tr", {}, cells.map((cell) => make("td", {}, String(cell ?? "")))));
+  const table = make("table", { class: "plain" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, lines));
+  return [make("details", { open }, make("summary", { data: { key: "failures" } }, "What failed"), make("div", { class: "scroller" }, table))];
+}

@@ -1,0 +1,79 @@
+// What is shown, and what the reader has chosen. Choices are kept by name, so that they outlive an
+// update in which rows have moved.
+
+const SHOWN_AT_FIRST = 6;
+const TIERS = ["hidden-seed", "re-run", "replayed", "self-reported"];
+const TIER_TEXTS = {
+  "hidden-seed": "Run again by the maintainers on seeds nobody knew beforehand",
+  "re-run": "Run again by the maintainers on a sample of the cells; the actions agree",
+  replayed: "The logged actions, played through the same worlds again, give the same rewards",
+  "self-reported": "As its authors report it; nothing was checked but the form",
+};
+// Okabe and Ito's colours, told apart with any kind of colour vision, without the pale yellow; a
+// second round of them is dashed, a third dotted. The last is the ink: black, or white on black.
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", null];
+const DASHES = ["solid", "dash", "dot"];
+
+const state = {
+  content: null,
+  board: null, // id
+  env: null, // name
+  sort: { key: "rank", ascending: true },
+  text: "",
+  tiers: new Set(), // nothing chosen: all
+  shown: new Map(), // key -> whether its curve is drawn, where the reader has said so
+  pair: [null, null], // keys
+  open: new Set(), // keys
+};
+
+const emptyBoard = { id: "", title: "", note: "", envs: [], thresholds: [], rows: [], references: [] };
+
+const board = () =>
+  state.content.boards.find(({ id }) => id === state.board) ?? state.content.boards[0] ?? emptyBoard;
+const rows = () => board().rows;
+const references = () => board().references ?? [];
+const envNames = () => board().envs.map(({ name }) => name);
+
+function envIndex() {
+  return Math.max(0, envNames().indexOf(state.env));
+}
+
+/** A name for each row that nobody else has, even if two authors chose the same. */
+function keyRows(list, prefix = "") {
+  const seen = new Map();
+  for (const row of list) {
+    const count = (seen.get(row.agent) ?? 0) + 1;
+    seen.set(row.agent, count);
+    row.key = `${prefix}${row.agent}${count > 1 ? ` (${count})` : ""}`;
+  }
+}
+
+/** Take new content; choices stay as far as they still mean something. */
+function setContent(content) {
+  state.content = content;
+  for (const each of content.boards) {
+    keyRows(each.rows);
+    keyRows(each.references ?? [], "reference ");
+    each.rows.forEach((row, place) => (row.place = place));
+  }
+  settlePair();
+}
+
+/** The two that are compared: the reader's choice, else the best that are free. */
+function settlePair() {
+  const keys = rows().map(({ key }) => key);
+  const pair = state.pair.map((key) => (keys.includes(key) ? key : null));
+  for (const i of [0, 1]) pair[i] ??= keys.find((key) => !pair.includes(key)) ?? null;
+  state.pair = pair;
+}
+
+function isShown(row) {
+  const said = state.shown.get(row.key);
+  return said ?? (row.place !== undefined && row.place < SHOWN_AT_FIRST);
+}
+
+function styleOf(row) {
+  if (row.place === undefined) return { colour: "var(--muted)", dash: "dashdot" };
+  const round = Math.floor(row.place / COLOURS.length) % DASHES.length;
+  return { colour: COLOURS[row.place % COLOURS.length] ?? "var(--ink)", dash: DASHES[round] };
+}

@@ -1,0 +1,168 @@
+// One panel per world: its picture, the curves, the regret by phase, the numbers.
+
+function drawWorlds() {
+  keepingFocus(() => {
+    const section = find("#worlds");
+    section.hidden = board().envs.length === 0;
+    if (!find("#env-tabs")) {
+      section.replaceChildren(
+        make("h2", { id: "worlds-title" }, "Worlds"),
+        make("div", { id: "env-tabs", class: "tabs" }),
+        make("div", { id: "env-panels" }),
+      );
+    }
+    drawEnvTabs();
+    const panels = board().envs.map((env, k) => panel(env, k));
+    find("#env-panels").replaceChildren(...panels);
+  });
+}
+
+function drawEnvTabs() {
+  const names = shortNames(envNames());
+  const items = board().envs.map((env, k) => ({ key: env.name, label: names[k], title: env.name, panel: `env-${k}` }));
+  const chosen = envNames()[envIndex()];
+  drawTabs(find("#env-tabs"), { name: "env", label: "Worlds", items, chosen, choose: chooseEnv });
+}
+
+function chooseEnv(name) {
+  state.env = name;
+  keepingFocus(drawEnvTabs);
+  board().envs.forEach((env, k) => {
+    const node = find(`#env-${k}`);
+    if (env.name === name && !node.hasChildNodes()) fillPanel(node, env, k);
+    node.hidden = env.name !== name;
+  });
+}
+
+/** Filled only when it is looked at, or printed. */
+function panel(env, k) {
+  const node = make("div", { id: `env-${k}`, role: "tabpanel", class: "panel", tabindex: "0", "aria-labelledby": `env-tab-${k}` });
+  const chosen = k === envIndex();
+  node.hidden = !chosen;
+  if (chosen || printing) fillPanel(node, env, k);
+  return node;
+}
+
+function fillPanel(node, env, k) {
+  node.replaceChildren(aboutWorld(env), curvesPart(env, k), phasesPart(env, k), numbersPart(env, k));
+}
+
+function aboutWorld(env) {
+  const facts = [["Runs", env.runs ?? NOTHING], ["Steps", env.t?.length ? fixed(env.t[env.t.length - 1], 0) : NOTHING]];
+  facts.push(["Season", isNumber(env.period) ? `${Number(env.period.toFixed(2))} steps` : "none, or not fixed"]);
+  const list = facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value))));
+  const text = make("div", {}, make("h3", {}, env.name), make("p", {}, env.about ?? ""), make("dl", { class: "facts" }, list));
+  return make("div", { class: "about" }, picture(env), text);
+}
+
+function picture(env) {
+  if (typeof env.picture !== "string" || !env.picture.startsWith("data:image/")) return null;
+  const image = make("img", { src: env.picture, alt: `The world ${env.name}: mean reward of each action over time`, loading: "lazy" });
+  return make("figure", { class: "picture" }, image);
+}
+
+function curvesPart(env, k) {
+  const usable = (row) => Boolean(row.envs[k]?.curve);
+  const place = chart(`curves ${board().id} ${env.name}`, {
+    label: `Mean cumulative regret in ${env.name} by step, with 95 % bands; the final values are in the table below`,
+    height: 400,
+    figure: () => curvesFigure(env, k),
+  });
+  return make(
+    "div",
+    { class: "part" },
+    make("div", { class: "bar" }, make("h4", {}, "Regret over time"), csvOfCurves(env, k)),
+    make("div", { class: "with-legend" }, make("figure", {}, place), legend(`curves-${k}`, usable)),
+  );
+}
+
+function csvOfCurves(env, k) {
+  const save = () => download(`curves-${env.name.replace(/[^\w-]+/g, "-")}`, curveLines(k));
+  return button("Curves CSV", save, { class: "control screen csv-curves" });
+}
+
+function curvesFigure(env, k) {
+  const shown = [...references(), ...rows()].filter((row) => isShown(row) && row.envs[k]?.curve);
+  return {
+    data: shown.flatMap((row) => bandTraces(row, env.t, row.envs[k].curve)),
+    layout: {
+      xaxis: { title: "step t" },
+      yaxis: { title: "mean cumulative regret", rangemode: "tozero" },
+      hovermode: shown.length > 8 ? "closest" : "x unified",
+    },
+  };
+}
+
+// --- regret by phase
+
+function phasesPart(env, k) {
+  const list = rows().filter((row) => row.envs[k]?.by_phase?.some(isNumber));
+  if (list.length === 0) return null;
+  const place = chart(`phases ${board().id} ${env.name}`, {
+    label: `Regret per step in ${env.name} by phase of the season, one line per agent`,
+    height: 84 + 21 * list.length,
+    figure: () => phasesFigure(env, k, list),
+  });
+  const text = "Mean regret of a step at each phase of the season; the agent that loses least is on top.";
+  return make("div", { class: "part" }, make("h4", {}, "Regret by phase"), make("p", { class: "small" }, text), make("figure", {}, place));
+}
+
+const meanOf = (values) => {
+  const known = values.filter(isNumber);
+  return known.reduce((sum, x) => sum + x, 0) / known.length;
+};
+
+function phasesFigure(env, k, list) {
+  const ordered = [...list].sort((a, b) => meanOf(b.envs[k].by_phase) - meanOf(a.envs[k].by_phase)); // the top is drawn last
+  const z = ordered.map((row) => row.envs[k].by_phase);
+  const all = z.flat().filter(isNumber).sort((a, b) => a - b);
+  const bins = z[0].length;
+  const season = isNumber(env.period) ? env.period : bins;
+  const x = z[0].map((_, i) => ((i + 0.5) * season) / bins);
+  const narrow = innerWidth < 600 && !printing;
+  const labels = ordered.map((row) => plotlyText(row.agent, narrow ? 14 : 28));
+  const trace = {
+    type: "heatmap",
+    z,
+    x,
+    y: ordered.map((_, i) => i),
+    text: ordered.map((row) => row.envs[k].by_phase.map(() => plotlyText(row.agent))),
+    hovertemplate: "%{text}<br>phase %{x:.3~f}: %{z:.3f} per step<extra></extra>",
+    colorscale: "Cividis",
+    zmin: Math.min(0, all[0]),
+    zmax: Math.max(all[Math.floor(0.99 * (all.length - 1))], 1e-12), // one terrible agent hides no other
+    colorbar: { thickness: 10, outlinewidth: 0, title: { text: narrow ? "" : "regret per step", side: "right" } },
+    ygap: 1,
+  };
+  const ticks = { tickmode: "array", tickvals: ordered.map((_, i) => i), ticktext: labels, showgrid: false, automargin: true };
+  return { data: [trace], layout: { xaxis: { title: "phase", showgrid: false }, yaxis: ticks, margin: { t: 6, l: 20 } } };
+}
+
+// --- the numbers of a world
+
+function numbersPart(env, k) {
+  const list = [...rows(), ...references()].filter((row) => row.envs[k]);
+  const ordered = [...list].sort((a, b) => (a.envs[k].regret?.[0] ?? Infinity) - (b.envs[k].regret?.[0] ?? Infinity));
+  const head = ["Agent", "Regret", "Normalised", "Runs"].map((text) => make("th", { scope: "col" }, text));
+  const table = make(
+    "table",
+    { class: "numbers" },
+    make("caption", { class: "unseen" }, `Final regret in ${env.name}`),
+    make("thead", {}, make("tr", {}, head)),
+    make("tbody", {}, ordered.map((row) => numbersRow(row, row.envs[k]))),
+  );
+  const box = make("div", { class: "scroller", role: "region", "aria-label": `Numbers of ${env.name}`, tabindex: "0" }, table);
+  return make("details", { class: "part" }, make("summary", {}, "The numbers, references included"), box);
+}
+
+function numbersRow(row, own) {
+  const kind = row.place === undefined ? "reference" : null;
+  return make(
+    "tr",
+    { class: kind },
+    make("th", { scope: "row" }, row.agent),
+    make("td", {}, withInterval(own.regret, short)),
+    make("td", {}, withInterval(own.normalised, (x) => fixed(x, 3))),
+    make("td", {}, String(own.runs ?? NOTHING)),
+  );
+}

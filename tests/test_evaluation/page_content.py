@@ -1,0 +1,261 @@
+"""Content for the page without a sweep: any size, always the same, with all that can hurt."""
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "=cmd()",
+    "a-very-long-name-of-an-agent-that-nobody-would-ever-write-but-somebody-will-" * 2,
+    "<!--%{x}<b>&amp;\u2028",
+)
+"""Names that strangers may give their agents."""
+
+GOOD_NAMES = (
+    "periodic-gp-ucb",
+    "periodic-gp-ucb:time_length_scale=1",
+    "gp-thompson",
+    "phase-ucb",
+    "c-gp-ucb",
+    "tv-gp-ucb",
+    "gp-ucb",
+    "r-gp-ucb",
+    "fixed",
+    "random",
+)
+WORLDS = (
+    "Synthetic",
+    "SyntheticDiscrete",
+    "Stationary",
+    "Piecewise",
+    "Switching",
+    "AlmostPeriodic",
+    "MultiSeason",
+    "HiddenPeriod",
+    "Contextual",
+    "RideShare",
+    "MadridSim",
+    "Madrid",
+    "Replay",
+)
+TIERS = ("hidden-seed", "re-run", "replayed")
+
+
+def content(
+    *, agents: int = 8, envs: int = 4, steps: int = 200, hostile: bool = False, seed: int = 0
+) -> dict[str, Any]:
+    """A page of three boards: verified, self-reported and an empty one."""
+    names = _names(agents, hostile)
+    return {
+        "title": "periodic-gp leaderboard",
+        "subtitle": "Season 2026, protocol standard",
+        "facts": [
+            ["Protocol hash", "3f9a52c07be1"],
+            ["Season opened", "2026-11-16"],
+            ["Worlds", str(envs)],
+            ["Seeds", "0 to 9"],
+        ],
+        "notes": [
+            "Regret is what an agent loses against the best action of every step. Agents meet the "
+            "same worlds and the same noise, so that differences between two rows are paired."
+        ],
+        "boards": [
+            board("verified-online", "Verified", names, envs, steps, TIERS, seed),
+            board("self", "Self-reported", names[:3], envs, steps, ("self-reported",), seed + 1),
+            board("pretrained", "Pretrained", [], envs, steps, TIERS, seed + 2),
+        ],
+        "progress": None,
+    }
+
+
+def _names(agents: int, hostile: bool) -> list[str]:
+    known = [*GOOD_NAMES, *(f"submitted-agent-{i}" for i in range(agents))][:agents]
+    if hostile:
+        known[1 : 1 + len(HOSTILE)] = HOSTILE
+    return known[:agents]
+
+
+def board(
+    id_: str,
+    title: str,
+    names: list[str],
+    envs: int,
+    steps: int,
+    tiers: tuple[str, ...],
+    seed: int,
+) -> dict[str, Any]:
+    """One board; the later a name comes, the worse it is, more or less."""
+    rng = np.random.default_rng(seed)
+    skill = np.sort(rng.uniform(0.12, 1.05, len(names)))
+    worlds = [_env(k, steps, rng) for k in range(envs)]
+    runs = skill[:, None, None] * rng.lognormal(0.0, 0.25, (len(names), envs, 1))
+    runs = runs * rng.lognormal(0.0, 0.12, (len(names), envs, 10))
+    scale = rng.uniform(60.0, 900.0, envs)
+    rows = [
+        _row(i, name, runs[i], scale, steps, tiers, rng, last=i == len(names) - 1)
+        for i, name in enumerate(names)
+    ]
+    return {
+        "id": id_,
+        "title": title,
+        "note": "The maintainers ran these agents again." if tiers == TIERS else "As reported.",
+        "envs": worlds,
+        "thresholds": np.linspace(0.0, 1.0, 51).tolist(),
+        "rows": rows,
+        "references": [_reference("best-fixed", 0.8, scale, steps)] if rows else [],
+        "pairs": _pairs(runs, scale),
+        "sensitivity": _sensitivity(runs, worlds),
+    }
+
+
+def _env(k: int, steps: int, rng: np.random.Generator) -> dict[str, Any]:
+    name = WORLDS[k] if k < len(WORLDS) else f"Extra{k}"
+    return {
+        "name": f"PeriodicGP-{name}-v0",
+        "about": "A smooth reward over one action that comes back every season.",
+        "picture": None if k == 2 else picture(rng),
+        "runs": 10,
+        "t": list(range(1, steps + 1)),
+        "phases": 20,
+        "period": None if k == 3 else 20.0,
+    }
+
+
+def _row(
+    i: int,
+    name: str,
+    runs: np.ndarray,
+    scale: np.ndarray,
+    steps: int,
+    tiers: tuple[str, ...],
+    rng: np.random.Generator,
+    *,
+    last: bool,
+) -> dict[str, Any]:
+    """The last row has nulls wherever they are allowed."""
+    cells: list[dict[str, Any] | None] = [
+        _cell(runs[k], scale[k], steps, rng) for k in range(len(scale))
+    ]
+    if last and len(cells) > 1:
+        cells[1] = None
+    low, high = np.quantile(runs.mean(axis=0), [0.05, 0.95])
+    return {
+        "agent": name,
+        "rank": None if last else i + 1,
+        "tier": None if last and tiers == TIERS else tiers[i % len(tiers)],
+        "authors": "" if last else "A. Author, B. Author",
+        "link": "javascript:alert(1)" if i == 1 else f"https://example.org/agents/{i}",
+        "normalised": None if last else [float(runs.mean()), float(low), float(high)],
+        "mean_rank": None if last else [1.0 + i * 0.9, None if i == 2 else 0.8 + i * 0.9, 1.4 + i],
+        "ms_per_step": None if last else float(rng.lognormal(-0.5, 1.2)),
+        "complete": not last,
+        "envs": cells,
+        "profile": None if last else _profile(runs),
+        "provenance": [
+            ["Source SHA-256", rng.bytes(32).hex()],
+            ["Submitted", "2026-11-14"],
+            ["Python", "3.11.9"],
+            ["Platform", "Linux x86_64, 2 cores"],
+            ["Verdicts", "well-formed, replayed, re-run (12 cells), hidden-seed (12 cells)"],
+        ],
+    }
+
+
+def _cell(runs: np.ndarray, scale: float, steps: int, rng: np.random.Generator) -> dict[str, Any]:
+    estimate, spread = float(runs.mean()), float(1.96 * runs.std(ddof=1) / np.sqrt(len(runs)))
+    band = [estimate, estimate - spread, estimate + spread]
+    bend = min(estimate, 1.0)
+    grown = np.linspace(0.0, 1.0, steps + 1)[1:] ** (0.35 + 0.65 * bend)
+    mean = grown * estimate * scale * (1 + 0.02 * np.sin(np.arange(steps) / 3.2))
+    width = grown * spread * scale
+    phase = np.linspace(0.0, 2 * np.pi, 20, endpoint=False)
+    return {
+        "normalised": band,
+        "regret": [x * scale for x in band],
+        "runs": 10,
+        "curve": {
+            "mean": mean.tolist(),
+            "low": (mean - width).tolist(),
+            "high": (mean + width).tolist(),
+        },
+        "by_phase": (
+            estimate * (1 + 0.5 * np.sin(phase + rng.uniform(0, 6.3)) * rng.uniform(0.2, 1))
+        ).tolist(),
+    }
+
+
+def _profile(runs: np.ndarray) -> dict[str, list[float]]:
+    thresholds = np.linspace(0.0, 1.0, 51)
+    above = ((1.0 - runs.ravel())[:, None] > thresholds).mean(axis=0)
+    return {
+        "mean": above.tolist(),
+        "low": np.clip(above - 0.06, 0, 1).tolist(),
+        "high": np.clip(above + 0.06, 0, 1).tolist(),
+    }
+
+
+def _reference(name: str, level: float, scale: np.ndarray, steps: int) -> dict[str, Any]:
+    cells = []
+    for size in scale.tolist():
+        line = (np.linspace(0.0, 1.0, steps + 1)[1:] * level * size).tolist()
+        curve = {"mean": line, "low": line, "high": line}
+        cells.append(
+            {"normalised": [level] * 3, "regret": [level * size] * 3, "runs": 10, "curve": curve}
+        )
+    return {"agent": name, "envs": cells}
+
+
+def _pairs(runs: np.ndarray, scale: np.ndarray) -> dict[str, Any]:
+    """``runs`` has shape (rows, envs, runs)."""
+    count = len(runs)
+    return {
+        "rows": count,
+        "envs": [_differences(runs[:, k] * scale[k]) for k in range(len(scale))],
+        "all": _differences(runs.mean(axis=1)) if count else None,
+    }
+
+
+def _differences(values: np.ndarray) -> dict[str, Any]:
+    """``values`` has shape (rows, runs)."""
+    gaps = values[:, None] - values[None]
+    mean, spread = gaps.mean(axis=2), 1.96 * gaps.std(axis=2) / np.sqrt(gaps.shape[2])
+    p = np.exp(-np.abs(mean) / np.maximum(spread, 1e-9))
+    tables = {"difference": mean, "low": mean - spread, "high": mean + spread, "p": p}
+    return {name: _without_diagonal(table) for name, table in tables.items()}
+
+
+def _without_diagonal(table: np.ndarray) -> list[list[float | None]]:
+    return [
+        [None if i == j else x for j, x in enumerate(line)] for i, line in enumerate(table.tolist())
+    ]
+
+
+def _sensitivity(runs: np.ndarray, worlds: list[dict[str, Any]]) -> dict[str, Any] | None:
+    if not len(runs):
+        return None
+    means = runs.mean(axis=2)
+    kept = [means.mean(axis=1)]
+    kept += [np.delete(means, k, axis=1).mean(axis=1) for k in range(means.shape[1])]
+    kept += [means.mean(axis=1), np.median(means, axis=1)]
+    ranks = np.argsort(np.argsort(np.array(kept), axis=1), axis=1).T + 1
+    without = [f"without {world['name']}" for world in worlds]
+    return {"columns": ["all worlds", *without, "mean", "median"], "ranks": ranks.tolist()}
+
+
+def picture(rng: np.random.Generator) -> str:
+    """A season as a small PNG, written by hand."""
+    x, y = np.meshgrid(np.linspace(0, 4 * np.pi, 260), np.linspace(-1, 1, 120))
+    wave = np.exp(-4 * (y - 0.6 * np.sin(x + rng.uniform(0, 6))) ** 2)
+    grey = (235 - 150 * wave).astype(np.uint8)
+    lines = np.concatenate([np.zeros((len(grey), 1), np.uint8), grey], axis=1).tobytes()
+    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
+    body = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in ((b"IHDR", head), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
+    )
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()
