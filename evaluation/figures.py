@@ -36,15 +36,31 @@ def phases(results: Results) -> Figure:
     """Mean regret of a step by phase of the season."""
     by_phase: dict[str, dict[str, Any]] = {}
     shown: dict[str, float] = {}
-    for task, agents in _all_runs(results).items():
-        periods = results.periods(task)
-        same = len(set(periods.values())) == 1
-        # Seasons of different lengths are laid over each other, in 24 parts.
-        shown[task] = next(iter(periods.values())) if same else 24.0
+    for task in _all_runs(results):
         by_phase[task] = {
-            agent: _by_phase(found, periods, shown[task]) for agent, found in agents.items()
+            _label(agent, track): row
+            for track in results.tracks
+            for agent, row in phase_rows(results, task, track).items()
         }
+        shown[task] = _shown_period(results, task)
     return phase_figure(by_phase, period=shown)
+
+
+def phase_rows(results: Results, task: str, track: str) -> dict[str, Any]:
+    """For every agent of a track its mean regret of a step in each phase of the season."""
+    periods, shown = results.periods(task), _shown_period(results, task)
+    runs = {agent: results.runs(task, agent, track) for agent in results.agents(track)}
+    return {
+        agent: _by_phase(found, periods, shown)
+        for agent, found in runs.items()
+        if len(found.regret)
+    }
+
+
+def _shown_period(results: Results, task: str) -> float:
+    """Seasons of different lengths are laid over each other, in 24 parts."""
+    periods = set(results.periods(task).values())
+    return periods.pop() if len(periods) == 1 else 24.0
 
 
 def _by_phase(found: Runs, periods: dict[tuple[str, int], float], shown: float) -> Any:

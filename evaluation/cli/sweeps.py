@@ -101,7 +101,7 @@ def show(
 ) -> None:
     """The table of a run, with intervals, paired against a baseline if wanted."""
     with Store(store, create=False) as opened:
-        _print(_results(opened, run), baseline, as_json)
+        _print(chosen_results(opened, run), baseline, as_json)
 
 
 def compare(
@@ -112,7 +112,7 @@ def compare(
 ) -> None:
     """Two agents on common seeds: paired differences with intervals, task by task."""
     with Store(store, create=False) as opened:
-        for line in comparison_lines(_results(opened, run), first, second):
+        for line in comparison_lines(chosen_results(opened, run), first, second):
             say(line)
 
 
@@ -132,7 +132,7 @@ def plot(
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     with Store(store, create=False) as opened:
         try:
-            figure = FIGURES[kind](_results(opened, run))
+            figure = FIGURES[kind](chosen_results(opened, run))
         except NothingToDrawError as error:
             raise CommandError(str(error)) from error
         save_picture(figure, out)
@@ -149,7 +149,7 @@ def export(
         raise CommandError(f"the name must end in .parquet or .csv, got {str(out)!r}")
     with Store(store, create=False) as opened:
         try:
-            rows = export_steps(_results(opened, run), out)
+            rows = export_steps(chosen_results(opened, run), out)
         except OSError as error:
             raise CommandError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
     say(f"Wrote {rows:,} rows into {out}")
@@ -175,7 +175,8 @@ def list_protocols(
         say(f"    {found.description}")
 
 
-def _results(store: Store, wanted: str | None) -> Results:
+def chosen_results(store: Store, wanted: str | None) -> Results:
+    """The run that is asked for, by default the last."""
     runs = store.runs()
     chosen = [r for r in runs if wanted is None or wanted in (r.name, str(r.id))]
     if not chosen:

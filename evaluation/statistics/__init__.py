@@ -9,6 +9,7 @@ Every interval draws whole runs again, from a seed that the caller may set.
 
 from evaluation.statistics.growth import growth_exponent
 from evaluation.statistics.intervals import Band, Interval, curve_band, mean_interval
+from evaluation.statistics.matrix import PairedMatrix, paired_matrix
 from evaluation.statistics.paired import (
     PairedDifference,
     holm,
@@ -31,6 +32,7 @@ __all__ = [
     "Band",
     "Interval",
     "PairedDifference",
+    "PairedMatrix",
     "curve_band",
     "growth_exponent",
     "holm",
@@ -40,6 +42,7 @@ __all__ = [
     "normalised_regret",
     "optimality_gap",
     "paired_difference",
+    "paired_matrix",
     "paired_ratio",
     "performance_profile",
     "phase_bins",

@@ -131,24 +131,32 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
         seed: Of the random patterns.
         resamples: Number of random patterns.
     """
-    differences = np.asarray(differences, dtype=np.float64)
-    runs = require_runs(differences[:, None])  # a NaN would pass for significant
+    differences = np.asarray(differences, dtype=np.float64)[:, None]
+    return float(sign_flip_tests(differences, seed=seed, resamples=resamples)[0])
+
+
+def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
+    """``sign_flip_test`` of every column of differences (runs, columns), on the same patterns."""
+    runs = require_runs(differences)  # a NaN would pass for significant
     # Patterns of equal sums must count as equal whatever the order of their additions.
-    observed = abs(differences.sum()) - 1e-12 * np.abs(differences).sum()
+    observed = np.abs(differences.sum(0)) - 1e-12 * np.abs(differences).sum(0)
     if runs <= _ENUMERATED:
         # The opposite pattern has the same absolute sum: half of them are enough.
         patterns = np.arange(2 ** (runs - 1))[:, None] >> np.arange(runs) & 1
-        return float(_as_extreme(patterns, differences, observed).mean())
+        return np.asarray(_as_extreme(patterns, differences, observed).mean(0))
     rng = np.random.default_rng(seed)
     sizes = [min(_ROWS, resamples - start) for start in range(0, resamples, _ROWS)]
     draws = (rng.integers(0, 2, (size, runs), dtype=np.int8) for size in sizes)
-    hits = sum(int(_as_extreme(patterns, differences, observed).sum()) for patterns in draws)
-    return (hits + 1) / (resamples + 1)
+    hits = sum(_as_extreme(patterns, differences, observed).sum(0) for patterns in draws)
+    return np.asarray((hits + 1) / (resamples + 1))
 
 
-def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: float) -> Array:
-    """Whether each pattern of flips (n, runs), as 0 and 1, gives a sum as large as observed."""
-    sums = differences.sum() - 2.0 * (patterns @ differences)
+def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: Array) -> Array:
+    """Whether each pattern of flips (n, runs), as 0 and 1, gives a sum as large as observed.
+
+    Shape (n, columns), 1 where it does.
+    """
+    sums = differences.sum(0) - 2.0 * (patterns @ differences)
     return np.asarray(np.abs(sums) >= observed, dtype=np.float64)
 
 

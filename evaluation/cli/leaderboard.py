@@ -1,0 +1,360 @@
+"""Commands of the leaderboard: ``submit``, ``verify``, ``leaderboard ...``, ``serve``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evaluation import protocol as protocols
+from evaluation.cli.progress import Reporter
+from evaluation.cli.shared import CommandError, say
+from evaluation.cli.sweeps import DEFAULT_STORE, RunOption, StoreOption, chosen_results
+from evaluation.entries import TRACKS, agent_entry
+from evaluation.leaderboard.bundle import MANIFEST, MOST_MANIFEST_BYTES, BundleError, read_file
+from evaluation.leaderboard.content import season_content
+from evaluation.leaderboard.hidden import HiddenSeeds
+from evaluation.leaderboard.log import LogError
+from evaluation.leaderboard.season import SEASON, Season, SeasonError
+from evaluation.leaderboard.secret import Secret, SecretError, default_path
+from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.verify import TIERS, Verification, verify
+from evaluation.protocol import Protocol
+from evaluation.report.live import LiveStore, store_content
+from evaluation.report.page import render
+from evaluation.report.serve import ServeError, serve
+from evaluation.report.worlds import Pictures
+from evaluation.store import Store
+
+app = typer.Typer(help="Seasons: open one, add submissions, build the page.", no_args_is_help=True)
+FOLDER = Path("leaderboard")
+
+FolderOption = Annotated[Path, typer.Option("--folder", help="The leaderboard.")]
+SeasonOption = Annotated[
+    str | None, typer.Option("--season", help="Its name; by default the last by name.")
+]
+SecretOption = Annotated[
+    Path | None, typer.Option("--secret", help="The season's secret; by default in your settings.")
+]
+ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
+CodeOption = Annotated[
+    str | None, typer.Option("--agent", help="Its code, to run it: file.py:Class, module:Class.")
+]
+WorkersOption = Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")]
+
+
+def submit_agent(
+    agent: Annotated[
+        str, typer.Argument(help="name, file.py:Class or module:Class, with :setting=value,...")
+    ],
+    protocol: Annotated[str, typer.Option(help="A protocol's name, or a .toml file.")] = "standard",
+    out: Annotated[Path, typer.Option(help="Folder of the bundle.")] = Path("submission"),
+    name: Annotated[str | None, typer.Option(help="Its name in the leaderboard.")] = None,
+    author: Annotated[list[str] | None, typer.Option(help="Several times for several.")] = None,
+    link: Annotated[str | None, typer.Option(help="Where to read about it: https://...")] = None,
+    training_steps: Annotated[
+        int, typer.Option(min=0, help="Interactions before judgement: the pretrained track.")
+    ] = 0,
+    track: Annotated[str | None, typer.Option(help=f"One of {', '.join(TRACKS)}.")] = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Run your agent through a protocol, in isolation, and write a bundle to hand in.
+
+    Stopped, it goes on where it was when the same command is given again.
+    """
+    entry = agent_entry(
+        {
+            "name": agent,
+            "track": track or ("pretrained" if training_steps else "online"),
+            "training_steps": training_steps,
+            **({"label": name} if name else {}),
+        }
+    )
+    with _sentences(), Reporter(quiet=False) as report:
+        try:
+            manifest = submit(
+                entry,
+                Protocol.load(protocol),
+                out,
+                authors=author or ["anonymous"],
+                link=link,
+                workers=workers,
+                on_progress=report,
+            )
+        except KeyboardInterrupt:
+            say("Stopped. Give the same command again to go on.")
+            raise typer.Exit(130) from None
+    say(f"Wrote {len(manifest.cells):,} runs of {manifest.label} into {out}/")
+    say(f"Submission {manifest.id}")
+    say(f"Check it as others will: periodic-gp verify {out}")
+
+
+def verify_bundle(
+    bundle: Annotated[Path, typer.Argument(help="Folder of a submission.")],
+    protocol: Annotated[
+        str | None, typer.Option(help="What it must be of; by default the one that it names.")
+    ] = None,
+    through: ThroughOption = "replayed",
+    agent: CodeOption = None,
+    secret: SecretOption = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Check a submission, tier by tier. Up to "replayed" no code of the agent is run."""
+    check_tier(through)
+    with _sentences():
+        hidden = None
+        if through == "hidden-seed":
+            if secret is None:
+                raise CommandError("hidden seeds need a season's secret: --secret FILE")
+            hidden = HiddenSeeds(Secret.load(secret).salt)
+        chosen = Protocol.load(protocol or _named_protocol(bundle))
+        with Reporter(quiet=False) as report:
+            found = verify(
+                bundle,
+                chosen,
+                through=through,
+                agent=agent,
+                hidden=hidden,
+                workers=workers,
+                on_progress=report,
+            )
+    _say_verdicts(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+@app.command("open")
+def open_season(
+    name: Annotated[str, typer.Argument(help="Of the season, as its folder is called.")],
+    protocol: Annotated[str, typer.Option(help="A protocol's name, or a .toml file.")] = "standard",
+    folder: FolderOption = FOLDER,
+    secret: SecretOption = None,
+) -> None:
+    """Open a season: publishes its protocol, the key of its log and the hash of its salt."""
+    place = secret or default_path(name)
+    with _sentences():
+        if (folder / name / SEASON).exists():
+            raise SeasonError(f"there is a season in {str(folder / name)!r} already")
+        made = Secret.create(place)
+        with Reporter(quiet=False) as report:
+            season = Season.open(folder / name, Protocol.load(protocol), made, on_progress=report)
+    say(f"Opened season {season.name} in {season.folder}, challenge {season.challenge[:12]}")
+    say(f"Its secret is in {place}: keep it to yourself, and keep a copy.")
+
+
+@app.command("add")
+def add_submission(
+    bundles: Annotated[list[Path], typer.Argument(help="Folders of submissions.")],
+    through: ThroughOption = "replayed",
+    agent: CodeOption = None,
+    season: SeasonOption = None,
+    folder: FolderOption = FOLDER,
+    secret: SecretOption = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Verify submissions, write the verdicts into the log, and keep those that pass."""
+    check_tier(through)
+    refused = 0
+    with _sentences():
+        opened = _season(folder, season)
+        key = Secret.load(secret or default_path(opened.name))
+        opened.check_secret(key)
+        judge = _Judge(opened, key, through, agent, workers)
+        for bundle in bundles:
+            refused += not judge(bundle)
+    if refused:
+        raise typer.Exit(1)
+
+
+@app.command("fill")
+def fill_season(
+    protocol: Annotated[
+        str | None, typer.Option(help="Whose agents; by default those of the season's protocol.")
+    ] = None,
+    agents: Annotated[
+        list[str] | None, typer.Option(help="Instead of all; several times for several.")
+    ] = None,
+    through: ThroughOption = "hidden-seed",
+    season: SeasonOption = None,
+    folder: FolderOption = FOLDER,
+    secret: SecretOption = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Hand in the built-in agents, through the same door as everybody else's."""
+    check_tier(through)
+    refused = 0
+    with _sentences():
+        opened = _season(folder, season)
+        key = Secret.load(secret or default_path(opened.name))
+        judge = _Judge(opened, key, through, None, workers)
+        offered = Protocol.load(protocol or str(opened.about["protocol"]["name"]))
+        there = {one.manifest.label for one in opened.accepted()}
+        for entry in offered.restricted(agents=agents).agents:
+            if entry.label in there:
+                say(f"{entry.label}: is in season {opened.name} already")
+                continue
+            with tempfile.TemporaryDirectory() as place:
+                bundle = Path(place) / "submission"
+                try:
+                    with Reporter(quiet=False, title=entry.label) as report:
+                        submit(
+                            entry,
+                            opened.protocol(),
+                            bundle,
+                            authors=["The periodic-gp authors"],
+                            workers=workers,
+                            on_progress=report,
+                        )
+                except BundleError as error:
+                    say(f"{entry.label}: {error}")
+                    refused += 1
+                    continue
+                refused += not judge(bundle, entry.label)
+    if refused:
+        raise typer.Exit(1)
+
+
+@app.command("check")
+def check_season(season: SeasonOption = None, folder: FolderOption = FOLDER) -> None:
+    """Check the log's signatures and every file that it speaks of."""
+    with _sentences():
+        opened = _season(folder, season)
+        accepted = opened.accepted()
+        entries = opened.log.entries()
+    say(f"Season {opened.name}: {len(entries)} entries and {len(accepted)} submissions are intact.")
+    say(f"Head of the log: {opened.log.head}")
+
+
+@app.command("build")
+def build_page(
+    out: Annotated[Path, typer.Option(help="The page.")] = Path("leaderboard.html"),
+    open_page: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
+    season: SeasonOption = None,
+    folder: FolderOption = FOLDER,
+    store: Annotated[
+        Path | None, typer.Option(help="Instead of a season, a file of results of your own.")
+    ] = None,
+    run: RunOption = None,
+) -> None:
+    """Make one self-contained page: it works offline, from disk."""
+    with _sentences():
+        if store is not None:
+            with Store(store, create=False) as opened:
+                content = store_content(chosen_results(opened, run), Pictures())
+        else:
+            content = season_content(_season(folder, season))
+    _write_page(out, content)
+    say(f"Built {out.resolve()}")
+    if open_page:
+        webbrowser.open(out.resolve().as_uri())
+
+
+def serve_store(
+    store: StoreOption = DEFAULT_STORE,
+    run: RunOption = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine's: 0.0.0.0.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free one.")] = 8765,
+) -> None:
+    """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
+    with Store(store, create=False) as opened:
+        chosen_results(opened, run)  # say now what is missing
+    content = LiveStore(store, lambda opened: chosen_results(opened, run))
+    with _sentences():
+        serve(
+            content,
+            host=host,
+            port=port,
+            on_ready=lambda url: say(f"Serving {store} at {url} (Ctrl-C to end)"),
+        )
+
+
+class _Judge:
+    """Verifies bundles for a season and records the verdicts."""
+
+    def __init__(
+        self, season: Season, key: Secret, through: str, agent: str | None, workers: int | None
+    ) -> None:
+        season.check_secret(key)
+        self._season, self._key, self._through = season, key, through
+        self._agent, self._workers = agent, workers
+        self._protocol, self._uniform = season.protocol(), season.uniform()
+
+    def __call__(self, bundle: Path, name: str | None = None) -> bool:
+        with Reporter(quiet=False, title=name or bundle.name) as report:
+            found = verify(
+                bundle,
+                self._protocol,
+                through=self._through,
+                agent=self._agent,
+                hidden=HiddenSeeds(self._key.salt),
+                uniform=self._uniform,
+                workers=self._workers,
+                on_progress=report,
+            )
+        kept = self._season.record(found, bundle, self._key)
+        say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
+        _say_verdicts(found)
+        return kept
+
+
+def check_tier(through: str) -> None:
+    """Refuse a tier that there is none of."""
+    if through not in TIERS:
+        raise CommandError(f"--through must be one of {', '.join(TIERS)}, got {through!r}")
+
+
+def _write_page(out: Path, content: dict[str, Any]) -> None:
+    part = out.with_name(f".{out.name}.part")
+    try:
+        part.write_text(render(content), encoding="utf-8")
+        os.replace(part, out)
+    except OSError as error:
+        raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _say_verdicts(found: Verification) -> None:
+    for verdict in found.verdicts:
+        say(f"  {verdict.tier:<12}{'passed' if verdict.passed else 'REFUSED'}: {verdict.words}")
+
+
+def _named_protocol(bundle: Path) -> str:
+    """The protocol that a bundle names, if it is one of ours: it is only a name."""
+    try:
+        table = json.loads(read_file(bundle / MANIFEST, MOST_MANIFEST_BYTES))
+        name = table.get("protocol")
+    except (ValueError, RecursionError, AttributeError) as error:
+        raise BundleError(f"{str(bundle)!r} is no submission: {error}") from None
+    if name not in protocols.names():
+        raise CommandError("it names no protocol of ours; say which: --protocol NAME or file.toml")
+    return str(name)
+
+
+def _season(folder: Path, name: str | None) -> Season:
+    known = sorted(path.parent.name for path in folder.glob(f"*/{SEASON}"))
+    if not known:
+        raise SeasonError(
+            f"there is no season in {str(folder)!r}; open one: periodic-gp leaderboard open NAME"
+        )
+    if name is not None and name not in known:
+        raise SeasonError(f"there is no season {name!r} in {folder}; there are {', '.join(known)}")
+    return Season(folder / (name or known[-1]))
+
+
+@contextlib.contextmanager
+def _sentences() -> Iterator[None]:
+    """Whatever is wrong with a bundle, a log or a secret is one sentence."""
+    try:
+        yield
+    except (BundleError, LogError, SeasonError, SecretError, ServeError) as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,126 @@
+"""Accepted submissions as results, so that tables and pictures are made as of any run.
+
+Groups are never mixed: *verified* (the maintainers have run the agent themselves) and
+*self-reported* (the numbers were checked by replay, but nobody else has run the agent), each by
+track. Refused ones are named, not ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agents.registry import AgentSpec
+from evaluation.cell import Cell, Outcome
+from evaluation.entries import TRACKS, AgentEntry
+from evaluation.leaderboard.bundle import STEPS
+from evaluation.leaderboard.replay import expected_times
+from evaluation.leaderboard.season import Accepted, Season
+from evaluation.leaderboard.steps import read_steps
+from evaluation.leaderboard.submit import run_names
+from evaluation.protocol import REFERENCES, YARDSTICKS, Protocol
+from evaluation.results import Results
+from evaluation.store import Store
+from evaluation.worlds import WorldSpec
+
+VERIFIED = ("re-run", "hidden-seed")
+"""Tiers in which the maintainers have run the agent."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """Submissions that may be ranked with each other.
+
+    Attributes:
+        id: For addresses.
+        title: For people.
+        note: What the group has in common.
+        track: Of all of them.
+        results: Their runs.
+        rows: By label: the submission.
+    """
+
+    id: str
+    title: str
+    note: str
+    track: str
+    results: Results
+    rows: dict[str, Accepted]
+
+
+GROUPS = (
+    ("verified", "Verified", "The maintainers have run these agents themselves."),
+    (
+        "self-reported",
+        "Self-reported",
+        "Replay has confirmed that the submitted actions earn these numbers; nobody but the "
+        "authors has run the agents.",
+    ),
+)
+
+
+def boards(season: Season) -> list[Board]:
+    """The groups of a season that have submissions."""
+    protocol, accepted = season.protocol(), season.accepted()
+    found = []
+    for group, title, note in GROUPS:
+        for track in TRACKS:
+            mine = [
+                one
+                for one in accepted
+                if one.tier != "refused"
+                and (one.tier in VERIFIED) == (group == "verified")
+                and one.manifest.track == track
+            ]
+            if mine:
+                rows = _labelled(mine)
+                results = _results(season, protocol, rows)
+                name = f"{title}, {track}"
+                found.append(Board(f"{group}-{track}", name, note, track, results, rows))
+    return found
+
+
+def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
+    """Under labels of their own: equal names, and names of reference rows, get a number."""
+    taken = {*REFERENCES, YARDSTICKS}
+    rows: dict[str, Accepted] = {}
+    for one in accepted:
+        label, number = one.manifest.label, 2
+        while label in taken:
+            label, number = f"{one.manifest.label} ({number})", number + 1
+        taken.add(label)
+        rows[label] = one
+    return rows
+
+
+def _results(season: Season, protocol: Protocol, rows: dict[str, Accepted]) -> Results:
+    entries = tuple(
+        AgentEntry(
+            label,
+            AgentSpec(one.manifest.agent, one.manifest.settings),
+            one.manifest.track,
+            one.manifest.training_steps,
+        )
+        for label, one in rows.items()
+    )
+    judged = replace(protocol, name=season.name, agents=entries)
+    names, times = run_names(protocol), expected_times(protocol)
+    outcomes: list[tuple[Cell, dict[str, Any]]] = []
+    for i, ((env, seed), columns) in enumerate(season.references().items()):
+        outcomes.append((_cell(protocol, f"{i}", env, YARDSTICKS, YARDSTICKS, seed), columns))
+    for label, one in rows.items():
+        runs = read_steps((one.folder / STEPS).read_bytes(), times)
+        parts = zip(names, runs, one.regrets(), strict=True)
+        for i, ((env, seed), run, regret) in enumerate(parts):
+            cell = _cell(protocol, f"{label} {i}", env, label, one.manifest.track, seed)
+            outcomes.append((cell, {**run, "regret": regret}))
+    store = Store()
+    stored = store.begin(judged, [cell for cell, _ in outcomes])
+    for cell, columns in outcomes:
+        store.save(Outcome(cell.key, None, columns))
+    return Results(store, stored)
+
+
+def _cell(protocol: Protocol, key: str, env: str, agent: str, track: str, seed: int) -> Cell:
+    return Cell(key, env, agent, track, seed, WorldSpec(env), None, protocol.limits, None, "")

@@ -1,0 +1,132 @@
+"""The log of verdicts: only ever added to, every line signed and bound to the one before.
+
+A line is ``{"entry": ..., "signature": ...}`` in canonical JSON. An entry holds its number, the
+time and the SHA-256 of the line before; the signature is Ed25519 over the entry, so anybody who has
+the public key can check it, and only the holder of the private key can add to it. ``log.head``
+beside it, signed as well, says how many lines there are, so that cutting off the end is noticed,
+too. Who can replace both files can set them back to an older state: publish the head (the page
+shows it).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from filelock import FileLock
+
+from evaluation.protocol import canonical_json
+
+MOST_LINE = 2**20
+
+
+class LogError(Exception):
+    """A log that was tampered with or cannot be read: one sentence that says where."""
+
+
+class Log:
+    """A signed log in a file.
+
+    Args:
+        path: The file; the head is beside it.
+        public_key: In hexadecimal digits.
+    """
+
+    def __init__(self, path: Path, public_key: str) -> None:
+        self.path = path
+        self._head = path.with_suffix(".head")
+        try:
+            self._key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        except ValueError as error:
+            raise LogError(f"the public key of {path.name} is none: {error}") from None
+
+    def entries(self) -> list[dict[str, Any]]:
+        """All entries, checked from the first to the last."""
+        found, previous = [], ""
+        for number, line in enumerate(self._lines()):
+            entry = self._checked(line, number, previous)
+            previous = hashlib.sha256(line).hexdigest()
+            found.append(entry)
+        head = self._signed(self._head.read_bytes(), "log.head") if self._head.exists() else None
+        if head != (None if not found else {"entries": len(found), "last": previous}):
+            raise LogError(
+                f"{self.path.name} does not end where log.head says: lines were added without the "
+                "key, or cut off"
+            )
+        return found
+
+    @property
+    def head(self) -> str | None:
+        """SHA-256 of the last line, which stands for all before it."""
+        lines = list(self._lines())
+        return hashlib.sha256(lines[-1]).hexdigest() if lines else None
+
+    def append(self, content: dict[str, Any], key: Ed25519PrivateKey) -> dict[str, Any]:
+        """Add an entry, whole or not at all."""
+        if key.public_key().public_bytes_raw() != self._key.public_bytes_raw():
+            raise LogError(f"this is not the key that {self.path.name} is signed with")
+        with FileLock(self.path.with_suffix(".lock")):
+            number = len(self.entries())
+            entry = {
+                **content,
+                "number": number,
+                "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                "previous": self.head or "",
+            }
+            line = _sign(entry, key)
+            head = {"entries": number + 1, "last": hashlib.sha256(line).hexdigest()}
+            before = self.path.read_bytes() if number else b""
+            # The log first: if power fails between the two, `entries` says so and nothing is lost.
+            _replace(self.path, before + line + b"\n")
+            _replace(self._head, _sign(head, key) + b"\n")
+        return entry
+
+    def _lines(self) -> Iterator[bytes]:
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                for number, line in enumerate(iter(lambda: file.readline(MOST_LINE), b"")):
+                    if not line.endswith(b"\n"):
+                        raise LogError(f"line {number + 1} of {self.path.name} is cut off")
+                    yield line[:-1]
+
+    def _checked(self, line: bytes, number: int, previous: str) -> dict[str, Any]:
+        entry = self._signed(line, f"line {number + 1} of {self.path.name}")
+        if entry.get("number") != number or entry.get("previous") != previous:
+            raise LogError(
+                f"line {number + 1} of {self.path.name} does not follow the line before it: lines "
+                "were removed, repeated or moved"
+            )
+        return entry
+
+    def _signed(self, line: bytes, what: str) -> dict[str, Any]:
+        """The content of a signed line."""
+        try:
+            signed = json.loads(line)
+            content: dict[str, Any] = signed["entry"]
+            self._key.verify(bytes.fromhex(signed["signature"]), canonical_json(content).encode())
+        except InvalidSignature:
+            raise LogError(f"{what} was changed: its signature does not fit") from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise LogError(f"{what} is not a signed entry") from None
+        return content
+
+
+def _sign(content: dict[str, Any], key: Ed25519PrivateKey) -> bytes:
+    signature = key.sign(canonical_json(content).encode()).hex()
+    return canonical_json({"entry": content, "signature": signature}).encode()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)

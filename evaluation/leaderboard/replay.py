@@ -1,0 +1,88 @@
+"""Playing logged actions again: needs no agent, so it is safe on anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import InvalidAction
+from numpy.typing import NDArray
+
+from evaluation.entries import EnvEntry
+from evaluation.leaderboard.bundle import BundleError, CellRecord
+from evaluation.leaderboard.steps import Columns
+from evaluation.protocol import Protocol
+from evaluation.worlds import WorldSpec
+from periodic_envs.base import PeriodicBanditEnv
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+"""Of rewards and regrets, relative: machines differ in the last digits."""
+
+
+def world_of(protocol: Protocol, entry: EnvEntry) -> PeriodicBanditEnv:
+    """The world that the protocol means, never one that a bundle names."""
+    return WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
+
+
+def expected_times(protocol: Protocol) -> list[NDArray[np.int64]]:
+    """What t is in every run of a submission."""
+    times = []
+    for entry in protocol.envs:
+        env = world_of(protocol, entry)
+        t = np.arange(env.public.first_step, env.public.first_step + env.horizon)
+        times += [t] * len(protocol.seeds_of(entry))
+    return times
+
+
+def replay(protocol: Protocol, cells: Sequence[CellRecord], runs: Sequence[Columns]) -> list[Array]:
+    """The regret of every step, from the worlds themselves.
+
+    Raises:
+        BundleError: Where an action is none, or a reward or regret is not what the world gives.
+    """
+    worlds = {entry.label: world_of(protocol, entry) for entry in protocol.envs}
+    return [_replay_one(worlds[cell.env], cell, run) for cell, run in zip(cells, runs, strict=True)]
+
+
+def _replay_one(env: PeriodicBanditEnv, cell: CellRecord, run: Columns) -> Array:
+    where = f"{cell.env}, seed {cell.seed}"
+    env.reset(seed=cell.seed)
+    rewards, regrets = np.empty(cell.steps), np.empty(cell.steps)
+    for i, logged in enumerate(run["action"]):
+        try:
+            _, reward, _, _, info = env.step(_action(env.action_space, logged))
+        except (InvalidAction, ValueError) as error:
+            raise BundleError(f"the action at t = {run['t'][i]} of {where}: {error}") from None
+        rewards[i], regrets[i] = float(reward), info["regret"]
+    wrong = np.flatnonzero(~_equal(rewards, run["reward"]))
+    if len(wrong):
+        i = int(wrong[0])
+        raise BundleError(
+            f"the reward at t = {run['t'][i]} of {where} is {run['reward'][i]:.9g}, but the logged "
+            f"action gives {rewards[i]:.9g}: the action or the reward was changed"
+        )
+    if not _equal(regrets.sum(), cell.regret):
+        raise BundleError(
+            f"the regret of {where} is claimed as {cell.regret:.9g}, but the logged actions have "
+            f"{regrets.sum():.9g}"
+        )
+    return regrets
+
+
+def _action(space: spaces.Space[Any], logged: Array) -> Any:
+    if isinstance(space, spaces.Discrete):
+        if np.isfinite(logged[1:]).any() or not float(logged[0]).is_integer():
+            raise ValueError(f"an arm is one whole number, got {logged.tolist()}")
+        return int(logged[0])
+    (width,) = space.shape or (1,)
+    if np.isfinite(logged[width:]).any():
+        raise ValueError(f"it has more than {width} coordinates: {logged.tolist()}")
+    return logged[:width].copy()
+
+
+def _equal(a: Any, b: Any) -> Any:
+    return np.abs(a - b) <= TOLERANCE * (1.0 + np.abs(b))

@@ -1,0 +1,134 @@
+"""The steps of a submission, written and read as a flat Parquet table.
+
+One row per step: cell (its place in the manifest), t, action_0, action_1, ... (one column per
+coordinate; a number of an arm is in action_0; empty where a world has fewer), reward and
+agent_seconds. Flat on purpose: nested columns can hide any number of values in one row.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from evaluation.leaderboard.bundle import STEPS, BundleError
+
+Array = NDArray[np.float64]
+Columns = dict[str, NDArray[Any]]
+
+MOST_DIMENSIONS = 64
+_CODECS = ("UNCOMPRESSED", "SNAPPY", "ZSTD")
+
+
+def write_steps(runs: Sequence[Columns]) -> bytes:
+    """Steps of all cells, in their order.
+
+    Args:
+        runs: For each cell t, action, reward and seconds, as the harness records them.
+    """
+    width = max(_matrix(run["action"]).shape[1] for run in runs)
+    actions = [_padded(_matrix(run["action"]), width) for run in runs]
+    columns: dict[str, Any] = {
+        "cell": np.repeat(np.arange(len(runs)), [len(run["t"]) for run in runs]),
+        "t": np.concatenate([run["t"] for run in runs]),
+    }
+    for place in range(width):
+        column = np.concatenate([action[:, place] for action in actions])
+        columns[f"action_{place}"] = pa.array(column, from_pandas=True)
+    columns["reward"] = np.concatenate([run["reward"] for run in runs])
+    seconds = np.concatenate([run["seconds"] for run in runs])
+    # Microseconds: what is below is noise, and noise takes space.
+    columns["agent_seconds"] = seconds.round(6).astype(np.float32)
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns, schema(width)), file, compression="zstd")
+    return file.getvalue()
+
+
+def schema(width: int) -> pa.Schema:
+    """Of actions with so many coordinates."""
+    actions = [(f"action_{place}", pa.float64()) for place in range(width)]
+    rest = [("reward", pa.float64()), ("agent_seconds", pa.float32())]
+    return pa.schema([("cell", pa.int64()), ("t", pa.int64()), *actions, *rest])
+
+
+def read_steps(data: bytes, times: Sequence[NDArray[Any]]) -> list[Columns]:
+    """Steps by cell, in their order, or the reason why the table is refused.
+
+    Args:
+        data: The file.
+        times: What t must be in every cell.
+    """
+    rows = sum(map(len, times))
+    table = _table(data, rows)
+    cell, t = (table.column(name).to_numpy() for name in ("cell", "t"))
+    counts = [len(expected) for expected in times]
+    if not np.array_equal(cell, np.repeat(np.arange(len(times)), counts)):
+        raise BundleError(f"{STEPS}: cells must follow each other, each once and whole")
+    if not np.array_equal(t, np.concatenate(list(times))):
+        raise BundleError(f"{STEPS}: t must count through every cell without gaps")
+    names = [name for name in table.column_names if name.startswith("action_")]
+    action = np.stack([_numbers(table, name, empty=True) for name in names], axis=1)
+    reward, seconds = _numbers(table, "reward"), _numbers(table, "agent_seconds")
+    if (seconds < 0).any():
+        raise BundleError(f"{STEPS}: agent_seconds must not be negative")
+    whole = {"t": t, "action": action, "reward": reward, "seconds": seconds}
+    ends = np.cumsum(counts)[:-1]
+    parts = {name: np.split(column, ends) for name, column in whole.items()}
+    return [{name: parts[name][i] for name in whole} for i in range(len(times))]
+
+
+def _table(data: bytes, rows: int) -> pa.Table:
+    """Read no more than is expected, whatever the file says of itself."""
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        about, found = file.metadata, file.schema_arrow
+        width = len(found) - 4
+        if not 1 <= width <= MOST_DIMENSIONS or not found.equals(schema(width)):
+            raise BundleError(f"{STEPS} must have the columns {', '.join(schema(1).names)}")
+        if about.num_rows != rows:
+            raise BundleError(f"{STEPS} has {about.num_rows:,} rows, the protocol {rows:,} steps")
+        groups = [about.row_group(i) for i in range(about.num_row_groups)]
+        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+        if any(chunk.compression not in _CODECS for chunk in chunks):
+            raise BundleError(f"{STEPS} must be compressed by one of {', '.join(_CODECS)}, or not")
+        if sum(chunk.total_uncompressed_size for chunk in chunks) > 2**20 + 16 * rows * len(found):
+            raise BundleError(f"{STEPS} says that it unpacks to far more than its rows need")
+        batches = []
+        for batch in file.iter_batches(batch_size=65_536):
+            batches.append(batch)
+            rows -= len(batch)
+            if rows < 0:
+                raise BundleError(f"{STEPS} has more rows than it says")
+        table = pa.Table.from_batches(batches, found)
+    except BundleError:
+        raise
+    except Exception as error:  # a damaged file is answered with nearly any kind of exception
+        raise BundleError(f"{STEPS} cannot be read: {str(error).splitlines()[0][:200]}") from None
+    if rows:
+        raise BundleError(f"{STEPS} has fewer rows than it says")
+    return table
+
+
+def _numbers(table: pa.Table, name: str, *, empty: bool = False) -> Array:
+    column = table.column(name)
+    values: Array = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    given = ~column.is_null().to_numpy(zero_copy_only=False)
+    if not np.isfinite(values[given]).all():
+        raise BundleError(f"{STEPS}: {name} must be finite numbers; there is a NaN or an infinity")
+    if not empty and not given.all():
+        raise BundleError(f"{STEPS}: {name} is missing in some rows")
+    return values
+
+
+def _matrix(action: NDArray[Any]) -> Array:
+    return np.asarray(action, dtype=np.float64).reshape(len(action), -1)
+
+
+def _padded(action: Array, width: int) -> Array:
+    missing = np.full((len(action), width - action.shape[1]), np.nan)
+    return np.concatenate((action, missing), axis=1)

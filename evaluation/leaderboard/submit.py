@@ -1,0 +1,153 @@
+"""Making a submission: the agent is run in isolation, and its runs are written down."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from evaluation.agent_code import own_hash
+from evaluation.cell import Cell, cells_of
+from evaluation.entries import AgentEntry
+from evaluation.leaderboard.bundle import (
+    MANIFEST,
+    STEPS,
+    BundleError,
+    CellRecord,
+    Manifest,
+    check_words,
+)
+from evaluation.leaderboard.steps import write_steps
+from evaluation.protocol import Protocol, canonical_json
+from evaluation.provenance import machine
+from evaluation.store import Store
+from evaluation.sweep import Progress, run
+
+
+def submit(
+    agent: AgentEntry,
+    protocol: Protocol,
+    out: Path,
+    *,
+    authors: Sequence[str],
+    link: str | None = None,
+    store: Path | None = None,
+    workers: int | None = None,
+    on_progress: Callable[[Progress], object] = lambda progress: None,
+) -> Manifest:
+    """Run an agent through a protocol and write the bundle.
+
+    Args:
+        agent: Who; its label is the name in the leaderboard.
+        protocol: The worlds and seeds; its own agents play no part.
+        out: Folder of the bundle; it appears when it is complete.
+        authors: Who made the agent.
+        link: Where to read about it.
+        store: Finished runs are kept there, so that a stopped command can go on; by default beside
+            ``out``, until the bundle is written.
+        workers: Processes; by default one per core.
+        on_progress: Told how far it is.
+
+    Raises:
+        BundleError: If something about it is not fit to be shown, or runs failed.
+    """
+    check_words(agent.label, authors, link)
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
+    judged = replace(protocol, agents=(replace(agent, envs=()),))
+    kept = store or out.with_name(f".{out.name}.sqlite")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with Store(kept) as opened:
+        results = run(judged, store=opened, workers=workers, isolated=True, on_progress=on_progress)
+        if results.failures:
+            cell = results.failures[0]
+            raise BundleError(
+                f"{len(results.failures):,} of {results.size:,} runs failed, so there is nothing "
+                f"to submit; the first: {cell.env}, seed {cell.seed}: {cell.reason}"
+            )
+        cells = agent_cells(judged)
+        manifest = _write(
+            judged,
+            cells,
+            [opened.columns(cell.key) for cell in cells],
+            out,
+            {
+                "authors": tuple(authors),
+                "link": link,
+            },
+        )
+    if store is None:
+        for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
+            kept.with_name(name).unlink(missing_ok=True)
+    return manifest
+
+
+def agent_cells(protocol: Protocol) -> list[Cell]:
+    """The runs of a protocol's only agent, world by world."""
+    cells = [cell for cell in cells_of(protocol) if cell.agent == protocol.agents[0].label]
+    judged = {(cell.env, cell.seed): cell for cell in cells if not cell.training_steps}
+    return [judged[pair] for pair in run_names(protocol)]
+
+
+def run_names(protocol: Protocol) -> list[tuple[str, int]]:
+    """World and seed of every run that a submission has, in order."""
+    return [(e.label, seed) for e in protocol.envs for seed in protocol.seeds_of(e)]
+
+
+def env_records(protocol: Protocol) -> tuple[dict[str, Any], ...]:
+    """What the manifest says of the worlds, as JSON has it."""
+    records = [
+        {
+            "label": entry.label,
+            "id": entry.spec.env_id,
+            "arguments": protocol.arguments(entry),
+            "data": protocol.data_fingerprints[entry.label],
+        }
+        for entry in protocol.envs
+    ]
+    return tuple(json.loads(canonical_json(records)))
+
+
+def _write(
+    protocol: Protocol,
+    cells: Sequence[Cell],
+    runs: Sequence[dict[str, Any]],
+    out: Path,
+    words: dict[str, Any],
+) -> Manifest:
+    (entry,) = protocol.agents
+    steps = write_steps(runs)
+    manifest = Manifest(
+        protocol=protocol.name,
+        challenge=protocol.challenge,
+        envs=env_records(protocol),
+        seeds=protocol.seeds,
+        label=entry.label,
+        agent=entry.spec.name,
+        settings=entry.spec.settings,
+        track=entry.track,
+        training_steps=entry.training_steps,
+        source_sha256=own_hash(entry.spec.name),
+        machine=machine(),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        agent_seconds=float(sum(run["seconds"].sum() for run in runs)),
+        steps_sha256=hashlib.sha256(steps).hexdigest(),
+        cells=tuple(
+            CellRecord(cell.env, cell.seed, len(run["t"]), float(run["regret"].sum()))
+            for cell, run in zip(cells, runs, strict=True)
+        ),
+        **words,
+    )
+    part = out.with_name(f".{out.name}.part")
+    part.mkdir(parents=True, exist_ok=True)
+    (part / STEPS).write_bytes(steps)
+    (part / MANIFEST).write_bytes(manifest.to_json())
+    if out.exists():
+        out.rmdir()
+    os.replace(part, out)
+    return manifest

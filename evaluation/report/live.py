@@ -1,0 +1,85 @@
+"""The content of a page about one's own store, new when the store has changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from evaluation.report.content import NOTES, About, board_content, progress_content
+from evaluation.report.worlds import Pictures
+from evaluation.results import Results
+from evaluation.store import Store
+
+SHARE_OF_TIME = 0.2
+"""At most this part of the time is spent on making content while a sweep wants the cores."""
+
+
+def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
+    """A page about a run in a store."""
+    machines = [
+        f"Python {m.get('python', '?')}, {m.get('platform', '?')}" for m in results.machines
+    ]
+    about = {
+        entry["label"]: About(provenance=(("Agent", entry["name"]), ("Settings", _settings(entry))))
+        for entry in results.run.protocol["agents"]
+    }
+    return {
+        "title": f"{results.run.name}: results",
+        "subtitle": results.run.protocol["description"],
+        "facts": [
+            ["Protocol hash", results.run.hash],
+            ["Started", results.run.started],
+            ["Command", results.run.command],
+            ["Machine", "; ".join(machines)],
+        ],
+        "notes": list(NOTES),
+        "boards": [
+            board_content(
+                results,
+                id=track,
+                title=f"Agents, {track}",
+                note="Results of one's own store: nobody has verified them.",
+                track=track,
+                about=about,
+                pictures=pictures,
+            )
+            for track in results.tracks
+        ],
+        "progress": progress_content(results),
+    }
+
+
+def _settings(entry: dict[str, Any]) -> str:
+    return ", ".join(f"{k} = {v}" for k, v in entry["settings"].items()) or "its defaults"
+
+
+class LiveStore:
+    """Asked for content again and again, it answers with the same object until there is news.
+
+    Args:
+        path: The store.
+        choose: Which of its runs.
+    """
+
+    def __init__(self, path: Path, choose: Callable[[Store], Results]) -> None:
+        self._path, self._choose = path, choose
+        self._pictures = Pictures()
+        self._seen: tuple[int, int, str] | None = None
+        self._content: dict[str, Any] = {}
+        self._not_before = 0.0
+
+    def __call__(self) -> dict[str, Any]:
+        """The content of now, or of a moment ago."""
+        if time.monotonic() < self._not_before:
+            return self._content
+        with Store(self._path, create=False) as store:
+            results = self._choose(store)
+            news = (results.run.id, len(results.cells) + len(results.trainings), results.run.hash)
+            if news != self._seen:
+                start = time.monotonic()
+                self._content, self._seen = store_content(results, self._pictures), news
+                took = time.monotonic() - start
+                self._not_before = time.monotonic() + took / SHARE_OF_TIME
+        return self._content
