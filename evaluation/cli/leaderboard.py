@@ -8,11 +8,13 @@ import os
 import tempfile
 import webbrowser
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from agents.registry import AgentSpec
 from evaluation import protocol as protocols
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
@@ -74,9 +76,10 @@ def submit_agent(
             "name": agent,
             "track": track or ("pretrained" if training_steps else "online"),
             "training_steps": training_steps,
-            **({"label": name} if name else {}),
         }
     )
+    spec = AgentSpec(entry.spec.name.rpartition(":")[2], entry.spec.settings)
+    entry = replace(entry, label=name or str(spec))
     with _sentences(), Reporter(quiet=False) as report:
         try:
             manifest = submit(

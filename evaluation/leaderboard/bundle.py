@@ -150,9 +150,11 @@ def read_file(path: Path, most: int) -> bytes:
         )
     except OSError as error:
         raise BundleError(f"cannot read {path.name} as a plain file: {error.strerror}") from None
+    about = os.fstat(fd)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(fd)
+        raise BundleError(f"{path.name} is not a plain file")
     with os.fdopen(fd, "rb") as file:
-        about = os.fstat(fd)
-        _require(stat.S_ISREG(about.st_mode), f"{path.name} is not a plain file", "")
         _require(about.st_size <= most, f"{path.name} is larger than {most:,} bytes", about.st_size)
         return file.read(most + 1)
 

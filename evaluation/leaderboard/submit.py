@@ -87,6 +87,12 @@ def submit(
     return manifest
 
 
+def public_name(name: str) -> str:
+    """An agent's name without the folders of its author's machine."""
+    place, colon, attribute = name.partition(":")
+    return f"{Path(place).name}{colon}{attribute}" if place.endswith(".py") else name
+
+
 def agent_cells(protocol: Protocol) -> list[Cell]:
     """The runs of a protocol's only agent, world by world."""
     cells = [cell for cell in cells_of(protocol) if cell.agent == protocol.agents[0].label]
@@ -128,7 +134,7 @@ def _write(
         envs=env_records(protocol),
         seeds=protocol.seeds,
         label=entry.label,
-        agent=entry.spec.name,
+        agent=public_name(entry.spec.name),
         settings=entry.spec.settings,
         track=entry.track,
         training_steps=entry.training_steps,

@@ -1,0 +1,57 @@
+r"""An agent that cheats: it knows the public seeds by heart, and falls on hidden ones.
+
+    periodic-gp submit examples/memorising_agent.py:Memoriser --protocol smoke --out cheat
+    periodic-gp verify cheat --through re-run --agent examples/memorising_agent.py:Memoriser
+
+Both are passed with hardly any regret: the numbers are real, and the agent chooses the same actions
+every time it is run on the public seeds. It recognises a seed by its own random numbers, builds the
+same world, and reads off the best action. On hidden seeds it knows neither, and is found out:
+
+    periodic-gp leaderboard open season-1 --protocol smoke
+    periodic-gp leaderboard add cheat --through hidden-seed \
+        --agent examples/memorising_agent.py:Memoriser
+"""
+
+import zlib
+
+import gymnasium as gym
+import numpy as np
+
+import periodic_envs
+
+SEEDS = range(100)
+
+
+class Memoriser:
+    """Plays the best action where it recognises the world, and at random elsewhere."""
+
+    def __init__(self, problem, rng):
+        self._problem, self._rng = problem, rng
+        seed = next((seed for seed in SEEDS if self._is_mine(seed)), None)
+        self._worlds = [] if seed is None else self._candidates(seed)
+
+    def act(self, observation):
+        """What the world's own code calls the best."""
+        if self._worlds:
+            return self._worlds[0].episode.process.optimum(int(observation[0]))[0]
+        if self._problem.n_actions is not None:
+            return int(self._rng.integers(self._problem.n_actions))
+        return self._rng.uniform(-1.0, 1.0, self._problem.dim)
+
+    def update(self, observation, action, reward):
+        """Worlds that would have given another reward are not this one."""
+        self._worlds = [env for env in self._worlds if env.step(action)[1] == reward]
+
+    def _candidates(self, seed):
+        found = []
+        for env_id in periodic_envs.ids():
+            env = gym.make(env_id, horizon=self._problem.horizon).unwrapped
+            env.reset(seed=seed)
+            if env.action_space == self._problem.action_space:
+                found.append(env)
+        return found
+
+    def _is_mine(self, seed):
+        """Whether the harness would have given these random numbers for that seed."""
+        guess = np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
+        return guess.bit_generator.state == self._rng.bit_generator.state

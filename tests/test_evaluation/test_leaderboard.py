@@ -1,0 +1,532 @@
+"""Submissions: what is accepted, and how everything else is refused, with its own reason."""
+
+import hashlib
+import io
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evaluation.entries import agent_entry
+from evaluation.leaderboard.board import boards
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read
+from evaluation.leaderboard.content import season_content
+from evaluation.leaderboard.hidden import HiddenSeeds, is_worse_on_hidden_seeds
+from evaluation.leaderboard.log import Log, LogError
+from evaluation.leaderboard.season import LOG, REFERENCES, REGRETS, SEASON, Season, SeasonError
+from evaluation.leaderboard.secret import Secret, SecretError
+from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.verify import verify
+from evaluation.protocol import Protocol
+from evaluation.report.page import render
+
+CHEAT = Path(__file__).parents[2] / "examples" / "memorising_agent.py"
+AGENTS = Path(__file__).with_name("faulty_agents.py")
+WORLDS = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]
+PROTOCOL = Protocol.from_dict(
+    {"name": "small", "envs": WORLDS, "agents": ["random"], "seeds": "0:4", "horizon": 12}
+)
+
+
+def entry(name: str, label: str | None = None):
+    made = agent_entry({"name": name})
+    return replace(made, label=label or name)
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("bundles") / "random"
+    submit(entry("random"), PROTOCOL, out, authors=["A. Author"], link="https://example.org")
+    return out
+
+
+@pytest.fixture
+def bundle(pristine: Path, tmp_path: Path) -> Path:
+    """A copy to be spoilt."""
+    return Path(shutil.copytree(pristine, tmp_path / "bundle"))
+
+
+def edit(bundle: Path, **change) -> None:
+    """Change the manifest, as a forger would."""
+    table = json.loads((bundle / MANIFEST).read_text())
+    (bundle / MANIFEST).write_text(json.dumps({**table, **change}))
+
+
+def table_of(bundle: Path) -> dict:
+    return pq.read_table(bundle / STEPS).to_pydict()
+
+
+def write_table(bundle: Path, table: pa.Table | bytes) -> None:
+    """Other steps, with the right hash."""
+    if not isinstance(table, bytes):
+        file = io.BytesIO()
+        pq.write_table(table, file)
+        table = file.getvalue()
+    (bundle / STEPS).write_bytes(table)
+    edit(bundle, steps_sha256=hashlib.sha256(table).hexdigest())
+
+
+def change_steps(bundle: Path, column: str, row: int, value: object) -> None:
+    before = pq.read_table(bundle / STEPS)
+    columns = before.to_pydict()
+    columns[column][row] = value
+    write_table(bundle, pa.table(columns, before.schema))
+
+
+def refusal(bundle: Path, **how) -> tuple[str, str]:
+    verdict = verify(bundle, PROTOCOL, workers=1, **how).verdicts[-1]
+    assert not verdict.passed
+    return verdict.tier, verdict.words
+
+
+def test_an_honest_bundle_passes(pristine: Path) -> None:
+    found = verify(pristine, PROTOCOL, through="re-run", sample=3, workers=1)
+    assert [verdict.tier for verdict in found.verdicts if verdict.passed] == [
+        "well-formed",
+        "replayed",
+        "re-run",
+    ]
+    claimed = [cell.regret for cell in found.manifest.cells]
+    assert [regret.sum() for regret in found.regrets] == pytest.approx(claimed)
+
+
+def test_the_manifest_says_what_it_must(pristine: Path) -> None:
+    manifest, _ = read(pristine)
+    assert manifest.challenge == PROTOCOL.challenge
+    assert manifest.authors == ("A. Author",)
+    assert manifest.source_sha256 is None
+    assert manifest.machine["packages"]["numpy"] == np.__version__
+    assert pq.read_table(pristine / STEPS).column_names == [
+        *("cell", "t", "action_0", "reward", "agent_seconds")
+    ]
+
+
+def test_the_challenge_does_not_depend_on_who_takes_part() -> None:
+    other = replace(PROTOCOL, agents=(entry("gp-ucb"),))
+    assert other.hash != PROTOCOL.hash
+    assert other.challenge == PROTOCOL.challenge
+    assert PROTOCOL.restricted(seeds=[0]).challenge != PROTOCOL.challenge
+
+
+DIGEST = "0" * 64
+MANIFESTS = [
+    ({"format": 2}, "format must be 1"),
+    ({"label": "two\nlines"}, "printable"),
+    ({"label": "x" * 101}, "1 to 100"),
+    ({"label": 3}, "label must be a text"),
+    ({"authors": []}, "1 to 20 names"),
+    ({"authors": ["x"] * 21}, "1 to 20 names"),
+    ({"link": "javascript:alert(1)"}, "http:// or https://"),
+    ({"link": "file:///etc/passwd"}, "http:// or https://"),
+    ({"track": "magic"}, "track must be"),
+    ({"challenge": "zz"}, "SHA-256"),
+    ({"challenge": DIGEST}, "another protocol"),
+    ({"steps_sha256": DIGEST}, "not the file that"),
+    ({"source_sha256": "../../etc/passwd"}, "SHA-256"),
+    ({"seeds": [0, 1, 2, 5]}, "its worlds or seeds are not those"),
+    ({"envs": []}, "its worlds or seeds are not those"),
+    ({"training_steps": -1}, "training_steps"),
+    ({"agent_seconds": "long"}, "agent_seconds"),
+    ({"cells": "all"}, "cells must be a list"),
+    ({"cells": [{"env": "x"}]}, "a cell has env, seed, steps and regret"),
+    ({"cells": []}, "larger than|not all runs"),
+    ({"surprise": 1}, "does not belong there: 'surprise'"),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), MANIFESTS)
+def test_manifests_that_are_refused(bundle: Path, change: dict, reason: str) -> None:
+    edit(bundle, **change)
+    tier, words = refusal(bundle)
+    assert tier == "well-formed"
+    assert re.search(reason, words), words
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "must be a table"),
+        ('{"format": NaN}', "NaN is not a number"),
+        ("9" * 10_000, "not JSON"),
+        ("{}", "lacks"),
+        (" " * (5 * 2**20), "larger than"),
+    ],
+)
+def test_what_is_no_manifest(bundle: Path, text: str, reason: str) -> None:
+    (bundle / MANIFEST).write_text(text)
+    assert reason in refusal(bundle)[1]
+
+
+def test_cells_that_are_forged(bundle: Path) -> None:
+    cells = json.loads((bundle / MANIFEST).read_text())["cells"]
+    edit(bundle, cells=[*cells[:-1], cells[0]])
+    assert "more than once" in refusal(bundle)[1]
+    edit(bundle, cells=cells[:-1])
+    assert "not all runs of the protocol" in refusal(bundle)[1]
+    edit(bundle, cells=[{**cells[0], "steps": 11}, *cells[1:]])
+    assert "has 11 steps" in refusal(bundle)[1]
+    edit(bundle, cells=[{**cells[0], "steps": 10**12}, *cells[1:]])
+    assert "at most 1e8 steps" in refusal(bundle)[1]
+    edit(bundle, cells=[{**cells[0], "regret": -1.0}, *cells[1:]])
+    assert "a regret must be a finite number" in refusal(bundle)[1]
+
+
+def test_folders_that_are_no_bundles(bundle: Path, tmp_path: Path) -> None:
+    assert "no folder" in refusal(tmp_path / "nowhere")[1]
+    (bundle / "..evil.py").write_text("import os")
+    assert "does not belong there: '..evil.py'" in refusal(bundle)[1]
+    (bundle / "..evil.py").unlink()
+    (tmp_path / "elsewhere.json").write_bytes((bundle / MANIFEST).read_bytes())
+    (bundle / MANIFEST).unlink()
+    (bundle / MANIFEST).symlink_to(tmp_path / "elsewhere.json")
+    assert "plain file" in refusal(bundle)[1]
+    (bundle / MANIFEST).unlink()
+    (bundle / MANIFEST).mkdir()
+    assert "plain file" in refusal(bundle)[1]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None])
+def test_rewards_that_are_none(bundle: Path, value: float | None) -> None:
+    change_steps(bundle, "reward", 5, value)
+    tier, words = refusal(bundle)
+    assert tier == "well-formed"
+    assert "reward" in words
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value", "tier", "reason"),
+    [
+        ("cell", 0, 1, "well-formed", "cells must follow each other"),
+        ("t", 3, 7, "well-formed", "t must count through"),
+        ("agent_seconds", 0, -1.0, "well-formed", "must not be negative"),
+        ("action_0", 0, 999.0, "replayed", "the action at t = 0"),
+        ("action_0", 0, 0.5, "replayed", "an arm is one whole number"),
+        ("action_0", 50, 3.0, "replayed", "the action at t = 2 of PeriodicGP-Synthetic-v0, seed 0"),
+        ("action_0", 50, None, "replayed", "the action at t = 2"),
+        ("action_0", 50, 0.123, "replayed", "the action or the reward was changed"),
+        ("reward", 50, 9.0, "replayed", "the action or the reward was changed"),
+    ],
+)
+def test_steps_that_are_forged(
+    bundle: Path, column: str, row: int, value: object, tier: str, reason: str
+) -> None:
+    change_steps(bundle, column, row, value)
+    found, words = refusal(bundle)
+    assert found == tier
+    assert reason in words
+
+
+def test_a_regret_that_is_forged(bundle: Path) -> None:
+    cells = json.loads((bundle / MANIFEST).read_text())["cells"]
+    edit(bundle, cells=[{**cells[0], "regret": cells[0]["regret"] / 2}, *cells[1:]])
+    tier, words = refusal(bundle)
+    assert tier == "replayed"
+    assert "is claimed as" in words
+
+
+def test_parquet_that_is_refused(bundle: Path) -> None:
+    whole = (bundle / STEPS).read_bytes()
+    before = pq.read_table(bundle / STEPS)
+    (bundle / STEPS).write_bytes(whole[:-20])
+    assert "not the file that" in refusal(bundle)[1]
+    for broken in (whole[:-20], whole[: len(whole) // 2], b"", b"PAR1" + b"\xff" * 500 + b"PAR1"):
+        write_table(bundle, broken)
+        assert "cannot be read" in refusal(bundle)[1]
+    write_table(bundle, before.drop_columns(["reward"]))
+    assert "must have the columns" in refusal(bundle)[1]
+    write_table(bundle, pa.concat_tables([before, before]))
+    assert "has 192 rows, the protocol 96 steps" in refusal(bundle)[1]
+    lists = before.set_column(2, "action_0", pa.array([[0.0]] * 96))
+    write_table(bundle, lists)
+    assert "must have the columns" in refusal(bundle)[1]
+
+
+def test_a_file_that_unpacks_to_millions_of_rows(bundle: Path) -> None:
+    rows = 4_000_000
+    before = pq.read_table(bundle / STEPS)
+    columns = {field.name: pa.array(np.zeros(rows), field.type) for field in before.schema}
+    write_table(bundle, pa.table(columns, before.schema))
+    assert (bundle / STEPS).stat().st_size < 100_000
+    assert "has 4,000,000 rows" in refusal(bundle)[1]
+
+
+def test_another_agent_than_the_submitted_one(bundle: Path) -> None:
+    edit(bundle, agent="fixed")
+    tier, words = refusal(bundle, through="re-run", sample=2)
+    assert tier == "re-run"
+    assert "the agent chooses" in words
+    assert "was submitted" in words
+    edit(bundle, agent="gp-ucb", settings={"nonsense": 1})
+    assert "the agent failed in" in refusal(bundle, through="re-run", sample=1)[1]
+
+
+def test_code_is_asked_for_and_compared(tmp_path: Path) -> None:
+    """No agent's code is run up to "replayed", whatever it is called."""
+    file = tmp_path / "mine.py"
+    file.write_text(AGENTS.read_text())
+    out = tmp_path / "bundle"
+    protocol = replace(PROTOCOL, seeds=(0,))
+    manifest = submit(entry(f"{file}:Good", "Good"), protocol, out, authors=["Me"], workers=1)
+    assert manifest.agent == "mine.py:Good"
+    assert len(manifest.source_sha256 or "") == 64
+    found = verify(out, protocol, through="re-run", workers=1)
+    assert "say where the code of 'mine.py:Good' is" in found.verdicts[-1].words
+    found = verify(out, protocol, through="re-run", agent=f"{file}:Good", workers=1)
+    assert found.passed
+    file.write_text(file.read_text() + "\n# changed\n")
+    found = verify(out, protocol, through="re-run", agent=f"{file}:Good", workers=1)
+    assert "not the code that was submitted" in found.verdicts[-1].words
+
+
+def test_a_failing_agent_is_not_submitted_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "bundle"
+    with pytest.raises(BundleError, match=r"runs failed.*a bad day"):
+        submit(entry(f"{AGENTS}:Raises", "R"), PROTOCOL, out, authors=["Me"], workers=1)
+    assert not out.exists()
+    out.mkdir()
+    (out / "precious").touch()
+    with pytest.raises(BundleError, match="there already"):
+        submit(entry("random"), PROTOCOL, out, authors=["Me"], workers=1)
+    assert (out / "precious").exists()
+
+
+# The log
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Secret:
+    return Secret.create(tmp_path / "secret.json")
+
+
+@pytest.fixture
+def log(tmp_path: Path, secret: Secret) -> Log:
+    made = Log(tmp_path / "log.jsonl", secret.public_key)
+    for word in ("one", "two", "three"):
+        made.append({"word": word}, secret.key)
+    return made
+
+
+def lines_of(log: Log) -> list[bytes]:
+    return log.path.read_bytes().splitlines(keepends=True)
+
+
+def test_the_log_says_what_was_written(log: Log) -> None:
+    assert [entry["word"] for entry in log.entries()] == ["one", "two", "three"]
+
+
+def test_changes_of_the_log_are_found(log: Log, secret: Secret, tmp_path: Path) -> None:
+    lines, head = lines_of(log), log.path.with_suffix(".head").read_bytes()
+
+    def broken(content: bytes, reason: str) -> None:
+        log.path.write_bytes(content)
+        with pytest.raises(LogError, match=reason):
+            log.entries()
+
+    broken(lines[0] + lines[1].replace(b"two", b"ten") + lines[2], "line 2 .* was changed")
+    broken(lines[0] + lines[2], "line 2 .* does not follow")
+    broken(lines[1] + lines[0] + lines[2], "line 1 .* does not follow")
+    broken(lines[0] + lines[1], "does not end where log.head says")
+    broken(b"", "does not end where log.head says")
+    broken(b"".join(lines)[:-5], "line 3 .* is cut off")
+    broken(b"nonsense\n", "line 1 .* is not a signed entry")
+    stranger = Secret.create(tmp_path / "stranger.json")
+    forged = Log(tmp_path / "forged.jsonl", stranger.public_key)
+    forged.append({"word": "forged"}, stranger.key)
+    broken(b"".join([*lines, *lines_of(forged)]), "line 4 .* was changed: its signature")
+    with pytest.raises(LogError, match="not the key"):
+        log.append({"word": "mine"}, stranger.key)
+    log.path.write_bytes(b"".join(lines))
+    log.path.with_suffix(".head").write_bytes(head.replace(b"3", b"2", 1))
+    with pytest.raises(LogError, match=r"log.head was changed"):
+        log.entries()
+
+
+def test_a_secret_is_its_owners_alone(tmp_path: Path, secret: Secret) -> None:
+    path = tmp_path / "secret.json"
+    assert path.stat().st_mode & 0o077 == 0
+    assert Secret.load(path).salt_hash == secret.salt_hash
+    with pytest.raises(SecretError, match="left alone"):
+        Secret.create(path)
+    path.write_text("{}")
+    with pytest.raises(SecretError, match="no season's secret"):
+        Secret.load(path)
+
+
+# Seasons
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, pristine: Path) -> tuple[Path, Secret]:
+    """A season with an agent that was run again, and two strange ones that were only replayed."""
+    folder = tmp_path_factory.mktemp("leaderboard") / "s1"
+    secret = Secret.create(folder.parent / "secret.json")
+    season = Season.open(folder, PROTOCOL, secret)
+    season.record(verify(pristine, PROTOCOL, through="re-run", sample=2), pristine, secret)
+    for agent, label in (("fixed", "<script>alert(1)</script>"), ("gp-ucb", "best-fixed")):
+        out = folder.parent / agent
+        submit(entry(agent), PROTOCOL, out, authors=["B"])
+        edit(out, label=label)  # whatever an author writes by hand
+        season.record(verify(out, PROTOCOL), out, secret)
+    return folder, secret
+
+
+@pytest.fixture
+def season(finished: tuple[Path, Secret], tmp_path: Path) -> Season:
+    return Season(Path(shutil.copytree(finished[0], tmp_path / "s1")))
+
+
+def test_verified_and_self_reported_are_never_mixed(season: Season) -> None:
+    found = {board.id: list(board.rows) for board in boards(season)}
+    assert found == {
+        "verified-online": ["random"],
+        "self-reported-online": ["<script>alert(1)</script>", "best-fixed (2)"],
+    }
+    for board in boards(season):
+        assert set(board.results.overall()["agent"]) == set(board.rows)
+
+
+def test_the_page_shows_what_was_replayed(season: Season) -> None:
+    content = season_content(season)
+    row = content["boards"][0]["rows"][0]
+    manifest = next(a.manifest for a in season.accepted() if a.manifest.label == "random")
+    mine = [cell.regret for cell in manifest.cells if cell.env == WORLDS[1]]
+    assert row["envs"][1]["regret"][0] == pytest.approx(np.mean(mine), rel=1e-4)
+    assert row["tier"] == "re-run"
+    page = render(content)
+    assert "<script>alert" not in page
+    json.dumps(content, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (
+            lambda s: edit(one(s), authors=["Somebody else"]),
+            "the manifest of submission .* changed",
+        ),
+        (lambda s: append(one(s) / STEPS), "steps.parquet was changed"),
+        (lambda s: append(one(s) / REGRETS), "regrets.npz was changed"),
+        (lambda s: append(s.folder / REFERENCES), "references.npz was changed"),
+        (lambda s: (one(s).parent / "other").mkdir(), "does not know the submission 'other'"),
+        (lambda s: (s.folder / LOG).unlink(), "does not end where|does not begin"),
+    ],
+)
+def test_changes_after_the_verdict_are_found(season: Season, spoil, reason: str) -> None:
+    assert len(season.accepted()) == 3
+    spoil(season)
+    with pytest.raises(LogError, match=reason):
+        season.accepted()
+
+
+def test_a_season_keeps_its_word(season: Season) -> None:
+    about = json.loads((season.folder / SEASON).read_text())
+    (season.folder / SEASON).write_text(json.dumps({**about, "salt_sha256": DIGEST}))
+    with pytest.raises(LogError, match=r"season\.json was changed"):
+        Season(season.folder).accepted()
+
+
+def one(season: Season) -> Path:
+    return sorted(season.folder.glob("submissions/*"))[0]
+
+
+def append(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b" ")
+
+
+def test_seasons_that_cannot_be_used(tmp_path: Path, secret: Secret, season: Season) -> None:
+    with pytest.raises(SeasonError, match="no season in"):
+        Season(tmp_path)
+    with pytest.raises(SeasonError, match="letters, digits"):
+        Season.open(tmp_path / "a season!", PROTOCOL, secret)
+    with pytest.raises(SecretError, match="does not belong"):
+        season.check_secret(secret)
+    other = {**season.about["protocol"], "horizon": 13}
+    season.about["protocol"] = other
+    with pytest.raises(SeasonError, match="another version of the worlds"):
+        season.protocol()
+
+
+# Hidden seeds
+
+
+def test_hidden_seeds_depend_on_the_secret_alone() -> None:
+    assert HiddenSeeds(b"a").worlds == HiddenSeeds(b"a").worlds
+    assert not set(HiddenSeeds(b"a").worlds) & set(HiddenSeeds(b"b").worlds)
+    hidden = HiddenSeeds(b"a", 3)
+    assert len({hidden.agent(env, seed) for env in "xy" for seed in hidden.worlds}) == 6
+
+
+def test_an_agent_that_memorised_the_public_seeds_falls(tmp_path: Path) -> None:
+    """It passes every other tier."""
+    cheat, out = f"{CHEAT}:Memoriser", tmp_path / "cheat"
+    submit(entry(cheat, "Memoriser"), PROTOCOL, out, authors=["C"])
+    found = verify(
+        out,
+        PROTOCOL,
+        through="hidden-seed",
+        agent=cheat,
+        hidden=HiddenSeeds(b"a secret of the test"),
+        sample=2,
+    )
+    assert [verdict.passed for verdict in found.verdicts] == [True, True, True, False]
+    assert "it knows the public seeds" in found.verdicts[-1].words
+    season_secret = Secret.create(tmp_path / "secret.json")
+    season = Season.open(tmp_path / "s", PROTOCOL, season_secret)
+    assert not season.record(found, out, season_secret)
+    assert season.accepted() == []
+    assert season.log.entries()[-1]["verdicts"][-1]["passed"] is False
+
+
+def test_who_is_caught_later_is_named_and_not_ranked(tmp_path: Path, finished) -> None:
+    season, secret = Season(Path(shutil.copytree(finished[0], tmp_path / "s1"))), finished[1]
+    bundle = next(a.folder for a in season.accepted() if a.manifest.label == "random")
+    copy = tmp_path / "again"
+    copy.mkdir()
+    for name in (MANIFEST, STEPS):
+        shutil.copy(bundle / name, copy / name)
+    found = verify(copy, PROTOCOL)
+    found.verdicts.append(replace(found.verdicts[-1], tier="hidden-seed", passed=False))
+    season.record(found, copy, secret)
+    assert all("random" not in board.rows for board in boards(season))
+    assert any("Refused: random" in note for note in season_content(season)["notes"])
+
+
+def test_an_honest_agent_passes_on_hidden_seeds(pristine: Path) -> None:
+    hidden = HiddenSeeds(b"another secret", 3)
+    found = verify(pristine, PROTOCOL, through="hidden-seed", hidden=hidden, sample=1)
+    assert found.tier == "hidden-seed"
+
+
+def test_the_hidden_test_keeps_its_level(monkeypatch) -> None:
+    """Of 400 honest agents at most 5 % have p <= 0.05.
+
+    More than 33 (8.2 %) would be a false alarm with a probability of 0.003 (binomial).
+    """
+    monkeypatch.setattr("evaluation.leaderboard.hidden._PERMUTATIONS", 999)
+    rng = np.random.default_rng(0)
+    small = 0
+    for _ in range(400):
+        public = {env: rng.gamma(2.0, size=10) for env in "abc"}
+        hidden = {env: rng.gamma(2.0, size=5) for env in "abc"}
+        small += is_worse_on_hidden_seeds(public, hidden).p_value <= 0.05
+    assert small <= 33
+
+
+def test_a_season_without_moving_worlds_has_no_hidden_seeds(tmp_path: Path) -> None:
+    replayed = Protocol.from_dict(
+        {"envs": ["PeriodicGP-Replay-v0"], "agents": ["random"], "seeds": "0:2", "horizon": 5}
+    )
+    out = tmp_path / "bundle"
+    submit(entry("random"), replayed, out, authors=["A"], workers=1)
+    found = verify(
+        out, replayed, through="hidden-seed", hidden=HiddenSeeds(b"s"), sample=1, workers=1
+    )
+    assert "every world of this protocol replays data" in found.verdicts[-1].words
