@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._say(
                 HTTPStatus.FORBIDDEN, "This server answers to this machine's names only."
             )
-        kind = {"/": "page", "/content.json": "content"}.get(urlsplit(self.path).path)
+        kind = {"/": "page", "/content.json": "content"}.get(self.path.partition("?")[0])
         if kind is None:
             return self._say(HTTPStatus.NOT_FOUND, "There is only / and /content.json here.")
         try:

@@ -236,7 +236,7 @@ def _without_diagonal(table: np.ndarray) -> list[list[float | None]]:
 
 
 def _sensitivity(runs: np.ndarray, worlds: list[dict[str, Any]]) -> dict[str, Any] | None:
-    if not len(runs):
+    if not len(runs) or len(worlds) < 2:
         return None
     means = runs.mean(axis=2)
     kept = [means.mean(axis=1)]

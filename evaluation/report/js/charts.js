@@ -2,7 +2,7 @@
 
 const charts = new Map(); // key -> {node, figure, stale}
 let printing = false;
-const PRINTED_WIDTH = 680; // pixels: A4 between its margins
+const PRINTED = { width: 940, tallest: 600 }; // pixels: A4 or letter, lying, between its margins
 
 const watcher = new IntersectionObserver(
   (entries) => {
@@ -43,7 +43,9 @@ function drawChart(key) {
   own.stale = false;
   const { data, layout } = own.figure();
   const options = { displayModeBar: false, responsive: true, doubleClick: "reset" };
-  plotly().react(own.node, data, framed(layout, own.height), options);
+  const height = printing ? Math.min(own.height, PRINTED.tallest) : own.height;
+  own.node.style.height = `${height}px`;
+  plotly().react(own.node, data, framed(layout, height), options);
 }
 
 /** Everything is out of date: the theme has changed, or the paper is not the screen. */
@@ -79,7 +81,7 @@ function framed(layout, height) {
   return {
     ...layout,
     height,
-    ...(printing ? { width: PRINTED_WIDTH } : {}),
+    ...(printing ? { width: PRINTED.width } : {}),
     autosize: !printing,
     margin: { l: 62, r: 12, t: 10, b: 46, ...layout.margin },
     paper_bgcolor: "rgba(0,0,0,0)",

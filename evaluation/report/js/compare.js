@@ -76,8 +76,10 @@ function verdictText(cell) {
 }
 
 function comparison(a, b) {
+  const names = shortNames(envNames());
   const lines = board().envs.map((env, k) => ({
-    name: env.name,
+    name: names[k],
+    title: env.name,
     cell: pairCell(board().pairs?.envs?.[k], a.place, b.place),
     unit: unitOf(a.envs[k]?.regret, b.envs[k]?.regret),
   }));
@@ -119,13 +121,13 @@ function forestHead(a, b) {
   return make("span", { class: "sides", title: "Relative to the mean regret of the two" }, side(a, "←"), side(b, "→"));
 }
 
-function forestRow(a, b, { name, cell, unit, all }, scale) {
+function forestRow(a, b, { name, title, cell, unit, all }, scale) {
   const said = verdict(cell);
   const better = { "-1": a.agent, 1: b.agent, 0: "not clear", null: NOTHING }[said];
   return make(
     "tr",
     { class: all ? "total" : null },
-    make("th", { scope: "row" }, name),
+    make("th", { scope: "row", title }, name),
     make("td", {}, signed(cell?.difference)),
     make("td", {}, range(cell?.low, cell?.high, signed) || NOTHING),
     make("td", {}, pValue(cell?.p)),

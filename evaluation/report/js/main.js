@@ -76,9 +76,9 @@ let before = null;
 function startPrint() {
   if (printing) return;
   printing = true;
-  before = { open: new Set(state.open), theme: document.documentElement.dataset.theme };
+  before = { open: state.open, theme: document.documentElement.dataset.theme };
   document.documentElement.dataset.theme = "light";
-  rows().forEach(({ key }) => state.open.add(key));
+  state.open = new Set(); // provenance stands below the table, not between its rows
   drawEverything();
   findAll("details").forEach((node) => (node.open = true));
   findAll(".panel").forEach((node) => (node.hidden = false));

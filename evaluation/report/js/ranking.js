@@ -1,6 +1,6 @@
 // The rank table: sorted, filtered, each row with its provenance.
 
-const WHISKER = { width: 132, height: 18, pad: 5 };
+const WHISKER = { width: 124, height: 18, pad: 5 };
 
 function buildRanking() {
   const filter = make("input", {
@@ -54,7 +54,6 @@ function columns() {
   return [
     { key: "rank", label: "#", title: "Rank", value: (row) => row.rank, cell: (row) => row.rank ?? NOTHING },
     { key: "agent", label: "Agent", value: (row) => row.agent.toLowerCase(), cell: agentCell },
-    { key: "tier", label: "Trust", title: "How far the row was checked", value: tierOrder, cell: tierBadge },
     {
       key: "normalised",
       label: "Normalised regret",
@@ -62,6 +61,7 @@ function columns() {
       value: (row) => row.normalised?.[0],
       cell: (row) => regretCell(row, scale),
     },
+    { key: "tier", label: "Trust", title: "How far the row was checked", value: tierOrder, cell: tierBadge },
     {
       key: "mean_rank",
       label: "Mean rank",
@@ -208,7 +208,7 @@ function tierBadge(row) {
 function withInterval(values, write) {
   const { estimate, low, high } = triple(values);
   const interval = range(low, high, write);
-  return make("span", { class: "measure" }, make("b", {}, write(estimate)), interval ? make("small", {}, interval) : null);
+  return make("span", { class: "measure" }, make("b", {}, write(estimate)), make("small", {}, interval));
 }
 
 function regretCell(row, scale) {
@@ -231,6 +231,7 @@ function whisker({ estimate, low, high }, { place, low: first, high: last }) {
   const parts = [0, 1]
     .filter((mark) => mark >= first && mark <= last)
     .map((mark) => draw("line", { class: "mark", x1: place(mark), x2: place(mark), y1: 1, y2: WHISKER.height - 1 }));
+  parts.push(draw("rect", { class: "amount", x: place(0), y: middle - 4, width: Math.max(0, place(estimate) - place(0)), height: 8 }));
   if (isNumber(low) && isNumber(high))
     parts.push(draw("line", { class: "interval", x1: place(low), x2: place(high), y1: middle, y2: middle }));
   const beyond = estimate > last;
@@ -258,10 +259,13 @@ function toggleRow(key) {
 }
 
 function detailRow(row, width) {
+  return make("tr", { class: "details" }, make("td", { colspan: width }, provenance(row)));
+}
+
+function provenance(row) {
   const facts = [["Agent", row.agent], ["Authors", row.authors || NOTHING], ["Link", linkOf(row)], ...(row.provenance ?? [])];
   const list = facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value ?? NOTHING)));
-  const box = make("div", { class: "provenance" }, make("dl", {}, list));
-  return make("tr", { class: "details" }, make("td", { colspan: width }, box));
+  return make("div", { class: "provenance" }, make("dl", {}, list));
 }
 
 function linkOf({ link }) {
@@ -298,5 +302,6 @@ function drawHelp() {
   find("#ranking-help").replaceChildren(
     make("p", {}, "Lower is better: 0 is the oracle, 1 choosing at random. Shades mark the better rows of each world. A row opens its provenance."),
     texts.length ? make("ul", {}, texts) : "",
+    printing ? make("div", { class: "printed" }, make("h2", {}, "Provenance"), rows().map(provenance)) : "",
   );
 }

@@ -1,0 +1,101 @@
+"""How fast the page is, with as many agents and worlds as it promises.
+
+Makes a page of 30 agents x 15 worlds (200 steps, ten runs), opens it from disk in a fresh headless
+Chromium, and prints medians: until the rank table is on the screen, until the page has loaded, and
+until the first curves are drawn after scrolling to them; then what sorting and another world cost.
+
+    python benchmarks/page.py [--agents 30] [--envs 15] [--repeats 5] [--page page.html]
+
+With --page an existing page is opened instead.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+from rich.console import Console
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from evaluation.report import render
+from tests.test_evaluation.page_content import content
+
+console = Console()
+
+PAINTED = """() => new Promise((done) => {
+  const seen = () => performance.getEntriesByName("first-contentful-paint")[0];
+  const look = () => (seen() && document.querySelector("tr.agent")
+    ? requestAnimationFrame(() => done(performance.now())) : setTimeout(look, 10));
+  look();
+})"""
+LOADED = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"
+TIMED = """(selector) => {
+  const begin = performance.now();
+  document.querySelector(selector).click();
+  document.body.getBoundingClientRect();  // the layout counts, too
+  return performance.now() - begin;
+}"""
+
+
+def measure(browser: Browser, url: str) -> dict[str, float]:
+    """One fresh visit; milliseconds."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page: Any = context.new_page()
+    page.goto(url, wait_until="commit")
+    found = {"table painted": page.evaluate(PAINTED)}
+    page.wait_for_load_state("load")
+    page.wait_for_timeout(50)
+    found["page loaded"] = page.evaluate(LOADED)
+    begin = time.perf_counter()
+    page.locator("#env-panels").scroll_into_view_if_needed()
+    page.wait_for_selector("#env-0 .scatterlayer .trace", state="attached")
+    found["first curves after scrolling there"] = 1e3 * (time.perf_counter() - begin)
+    found["sorting"] = page.evaluate(TIMED, '[data-key="sort ms"]')
+    found["another world, without its chart"] = page.evaluate(TIMED, "#env-tab-1")
+    context.close()
+    return found
+
+
+def main() -> None:
+    """Render, visit, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--agents", type=int, default=30)
+    parser.add_argument("--envs", type=int, default=15)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--page", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.page or Path(folder) / "page.html"
+        if options.page is None:
+            made = content(agents=options.agents, envs=options.envs)
+            begin = time.perf_counter()
+            path.write_text(render(made), encoding="utf-8")
+            console.print(f"rendering: {time.perf_counter() - begin:.2f} s")
+        console.print(f"size: {path.stat().st_size / 1e6:.1f} MB")
+        visits = visit(path.resolve().as_uri(), options.repeats)
+    for name in visits[0]:
+        times = [found[name] for found in visits]
+        console.print(f"{name}: {statistics.median(times):.0f} ms (worst {max(times):.0f})")
+
+
+def visit(url: str, repeats: int) -> list[dict[str, float]]:
+    """Every visit in a browser of its own, so that no compiled script is left from the last."""
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    visits = []
+    with sync_playwright() as playwright:
+        for _ in range(repeats):
+            chromium = shutil.which("chromium")
+            browser = playwright.chromium.launch(executable_path=chromium, args=sandbox)
+            visits.append(measure(browser, url))
+            browser.close()
+    return visits
+
+
+if __name__ == "__main__":
+    main()

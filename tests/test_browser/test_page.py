@@ -1,0 +1,288 @@
+"""The page in a browser, from disk."""
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.test_browser.conftest import Watched, until
+from tests.test_evaluation.page_content import HOSTILE
+
+SORTED = "#ranks th:is([aria-sort=ascending], [aria-sort=descending])"
+
+
+def agents(page: Any) -> list[str]:
+    return page.eval_on_selector_all(
+        "#ranks tr.agent .agent-name .name", "nodes => nodes.map(node => node.textContent)"
+    )
+
+
+def heading(page: Any, key: str) -> Any:
+    return page.locator(f'#ranks [data-key="sort {key}"]')
+
+
+def traces(page: Any, chart: str) -> int:
+    return page.locator(f'[data-chart^="{chart}"] .scatterlayer .trace').count()
+
+
+def rows(made: dict[str, Any]) -> list[dict[str, Any]]:
+    return made["boards"][0]["rows"]
+
+
+def expected(made: dict[str, Any], value: Callable[[Any], Any], *, down: bool) -> list[str]:
+    known = [row for row in rows(made) if value(row) is not None]
+    unknown = [row for row in rows(made) if value(row) is None]
+    return [row["agent"] for row in sorted(known, key=value, reverse=down) + unknown]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("normalised", lambda row: row["normalised"] and row["normalised"][0]),
+        ("ms", lambda row: row["ms_per_step"]),
+        (
+            "env PeriodicGP-SyntheticDiscrete-v0",
+            lambda row: row["envs"][1] and row["envs"][1]["normalised"][0],
+        ),
+    ],
+)
+def test_columns_sort_both_ways(
+    page: Any, made: dict[str, Any], key: str, value: Callable[[Any], Any]
+) -> None:
+    """What has no value comes last either way."""
+    assert agents(page) == [row["agent"] for row in rows(made)]
+    for down, direction in ((False, "ascending"), (True, "descending")):
+        heading(page, key).click()
+        assert agents(page) == expected(made, value, down=down)
+        assert page.locator(SORTED).count() == 1
+        assert page.locator(SORTED).get_attribute("aria-sort") == direction
+
+
+def test_the_keyboard_sorts_opens_and_keeps_its_place(page: Any, made: dict[str, Any]) -> None:
+    page.focus("#csv-worlds")
+    where = "document.activeElement.dataset.key ?? ''"
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        if page.evaluate(where) == "sort agent":
+            break
+    page.keyboard.press("Enter")
+    assert agents(page) == expected(made, lambda row: row["agent"].lower(), down=False)
+    assert page.evaluate(where) == "sort agent"
+    page.locator(".agent-name").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".details .provenance").count() == 1
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    page.keyboard.press("Space")
+    assert page.locator(".details").count() == 0
+
+
+def test_filters(page: Any, made: dict[str, Any]) -> None:
+    page.fill("#filter", "  UCB ")
+    wanted = [row["agent"] for row in rows(made) if "ucb" in row["agent"]]
+    assert agents(page) == wanted
+    page.fill("#filter", "b. author")
+    assert len(agents(page)) == len(rows(made)) - 1
+    page.fill("#filter", "")
+    page.locator("#tiers").get_by_label("replayed").check()
+    assert agents(page) == [row["agent"] for row in rows(made) if row["tier"] == "replayed"]
+    page.locator("#tiers").get_by_label("re-run").check()
+    chosen = {"replayed", "re-run"}
+    assert agents(page) == [row["agent"] for row in rows(made) if row["tier"] in chosen]
+    page.fill("#filter", "nobody is called so")
+    assert page.locator("#ranks .empty").inner_text() == "No agent passes the filter."
+
+
+def test_curves_are_toggled(page: Any) -> None:
+    page.locator("#worlds").scroll_into_view_if_needed()
+    page.wait_for_selector('[data-chart^="curves"] .scatterlayer .trace')
+    assert traces(page, "curves") == 12  # the best six, a line and a band each
+    shown = page.locator("#env-0 .legend label:has(:checked)")
+    shown.first.locator("input").uncheck()
+    until(page, lambda: page.locator("#env-0 .scatterlayer .trace").count() == 10)
+    page.locator("#env-0").get_by_label("best-fixed").check()
+    until(page, lambda: page.locator("#env-0 .scatterlayer .trace").count() == 12)
+    page.locator("#env-0").get_by_role("button", name="None").click()
+    until(page, lambda: page.locator("#env-0 .scatterlayer .trace").count() == 0)
+    page.locator("#profiles").scroll_into_view_if_needed()
+    assert page.locator("#profiles .legend :checked").count() == 0
+
+
+def test_two_rows_are_compared(page: Any, made: dict[str, Any]) -> None:
+    third, fifth = rows(made)[2]["agent"], rows(made)[4]["agent"]
+    picks = page.locator("#ranks tr.agent .pick input")
+    picks.nth(2).check()
+    picks.nth(4).check()
+    chosen = page.locator("#compare select")
+    assert [chosen.nth(i).input_value() for i in (0, 1)] == [third, fifth]
+    assert page.locator("#ranks .pick :checked").count() == 2
+    lines = page.locator("#pairs tbody tr")
+    assert lines.count() == 1 + 4
+    table = made["boards"][0]["pairs"]["all"]
+    difference = table["difference"][2][4]
+    assert table["high"][2][4] < 0
+    cell = lines.nth(0).locator("td").nth(0).inner_text()
+    assert cell == f"{difference:.3f}".replace("-", "\u2212")
+    assert lines.nth(0).locator("td").last.inner_text() == third
+    assert page.locator("#pairs svg.forest").count() == 5
+    assert page.locator("#pairs svg.forest.first").count() >= 1
+    page.get_by_role("button", name="Swap").click()
+    assert lines.nth(0).locator("td").nth(0).inner_text() == f"+{-difference:.3f}"
+    assert lines.nth(0).locator("td").last.inner_text() == third
+    chosen.nth(0).select_option(index=0)
+    assert chosen.nth(1).input_value() == third
+
+
+def test_arrows_move_along_tabs(page: Any) -> None:
+    tabs = page.locator("#env-tabs [role=tab]")
+    tabs.nth(0).focus()
+    for key, shown in (
+        ("ArrowRight", 1),
+        ("ArrowLeft", 0),
+        ("ArrowLeft", 3),
+        ("Home", 0),
+        ("End", 3),
+    ):
+        page.keyboard.press(key)
+        assert [tabs.nth(i).get_attribute("aria-selected") for i in range(4)].index("true") == shown
+        assert [page.locator(f"#env-{i}").is_visible() for i in range(4)].index(True) == shown
+        assert page.evaluate("document.activeElement.id") == f"env-tab-{shown}"
+    assert page.locator("#env-tabs [tabindex='0']").count() == 1
+
+
+def test_boards_stay_apart_and_may_be_empty(page: Any, made: dict[str, Any]) -> None:
+    page.get_by_role("tab", name="Self-reported").click()
+    assert agents(page) == [row["agent"] for row in made["boards"][1]["rows"]]
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#ranks .empty").inner_text() == "No agents on this board yet."
+    assert not page.locator("#compare").is_visible()
+    assert not page.locator("#sensitivity").is_visible()
+
+
+def saved(page: Any, selector: str) -> list[list[str]]:
+    with page.expect_download() as download:
+        page.locator(selector).click()
+    text = download.value.path().read_bytes().decode()
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def test_downloads_hold_the_numbers(page: Any, made: dict[str, Any]) -> None:
+    """Exactly; and no name becomes a formula in a spreadsheet."""
+    head, *lines = saved(page, "#csv-ranking")
+    place = {name: i for i, name in enumerate(head)}
+    safe = [
+        f"'{name}" if name.startswith("=") else name for name in [r["agent"] for r in rows(made)]
+    ]
+    assert [line[place["agent"]] for line in lines] == safe
+    assert "'=cmd()" in safe
+    assert [float(line[place["normalised_regret_low"]] or "nan") for line in lines[:-1]] == [
+        row["normalised"][1] for row in rows(made)[:-1]
+    ]
+    assert lines[-1][place["normalised_regret"]] == ""
+    worlds = saved(page, "#csv-worlds")
+    assert len(worlds) == 1 + 4 * 11 - 1  # ten agents and a reference, one cell not run
+    curves = saved(page, "#env-0 .csv-curves")
+    assert len(curves) == 1 + 11 * 60
+    assert float(curves[60][3]) == rows(made)[0]["envs"][0]["curve"]["mean"][-1]
+    pairs = saved(page, "#csv-pairs")
+    assert len(pairs) == 1 + 5 * 10 * 9
+    assert float(pairs[1][3]) == made["boards"][0]["pairs"]["all"]["difference"][0][1] < 0
+
+
+def test_hostile_names_are_text_everywhere(page: Any) -> None:
+    """In the table, the legend, the menus and Plotly's labels, which understand some HTML."""
+    assert set(HOSTILE) <= set(agents(page))
+    page.locator("#env-0 .part").nth(1).scroll_into_view_if_needed()
+    page.wait_for_selector("#env-0 .yaxislayer-above .ytick text")
+    ticks = page.locator("#env-0 .yaxislayer-above .ytick text").all_text_contents()
+    assert HOSTILE[0] in ticks
+    assert any(tick.startswith("</script><img src=x") for tick in ticks)
+    assert page.locator("img[src=x], #page script, #page b:has-text('&amp;')").count() == 0
+    assert HOSTILE[1] in page.locator("#compare option").all_text_contents()
+
+
+def test_only_web_addresses_become_links(page: Any) -> None:
+    names = page.locator(".agent-name")
+    names.nth(0).click()
+    link = page.locator(".provenance a")
+    assert link.get_attribute("href") == "https://example.org/agents/0"
+    assert link.get_attribute("rel") == "noopener noreferrer"
+    names.nth(0).click()
+    page.locator("tr.agent").nth(1).locator("td").last.click()  # anywhere in the row
+    assert "javascript:alert(1)" in page.locator(".provenance").inner_text()
+    assert link.count() == 0
+
+
+def test_a_script_that_gets_in_is_not_run(opened: Any, file_url: str) -> None:
+    """Were there a hole, the policy would still stand."""
+    watched = opened(file_url)
+    watched.page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.hole = 1';"
+        " document.body.append(s); }"
+    )
+    assert watched.page.evaluate("window.hole") is None
+    assert "Content Security Policy" in watched.errors.pop()
+
+
+def test_dark_and_light(opened: Callable[..., Watched], file_url: str) -> None:
+    page = opened(file_url, color_scheme="dark").page
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(paper)
+    page.get_by_role("button", name="Light").click()
+    light = page.evaluate(paper)
+    assert sum(map(int, dark[4:-1].split(","))) < 150 < 600 < sum(map(int, light[4:-1].split(",")))
+    page.reload()
+    assert page.evaluate(paper) == light
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(paper) == dark
+
+
+def test_a_phone_scrolls_tables_not_the_page(opened: Callable[..., Watched], file_url: str) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    page = opened(file_url, **phone).page
+    page.locator(".agent-name").nth(3).click()
+    page.locator("#profiles").scroll_into_view_if_needed()
+    page.wait_for_selector("#profiles .scatterlayer")
+    assert page.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [390, 390]
+    box = page.locator("#ranking .scroller")
+    assert box.evaluate("node => node.scrollWidth > node.clientWidth")
+    box.evaluate("node => (node.scrollLeft = 300)")
+    left = box.evaluate("node => node.getBoundingClientRect().left")
+    assert page.locator("th.c-agent[scope=row]").first.bounding_box()["x"] == pytest.approx(left)
+
+
+def test_paper_shows_everything_and_no_controls(page: Any, made: dict[str, Any]) -> None:
+    page.emulate_media(media="print")
+    until(page, lambda: page.locator("#env-3 .scatterlayer .trace").count() == 12)
+    assert all(page.locator(f"#env-{k}").is_visible() for k in range(4))
+    assert page.locator(".printed .provenance").count() == len(rows(made))
+    assert page.locator("details:not([open])").count() == 0
+    controls = page.locator("button, select, input[type=search], [role=tab]")
+    seen = [text for text in controls.all() if text.is_visible()]
+    assert {node.get_attribute("class") for node in seen} <= {"sort", "agent-name"}
+    page.emulate_media(media="screen")
+    until(page, lambda: not page.locator("#env-3").is_visible())
+    assert page.locator("#filter").is_visible()
+
+
+def test_readers_of_screens_find_their_way(page: Any) -> None:
+    """Ids are unique, references lead somewhere, every control and table has a name."""
+    problems = page.evaluate(
+        """() => {
+        const all = (s) => [...document.querySelectorAll(s)];
+        const ids = all("[id]").map((node) => node.id);
+        const bad = ids.filter((id, i) => ids.indexOf(id) !== i);
+        for (const name of ["aria-controls", "aria-labelledby", "for"])
+          for (const node of all(`#page [${name}]`))
+            if (!document.getElementById(node.getAttribute(name))) bad.push(node.outerHTML);
+        for (const node of all("#page input, #page select"))
+          if (!node.labels.length && !node.ariaLabel) bad.push(node.outerHTML);
+        for (const node of all("#page table, #page button, img"))
+          if (!(node.caption ?? node).textContent.trim() && !node.alt) bad.push(node.outerHTML);
+        return bad;
+      }"""
+    )
+    assert problems == []
+    assert page.locator("main, nav, header").count() >= 3
+    assert page.locator("h1").count() == 1
