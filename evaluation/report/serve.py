@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-import json
 import socket
 import socketserver
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from evaluation.report.page import policy, render
+from evaluation.report.page import compact_json, policy, render
 
 Content = Callable[[], Mapping[str, Any]]
 
@@ -120,7 +119,7 @@ class PageServer(ThreadingHTTPServer):
 
 _MAKERS: dict[str, Callable[[Mapping[str, Any]], bytes]] = {
     "page": lambda content: render(content, live=True).encode(),
-    "content": lambda content: json.dumps(content, allow_nan=False).encode(),
+    "content": lambda content: compact_json(content).encode(),
 }
 
 

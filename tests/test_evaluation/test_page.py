@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evaluation.report import ServeError, render
-from evaluation.report.page import json_for_script
+from evaluation.report.page import _rounded, json_for_script
 from evaluation.report.serve import PageServer, open_server
 from tests.test_evaluation.page_content import HOSTILE, content
 
@@ -79,8 +79,13 @@ def test_hostile_text_is_text(page: Parsed) -> None:
 def test_content_comes_back_as_it_went_in(page: Parsed, hostile: dict[str, Any]) -> None:
     attributes, text = page.scripts[0]
     assert attributes["id"] == "content"
-    assert json.loads(text) == hostile
+    assert json.loads(text) == _rounded(hostile)
     assert not re.search("[<>&\u2028\u2029]", text)
+
+
+def test_numbers_keep_seven_figures() -> None:
+    text = json_for_script({"x": [0.123456789, 123456.789, -1e-9, 7, None, True]})
+    assert text == '{"x":[0.1234568,123456.8,-1e-09,7,null,true]}'
 
 
 def test_numbers_that_are_no_json_are_refused() -> None:
@@ -164,7 +169,7 @@ def ask(server: PageServer, path: str, method: str = "GET", **headers: str) -> t
 def test_content_is_served_anew_when_it_changes(server: PageServer, source: Source) -> None:
     first, body = ask(server, "/content.json")
     assert first.status == 200
-    assert json.loads(body) == source.now
+    assert json.loads(body) == _rounded(source.now)
     tag = first.headers["ETag"]
     assert ask(server, "/content.json", If_None_Match=tag)[0].status == 304
     source.now = {**source.now, "subtitle": "later"}

@@ -6,9 +6,10 @@ const PRINTED = { width: 940, tallest: 600 }; // pixels: A4 or letter, lying, be
 
 const watcher = new IntersectionObserver(
   (entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) drawChart(target.dataset.chart);
+    const near = entries.filter(({ isIntersecting }) => isIntersecting).map(({ target }) => target.dataset.chart);
+    for (const key of near) setTimeout(() => drawChart(key)); // one by one: what is ready is painted first
   },
-  { rootMargin: "250px" },
+  { rootMargin: "600px" },
 );
 
 /** The library sleeps in an inert element; the policy of the page knows it by its hash. */
