@@ -13,6 +13,7 @@ demo: $(VENV)/.core
 	mkdir -p out
 	$(BIN)/periodic-gp run demo --store out/demo.sqlite --baseline gp-ucb
 	$(BIN)/periodic-gp plot out/demo.png --store out/demo.sqlite
+	$(BIN)/periodic-gp leaderboard build --store out/demo.sqlite --out out/demo.html
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -36,6 +37,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/gp_step.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/rl.py
+	$(BIN)/python benchmarks/page.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

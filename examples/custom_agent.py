@@ -2,30 +2,35 @@
 
 periodic-gp play PeriodicGP-SyntheticDiscrete-v0 examples/custom_agent.py:EpsilonGreedy
 periodic-gp play PeriodicGP-RideShare-v0 examples/custom_agent.py:EpsilonGreedy:epsilon=0.2
+periodic-gp submit examples/custom_agent.py:EpsilonGreedy --protocol smoke
 """
 
 import numpy as np
 
 
 class EpsilonGreedy:
-    """Mostly the best arm of this phase so far, sometimes any arm."""
+    """Mostly the best arm of this phase so far, sometimes any; of a box, twenty random points."""
 
     def __init__(self, problem, rng, epsilon=0.1):
-        if problem.n_actions is None or problem.period is None:
-            raise ValueError("epsilon-greedy needs finitely many actions and a known period")
-        self.rng, self.epsilon, self.period = rng, epsilon, problem.period
-        self.total, self.count = np.zeros((2, int(np.ceil(problem.period)), problem.n_actions))
+        self.rng, self.epsilon, self.period = rng, epsilon, problem.period or 1.0
+        finite = problem.n_actions is not None
+        self.points = None if finite else np.float32(rng.uniform(-1.0, 1.0, (20, problem.dim)))
+        arms = problem.n_actions if finite else len(self.points)
+        self.total, self.count = np.zeros((2, int(np.ceil(self.period)), arms))
 
     def act(self, observation):
         """Choose."""
-        if self.rng.random() < self.epsilon:
-            return int(self.rng.integers(self.total.shape[1]))
         phase = int(observation[0] % self.period)
-        return int((self.total[phase] / np.maximum(self.count[phase], 1)).argmax())
+        arm = int((self.total[phase] / np.maximum(self.count[phase], 1)).argmax())
+        if self.rng.random() < self.epsilon:
+            arm = int(self.rng.integers(self.total.shape[1]))
+        return arm if self.points is None else self.points[arm].copy()
 
     def update(self, observation, action, reward):
         """Learn."""
         if not np.isnan(reward):
+            known = self.points is None
+            arm = action if known else np.abs(self.points - action).sum(axis=1).argmin()
             phase = int(observation[0] % self.period)
-            self.total[phase, action] += reward
-            self.count[phase, action] += 1
+            self.total[phase, arm] += reward
+            self.count[phase, arm] += 1

@@ -32,7 +32,7 @@ def test_quick_start() -> None:
 
 
 def test_custom_agent_keeps_the_contract() -> None:
-    contract = type("Contract", (AgentContract,), {"problems": ("finite", "arms", "warm")})()
+    contract = type("Contract", (AgentContract,), {"problems": ("finite", "arms", "warm", "box")})()
     module = runpy.run_path(str(ROOT / "examples" / "custom_agent.py"))
     contract.make = module["EpsilonGreedy"]
     for name in dir(contract):

@@ -24,7 +24,7 @@ from evaluation.leaderboard.bundle import MANIFEST, MOST_MANIFEST_BYTES, BundleE
 from evaluation.leaderboard.content import season_content
 from evaluation.leaderboard.hidden import HiddenSeeds
 from evaluation.leaderboard.log import LogError
-from evaluation.leaderboard.season import SEASON, Season, SeasonError
+from evaluation.leaderboard.season import SEASON, Season, SeasonError, check_new
 from evaluation.leaderboard.secret import Secret, SecretError, default_path
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import TIERS, Verification, verify
@@ -143,11 +143,11 @@ def open_season(
     """Open a season: publishes its protocol, the key of its log and the hash of its salt."""
     place = secret or default_path(name)
     with _sentences():
-        if (folder / name / SEASON).exists():
-            raise SeasonError(f"there is a season in {str(folder / name)!r} already")
+        check_new(folder / name)
+        chosen = Protocol.load(protocol)
         made = Secret.create(place)
         with Reporter(quiet=False) as report:
-            season = Season.open(folder / name, Protocol.load(protocol), made, on_progress=report)
+            season = Season.open(folder / name, chosen, made, on_progress=report)
     say(f"Opened season {season.name} in {season.folder}, challenge {season.challenge[:12]}")
     say(f"Its secret is in {place}: keep it to yourself, and keep a copy.")
 

@@ -100,17 +100,13 @@ class Season:
         on_progress: Callable[[Progress], object] = lambda progress: None,
     ) -> Season:
         """Begin a season: what is published now cannot be changed later."""
-        name = folder.name
-        if not _NAME.match(name):
-            raise SeasonError(f"a season's name has letters, digits, dots and dashes, got {name!r}")
-        if (folder / SEASON).exists():
-            raise SeasonError(f"there is a season in {str(folder)!r} already")
+        check_new(folder)
         (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
         references = _references(protocol, on_progress)
         (folder / REFERENCES).write_bytes(references)
         content = {key: v for key, v in protocol.to_dict().items() if key != "agents"}
         about = {
-            "name": name,
+            "name": folder.name,
             "protocol": content,
             "challenge": protocol.challenge,
             "data": protocol.data_fingerprints,
@@ -229,6 +225,16 @@ class Season:
             mine = [key for key in arrays if key.startswith(f"{i}/")]
             found[name] = {key.partition("/")[2]: arrays[key] for key in mine}
         return found
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a name that is none, and a season that is there already."""
+    if not _NAME.match(folder.name):
+        raise SeasonError(
+            f"a season's name has letters, digits, dots and dashes, got {folder.name!r}"
+        )
+    if (folder / SEASON).exists():
+        raise SeasonError(f"there is a season in {str(folder)!r} already")
 
 
 def _references(protocol: Protocol, on_progress: Callable[[Progress], object]) -> bytes:

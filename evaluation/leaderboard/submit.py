@@ -60,6 +60,7 @@ def submit(
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
+    cells = agent_cells(judged)  # says what is wrong before anything is written
     kept = store or out.with_name(f".{out.name}.sqlite")
     kept.parent.mkdir(parents=True, exist_ok=True)
     with Store(kept) as opened:
@@ -70,7 +71,6 @@ def submit(
                 f"{len(results.failures):,} of {results.size:,} runs failed, so there is nothing "
                 f"to submit; the first: {cell.env}, seed {cell.seed}: {cell.reason}"
             )
-        cells = agent_cells(judged)
         manifest = _write(
             judged,
             cells,

@@ -18,6 +18,7 @@ from evaluation.statistics import (
     normalised_regret,
     optimality_gap,
     paired_difference,
+    paired_matrix,
     paired_ratio,
     performance_profile,
     phase_bins,
@@ -500,3 +501,18 @@ def test_growth_intervals_cover(runs, low) -> None:
         growth = growth_exponent(regret, seed=i, resamples=400)
         hits += growth.low <= 0.5 <= growth.high
     within(hits / 600, low, 0.985)
+
+
+@pytest.mark.parametrize("runs", [3, 10, 20])
+def test_a_matrix_of_pairs_is_pair_by_pair_the_same(runs: int) -> None:
+    totals = np.random.default_rng(1).gamma(3.0, size=(4, runs))
+    matrix = paired_matrix(totals, resamples=500)
+    for i, j in [(0, 1), (2, 3), (1, 3)]:
+        one = paired_difference(totals[i], totals[j], resamples=500)
+        expected = (one.estimate, one.low, one.high, one.p_value)
+        found = (matrix.estimate, matrix.low, matrix.high, matrix.p_value)
+        assert [part[i, j] for part in found] == pytest.approx(expected)
+        back = (-one.estimate, -one.high, -one.low, one.p_value)
+        assert [part[j, i] for part in found] == pytest.approx(back)
+    assert np.isnan(matrix.estimate.diagonal()).all()
+    assert paired_matrix(totals[:1]).p_value.shape == (1, 1)

@@ -48,7 +48,7 @@ function fillPanel(node, env, k) {
 }
 
 function aboutWorld(env) {
-  const facts = [["Runs", env.runs ?? NOTHING], ["Steps", env.t?.length ? fixed(env.t[env.t.length - 1], 0) : NOTHING]];
+  const facts = [["Runs", env.runs ?? NOTHING], ["Steps", env.t?.length ? fixed(env.t[env.t.length - 1] - env.t[0] + 1, 0) : NOTHING]];
   facts.push(["Season", isNumber(env.period) ? `${Number(env.period.toFixed(2))} steps` : "none, or not fixed"]);
   const list = facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value))));
   const text = make("div", {}, make("h3", {}, env.name), make("p", {}, env.about ?? ""), make("dl", { class: "facts" }, list));
