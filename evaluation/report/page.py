@@ -26,6 +26,8 @@ SCRIPTS = (
     "csv",
     "tabs",
     "charts",
+    "cells",
+    "provenance",
     "ranking",
     "worlds",
     "compare",

@@ -3,12 +3,14 @@
 import csv
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evaluation.report import render
 from tests.test_browser.conftest import Watched, until
-from tests.test_evaluation.page_content import HOSTILE
+from tests.test_evaluation.page_content import HOSTILE, sparse
 
 SORTED = "#ranks th:is([aria-sort=ascending], [aria-sort=descending])"
 
@@ -160,6 +162,25 @@ def test_boards_stay_apart_and_may_be_empty(page: Any, made: dict[str, Any]) -> 
     assert not page.locator("#sensitivity").is_visible()
 
 
+def test_whatever_may_be_missing_may_be_missing(
+    opened: Callable[..., Watched], tmp_path: Path
+) -> None:
+    """A board with little on it, and a page without boards: drawn, without an error."""
+    path = tmp_path / "sparse.html"
+    path.write_text(render(sparse()), encoding="utf-8")
+    page = opened(path.as_uri()).page
+    assert agents(page) == ["alone", "alone", "nothing"]
+    page.locator("#worlds").scroll_into_view_if_needed()
+    page.wait_for_selector("#env-0 .scatterlayer .trace")
+    assert "cannot be compared" in page.locator("#compare .lead").inner_text()
+    assert not page.locator("#profiles, #sensitivity").last.is_visible()
+    for selector in ("#csv-ranking", "#csv-worlds", "#csv-pairs"):
+        assert saved(page, selector)
+    path.write_text(render({**sparse(), "boards": []}), encoding="utf-8")
+    page.reload()
+    assert page.locator("#ranks .empty").inner_text() == "No agents on this board yet."
+
+
 def saved(page: Any, selector: str) -> list[list[str]]:
     with page.expect_download() as download:
         page.locator(selector).click()
@@ -196,8 +217,9 @@ def test_hostile_names_are_text_everywhere(page: Any) -> None:
     """In the table, the legend, the menus and Plotly's labels, which understand some HTML."""
     assert set(HOSTILE) <= set(agents(page))
     page.locator("#env-0 .part").nth(1).scroll_into_view_if_needed()
-    page.wait_for_selector("#env-0 .yaxislayer-above .ytick text")
-    ticks = page.locator("#env-0 .yaxislayer-above .ytick text").all_text_contents()
+    ticks = page.locator('[data-chart^="phases"] .ytick text')
+    ticks.first.wait_for()
+    ticks = ticks.all_text_contents()
     assert HOSTILE[0] in ticks
     assert any(tick.startswith("</script><img src=x") for tick in ticks)
     assert page.locator("img[src=x], #page script, #page b:has-text('&amp;')").count() == 0

@@ -80,6 +80,21 @@ def _names(agents: int, hostile: bool) -> list[str]:
     return known[:agents]
 
 
+def sparse() -> dict[str, Any]:
+    """As little as the format allows: two rows of one name, no bands, no pairs, no season."""
+    made = content(agents=3, envs=1, steps=5)
+    only = made["boards"][0]
+    only.update(references=[], pairs={"rows": 3, "envs": [None], "all": None}, sensitivity=None)
+    only["envs"][0].update(picture=None, period=None, about="")
+    for row in only["rows"]:
+        row.update(tier=None, link=None, profile=None, provenance=[], authors="", agent="alone")
+        row["normalised"] = row["normalised"] and [row["normalised"][0], None, None]
+        row["envs"][0]["curve"].update(low=None, high=None)
+        row["envs"][0]["by_phase"] = [None, 0.5, None]
+    only["rows"][2].update(agent="nothing", envs=[None])
+    return {**made, "boards": [only], "facts": [], "notes": []}
+
+
 def board(
     id_: str,
     title: str,

@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from evaluation.report import ServeError, render
+from evaluation.report import ServeError, render, serve
 from evaluation.report.page import _rounded, json_for_script
 from evaluation.report.serve import PageServer, open_server
 from tests.test_evaluation.page_content import HOSTILE, content
-
-RUN_TYPES = {None, "text/javascript", "module"}
 
 
 class Parsed(HTMLParser):
@@ -233,6 +231,18 @@ def test_a_taken_port_is_one_sentence(server: PageServer, source: Source) -> Non
         open_server(source, port=server.server_port)
     with pytest.raises(ServeError, match="from 0 to 65535"):
         open_server(source, port=70000)
+
+
+def test_serving_says_where_and_ends_with_an_interrupt(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PageServer, "serve_forever", interrupted)
+    said: list[str] = []
+    serve(source, port=0, on_ready=said.append)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", said[0])
 
 
 def test_bound_everywhere_addresses_are_ours_but_names_are_not(source: Source) -> None:

@@ -44,7 +44,7 @@ function drawChart(key) {
   own.stale = false;
   const { data, layout } = own.figure();
   const options = { displayModeBar: false, responsive: true, doubleClick: "reset" };
-  const height = printing ? Math.min(own.height, PRINTED.tallest) : own.height;
+  const height = printing ? Math.min(0.85 * own.height, PRINTED.tallest) : own.height;
   own.node.style.height = `${height}px`;
   plotly().react(own.node, data, framed(layout, height), options);
 }

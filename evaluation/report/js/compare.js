@@ -41,11 +41,13 @@ function drawCompare() {
       rowSelect("First", 0),
       button("Swap", () => ((state.pair = [state.pair[1], state.pair[0]]), pairChanged()), { data: { key: "swap" } }),
       rowSelect("Second", 1),
-      make("span", { class: "downloads" }, button("Pairs CSV", () => download("pairs", pairLines()), { id: "csv-pairs" })),
+      make("span", { class: "downloads" }, pairsButton()),
     ),
     ...(a && b ? comparison(a, b) : [make("p", { class: "lead" }, "Choose two rows, here or in the ranking.")]),
   );
 }
+
+const pairsButton = () => button("Pairs CSV", () => download("pairs", pairLines()), { id: "csv-pairs" });
 
 function rowSelect(label, place) {
   const chosen = state.pair[place];
@@ -83,14 +85,16 @@ function comparison(a, b) {
     cell: pairCell(board().pairs?.envs?.[k], a.place, b.place),
     unit: unitOf(a.envs[k]?.regret, b.envs[k]?.regret),
   }));
-  const all = { name: "All worlds, normalised", cell: overallCell(), unit: unitOf(a.normalised, b.normalised), all: true };
+  const unit = unitOf(a.normalised, b.normalised);
+  const all = { name: "All worlds, normalised", cell: overallCell(), unit, all: true };
   return [make("p", { class: "lead" }, verdictText(all.cell)), tally(lines), forestTable(a, b, [all, ...lines])];
 }
 
 function tally(lines) {
   const count = (wanted) => lines.filter(({ cell }) => verdict(cell) === wanted).length;
-  const text = `World by world: the first is better in ${count(-1)}, the second in ${count(1)}, not clear in ${count(0)}.`;
-  return make("p", { class: "small" }, text, " Differences are first minus second: below zero the first loses less.");
+  const worlds = `the first is better in ${count(-1)}, the second in ${count(1)}, not clear in ${count(0)}`;
+  const sign = "Differences are first minus second: below zero the first loses less.";
+  return make("p", { class: "small" }, `World by world: ${worlds}. ${sign}`);
 }
 
 /** Worlds have regrets of different sizes: the drawing divides by the mean regret of the two. */
@@ -103,22 +107,15 @@ function forestTable(a, b, lines) {
   const scale = forestScale(lines);
   const titles = ["World", "Difference", "95 % interval", "p", forestHead(a, b), "Better"];
   const head = titles.map((title, i) => make("th", { scope: "col", class: i === 4 ? "c-forest" : null }, title));
-  return make(
-    "div",
-    { class: "scroller", role: "region", "aria-label": "Paired comparison", tabindex: "0" },
-    make(
-      "table",
-      { id: "pairs", class: "numbers" },
-      make("caption", { class: "unseen" }, `Regret of ${a.agent} minus regret of ${b.agent}, world by world`),
-      make("thead", {}, make("tr", {}, head)),
-      make("tbody", {}, lines.map((line) => forestRow(a, b, line, scale))),
-    ),
-  );
+  const body = lines.map((line) => forestRow(a, b, line, scale));
+  const label = `Regret of ${a.agent} minus regret of ${b.agent}, world by world`;
+  return scrollingTable(label, { id: "pairs", class: "numbers" }, head, body);
 }
 
 function forestHead(a, b) {
-  const side = (row, arrow) => make("span", { title: row.agent }, arrow === "←" ? `← ${cut(row.agent, 15)}` : `${cut(row.agent, 15)} →`);
-  return make("span", { class: "sides", title: "Relative to the mean regret of the two" }, side(a, "←"), side(b, "→"));
+  const first = make("span", { title: a.agent }, `← ${cut(a.agent, 15)}`);
+  const second = make("span", { title: b.agent }, `${cut(b.agent, 15)} →`);
+  return make("span", { class: "sides", title: "Relative to the mean regret of the two" }, first, second);
 }
 
 function forestRow(a, b, { name, title, cell, unit, all }, scale) {
@@ -137,20 +134,22 @@ function forestRow(a, b, { name, title, cell, unit, all }, scale) {
 }
 
 function forestScale(lines) {
-  const ends = lines.flatMap(({ cell, unit }) => (cell && unit ? [cell.low, cell.high, cell.difference].filter(isNumber).map((x) => Math.abs(x / unit)) : []));
-  const most = Math.max(0.1, Math.min(2, ...[Math.max(0, ...ends)])); // relative differences end at 2
+  const ends = lines.flatMap(({ cell, unit }) =>
+    cell && unit ? [cell.low, cell.high, cell.difference].filter(isNumber).map((x) => Math.abs(x / unit)) : [],
+  );
+  const most = Math.min(2, Math.max(0.1, ...ends)); // of regrets, relative differences end at 2
   const { width, pad } = FOREST;
   return (x) => Math.max(pad, Math.min(width - pad, width / 2 + (x / most) * (width / 2 - pad)));
 }
 
 function forestDrawing({ difference, low, high }, unit, scale) {
-  const middle = FOREST.height / 2;
-  const said = verdict({ low, high });
-  const zero = draw("line", { class: "mark", x1: scale(0), x2: scale(0), y1: 0, y2: FOREST.height });
-  const parts = [zero];
+  const { width, height } = FOREST;
+  const y = height / 2;
+  const parts = [draw("line", { class: "mark", x1: scale(0), x2: scale(0), y1: 0, y2: height })];
   if (isNumber(low) && isNumber(high))
-    parts.push(draw("line", { class: "interval", x1: scale(low / unit), x2: scale(high / unit), y1: middle, y2: middle }));
-  parts.push(draw("circle", { class: "dot", cx: scale(difference / unit), cy: middle, r: 4 }));
-  const kind = `forest ${said ? (said < 0 ? "first" : "second") : "unclear"}`;
-  return draw("svg", { class: kind, width: FOREST.width, height: FOREST.height, "aria-hidden": "true" }, ...parts);
+    parts.push(draw("line", { class: "interval", x1: scale(low / unit), x2: scale(high / unit), y1: y, y2: y }));
+  parts.push(draw("circle", { class: "dot", cx: scale(difference / unit), cy: y, r: 4 }));
+  const said = verdict({ low, high });
+  const kind = said ? (said < 0 ? "first" : "second") : "unclear";
+  return draw("svg", { class: `forest ${kind}`, width, height, "aria-hidden": "true" }, ...parts);
 }

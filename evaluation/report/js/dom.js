@@ -35,6 +35,24 @@ function button(text, action, attributes = {}) {
   return make("button", { type: "button", class: "control", ...attributes, on: { click: action } }, text);
 }
 
+/** The lines of a definition list: [[name, value], ...]. */
+function definitions(facts) {
+  const text = (value) => (value instanceof Node ? value : String(value ?? ""));
+  return facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, text(value))));
+}
+
+/** A table in a box of its own that scrolls, also by the keyboard; `label` names both. */
+function scrollingTable(label, attributes, head, body) {
+  const table = make(
+    "table",
+    attributes,
+    make("caption", { class: "unseen" }, label),
+    make("thead", {}, make("tr", {}, head)),
+    make("tbody", {}, body),
+  );
+  return make("div", { class: "scroller", role: "region", "aria-label": label, tabindex: "0" }, table);
+}
+
 /** Read aloud by screen readers, shown to nobody. */
 function announce(text) {
   find("#status").textContent = text;

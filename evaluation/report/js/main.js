@@ -1,7 +1,11 @@
 // The page as a whole: boards, theme, print.
 
 function drawBoards() {
-  const items = state.content.boards.map((each) => ({ key: each.id, label: `${each.title} (${each.rows.length})`, panel: "board" }));
+  const items = state.content.boards.map(({ id, title, rows: own }) => ({
+    key: id,
+    label: `${title} (${own.length})`,
+    panel: "board",
+  }));
   const list = find("#board-tabs");
   list.hidden = items.length < 2;
   drawTabs(list, { name: "board", label: "Boards", items, chosen: board().id, choose: chooseBoard });
@@ -36,8 +40,8 @@ function isDark() {
 }
 
 function showTheme() {
-  find("#theme").setAttribute("aria-pressed", String(isDark()));
   find("#theme").textContent = isDark() ? "Light" : "Dark";
+  find("#theme").title = `Switch to ${isDark() ? "light" : "dark"}`;
   redrawCharts();
 }
 

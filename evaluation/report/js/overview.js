@@ -1,5 +1,12 @@
 // Over all worlds: performance profiles, and what the ranks hang on.
 
+const PROFILES_TEXT =
+  "The share of runs, over all worlds, with a score above s (1: the oracle, 0: choosing at random). " +
+  "Higher is better; lines that cross mean that neither agent is better throughout.";
+const SENSITIVITY_TEXT =
+  "The rank of each agent if one world is left out, or if worlds are averaged another way. " +
+  "A row of one colour is a rank that hangs on no single world.";
+
 function drawProfiles() {
   const section = find("#profiles");
   const usable = (row) => Boolean(row.profile);
@@ -12,7 +19,7 @@ function drawProfiles() {
   });
   section.replaceChildren(
     make("h2", { id: "profiles-title" }, "Performance profiles"),
-    make("p", { class: "small" }, "The share of runs, over all worlds, with a score above s (1: the oracle, 0: choosing at random). Higher is better; lines that cross mean that neither agent is better throughout."),
+    make("p", { class: "small" }, PROFILES_TEXT),
     make("div", { class: "with-legend" }, make("figure", {}, place), legend("profiles", usable)),
   );
 }
@@ -34,28 +41,29 @@ function drawSensitivity() {
   const table = board().sensitivity;
   section.hidden = !table || rows().length === 0;
   if (section.hidden) return;
-  const text = "The rank of each agent if one world is left out, or if worlds are averaged another way. A row of one colour is a rank that hangs on no single world.";
   section.replaceChildren(
     make("h2", { id: "sensitivity-title" }, "Sensitivity of the ranks"),
-    make("p", { class: "small" }, text),
-    make("div", { class: "scroller", role: "region", "aria-labelledby": "sensitivity-title", tabindex: "0" }, sensitivityTable(table)),
+    make("p", { class: "small" }, SENSITIVITY_TEXT),
+    sensitivityTable(table),
   );
 }
 
 function sensitivityTable({ columns: titles, ranks }) {
   const shorter = titles.map((title) => title.replace("PeriodicGP-", "").replace(/-v\d+/, ""));
-  const head = ["Agent", ...shorter].map((title, i) => make("th", { scope: "col", title: i ? titles[i - 1] : null }, breakable(title)));
+  const head = shorter.map((title, i) => make("th", { scope: "col", title: titles[i] }, breakable(title)));
   const most = Math.max(2, ...ranks.flat().filter(isNumber));
-  const lines = rows().map((row, i) => {
+  const body = rows().map((row, i) => {
     const cells = (ranks[i] ?? []).map((rank) => rankOf(rank, most));
     return make("tr", {}, make("th", { scope: "row", title: row.agent }, row.agent), cells);
   });
-  return make("table", { class: "heat" }, make("caption", { class: "unseen" }, "Ranks"), make("thead", {}, make("tr", {}, head)), make("tbody", {}, lines));
+  const first = make("th", { scope: "col" }, "Agent");
+  return scrollingTable("Ranks if something is left out", { class: "heat" }, [first, ...head], body);
 }
 
 function rankOf(rank, most) {
   const node = make("td", {}, isNumber(rank) ? String(Number(rank.toFixed(1))) : NOTHING);
-  if (isNumber(rank)) node.style.setProperty("--shade", `${(((most - rank) / (most - 1)) * 44).toFixed(1)}%`);
+  const share = (most - rank) / (most - 1);
+  if (isNumber(rank)) node.style.setProperty("--shade", `${(share * 44).toFixed(1)}%`);
   return node;
 }
 
@@ -66,7 +74,7 @@ function drawHead() {
   document.title = title;
   find("#title").textContent = title;
   find("#subtitle").textContent = subtitle ?? "";
-  find("#facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
+  find("#facts").replaceChildren(...definitions(facts));
   find("#notes").replaceChildren(...notes.map((note) => make("p", {}, note)));
   drawProgress();
 }
@@ -89,7 +97,7 @@ function drawProgress() {
 function failureList(failures, open) {
   if (failures.length === 0) return [];
   const head = ["Agent", "World", "Seed", "Reason"].map((text) => make("th", { scope: "col" }, text));
-  const lines = failures.map((cells) => make("tr", {}, cells.map((cell) => make("td", {}, String(cell ?? "")))));
-  const table = make("table", { class: "plain" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, lines));
-  return [make("details", { open }, make("summary", { data: { key: "failures" } }, "What failed"), make("div", { class: "scroller" }, table))];
+  const body = failures.map((cells) => make("tr", {}, cells.map((cell) => make("td", {}, String(cell ?? "")))));
+  const summary = make("summary", { data: { key: "failures" } }, "What failed");
+  return [make("details", { open }, summary, scrollingTable("Runs that failed", { class: "plain" }, head, body))];
 }

@@ -24,6 +24,7 @@ const state = {
   shown: new Map(), // key -> whether its curve is drawn, where the reader has said so
   pair: [null, null], // keys
   open: new Set(), // keys
+  numbers: false, // whether the numbers of a world are laid open
 };
 
 const emptyBoard = { id: "", title: "", note: "", envs: [], thresholds: [], rows: [], references: [] };

@@ -19,7 +19,7 @@ function drawWorlds() {
 
 function drawEnvTabs() {
   const names = shortNames(envNames());
-  const items = board().envs.map((env, k) => ({ key: env.name, label: names[k], title: env.name, panel: `env-${k}` }));
+  const items = envNames().map((key, k) => ({ key, label: names[k], title: key, panel: `env-${k}` }));
   const chosen = envNames()[envIndex()];
   drawTabs(find("#env-tabs"), { name: "env", label: "Worlds", items, chosen, choose: chooseEnv });
 }
@@ -36,7 +36,8 @@ function chooseEnv(name) {
 
 /** Filled only when it is looked at, or printed. */
 function panel(env, k) {
-  const node = make("div", { id: `env-${k}`, role: "tabpanel", class: "panel", tabindex: "0", "aria-labelledby": `env-tab-${k}` });
+  const role = { role: "tabpanel", "aria-labelledby": `env-tab-${k}`, tabindex: "0" };
+  const node = make("div", { id: `env-${k}`, class: "panel", ...role });
   const chosen = k === envIndex();
   node.hidden = !chosen;
   if (chosen || printing) fillPanel(node, env, k);
@@ -48,23 +49,26 @@ function fillPanel(node, env, k) {
 }
 
 function aboutWorld(env) {
-  const facts = [["Runs", env.runs ?? NOTHING], ["Steps", env.t?.length ? fixed(env.t[env.t.length - 1] - env.t[0] + 1, 0) : NOTHING]];
-  facts.push(["Season", isNumber(env.period) ? `${Number(env.period.toFixed(2))} steps` : "none, or not fixed"]);
-  const list = facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value))));
-  const text = make("div", {}, make("h3", {}, env.name), make("p", {}, env.about ?? ""), make("dl", { class: "facts" }, list));
+  const facts = [
+    ["Runs", env.runs ?? NOTHING],
+    ["Steps", env.t?.length ? fixed(env.t[env.t.length - 1] - env.t[0] + 1, 0) : NOTHING],
+    ["Season", isNumber(env.period) ? `${Number(env.period.toFixed(2))} steps` : "none, or not fixed"],
+  ];
+  const list = make("dl", { class: "facts" }, definitions(facts));
+  const text = make("div", {}, make("h3", {}, env.name), make("p", {}, env.about ?? ""), list);
   return make("div", { class: "about" }, picture(env), text);
 }
 
 function picture(env) {
   if (typeof env.picture !== "string" || !env.picture.startsWith("data:image/")) return null;
-  const image = make("img", { src: env.picture, alt: `The world ${env.name}: mean reward of each action over time`, loading: "lazy" });
-  return make("figure", { class: "picture" }, image);
+  const alt = `The world ${env.name}: mean reward of each action over time`;
+  return make("figure", { class: "picture" }, make("img", { src: env.picture, alt, loading: "lazy" }));
 }
 
 function curvesPart(env, k) {
   const usable = (row) => Boolean(row.envs[k]?.curve);
   const place = chart(`curves ${board().id} ${env.name}`, {
-    label: `Mean cumulative regret in ${env.name} by step, with 95 % bands; the final values are in the table below`,
+    label: `Mean cumulative regret in ${env.name} by step, with 95 % bands; its end is in the table below`,
     height: 400,
     figure: () => curvesFigure(env, k),
   });
@@ -104,7 +108,8 @@ function phasesPart(env, k) {
     figure: () => phasesFigure(env, k, list),
   });
   const text = "Mean regret of a step at each phase of the season; the agent that loses least is on top.";
-  return make("div", { class: "part" }, make("h4", {}, "Regret by phase"), make("p", { class: "small" }, text), make("figure", {}, place));
+  const head = [make("h4", {}, "Regret by phase"), make("p", { class: "small" }, text)];
+  return make("div", { class: "part" }, head, make("figure", {}, place));
 }
 
 const meanOf = (values) => {
@@ -113,53 +118,53 @@ const meanOf = (values) => {
 };
 
 function phasesFigure(env, k, list) {
-  const ordered = [...list].sort((a, b) => meanOf(b.envs[k].by_phase) - meanOf(a.envs[k].by_phase)); // the top is drawn last
-  const z = ordered.map((row) => row.envs[k].by_phase);
-  const all = z.flat().filter(isNumber).sort((a, b) => a - b);
-  const bins = z[0].length;
+  const phases = (row) => row.envs[k].by_phase;
+  const ordered = [...list].sort((a, b) => meanOf(phases(b)) - meanOf(phases(a))); // the top is drawn last
+  const bins = phases(ordered[0]).length;
   const season = isNumber(env.period) ? env.period : bins;
-  const x = z[0].map((_, i) => ((i + 0.5) * season) / bins);
   const narrow = innerWidth < 600 && !printing;
-  const labels = ordered.map((row) => plotlyText(row.agent, narrow ? 14 : 28));
+  const y = ordered.map((_, i) => i);
   const trace = {
     type: "heatmap",
-    z,
-    x,
-    y: ordered.map((_, i) => i),
-    text: ordered.map((row) => row.envs[k].by_phase.map(() => plotlyText(row.agent))),
+    z: ordered.map(phases),
+    x: Array.from({ length: bins }, (_, i) => ((i + 0.5) * season) / bins),
+    y,
+    text: ordered.map((row) => phases(row).map(() => plotlyText(row.agent))),
     hovertemplate: "%{text}<br>phase %{x:.3~f}: %{z:.3f} per step<extra></extra>",
     colorscale: "Cividis",
-    zmin: Math.min(0, all[0]),
-    zmax: Math.max(all[Math.floor(0.99 * (all.length - 1))], 1e-12), // one terrible agent hides no other
+    ...heatRange(ordered.flatMap(phases)),
     colorbar: { thickness: 10, outlinewidth: 0, title: { text: narrow ? "" : "regret per step", side: "right" } },
     ygap: 1,
   };
-  const ticks = { tickmode: "array", tickvals: ordered.map((_, i) => i), ticktext: labels, showgrid: false, automargin: true };
-  return { data: [trace], layout: { xaxis: { title: "phase", showgrid: false }, yaxis: ticks, margin: { t: 6, l: 20 } } };
+  const labels = ordered.map((row) => plotlyText(row.agent, narrow ? 14 : 28));
+  const ticks = { tickmode: "array", tickvals: y, ticktext: labels, showgrid: false, automargin: true };
+  const layout = { xaxis: { title: "phase", showgrid: false }, yaxis: ticks, margin: { t: 6, l: 20 } };
+  return { data: [trace], layout };
+}
+
+/** The colours span all but the top 1 %: one terrible agent hides no other. */
+function heatRange(values) {
+  const all = values.filter(isNumber).sort((a, b) => a - b);
+  return { zmin: Math.min(0, all[0]), zmax: Math.max(all[Math.floor(0.99 * (all.length - 1))], 1e-12) };
 }
 
 // --- the numbers of a world
 
 function numbersPart(env, k) {
+  const final = (row) => row.envs[k].regret?.[0] ?? Infinity;
   const list = [...rows(), ...references()].filter((row) => row.envs[k]);
-  const ordered = [...list].sort((a, b) => (a.envs[k].regret?.[0] ?? Infinity) - (b.envs[k].regret?.[0] ?? Infinity));
   const head = ["Agent", "Regret", "Normalised", "Runs"].map((text) => make("th", { scope: "col" }, text));
-  const table = make(
-    "table",
-    { class: "numbers" },
-    make("caption", { class: "unseen" }, `Final regret in ${env.name}`),
-    make("thead", {}, make("tr", {}, head)),
-    make("tbody", {}, ordered.map((row) => numbersRow(row, row.envs[k]))),
-  );
-  const box = make("div", { class: "scroller", role: "region", "aria-label": `Numbers of ${env.name}`, tabindex: "0" }, table);
-  return make("details", { class: "part" }, make("summary", {}, "The numbers, references included"), box);
+  const body = list.sort((a, b) => final(a) - final(b)).map((row) => numbersRow(row, row.envs[k]));
+  const table = scrollingTable(`Final regret in ${env.name}`, { class: "numbers" }, head, body);
+  const summary = make("summary", { data: { key: `numbers ${k}` } }, "The numbers, references included");
+  const keep = (event) => printing || (state.numbers = event.target.open);
+  return make("details", { class: "part", open: state.numbers, on: { toggle: keep } }, summary, table);
 }
 
 function numbersRow(row, own) {
-  const kind = row.place === undefined ? "reference" : null;
   return make(
     "tr",
-    { class: kind },
+    { class: row.place === undefined ? "reference" : null },
     make("th", { scope: "row" }, row.agent),
     make("td", {}, withInterval(own.regret, short)),
     make("td", {}, withInterval(own.normalised, (x) => fixed(x, 3))),
