@@ -109,6 +109,24 @@ class ArmAgent(Saveable):
             return self.any_of([arm for arm, value in enumerate(values) if value == top])
         return self.any_of(np.flatnonzero(values == values.max()))
 
+    def highest_bound(
+        self, count: list[int] | list[float], total: list[float], width: float
+    ) -> int:
+        """An untried arm, or the one with the greatest ``mean + width / sqrt(count)``."""
+        if 0 in count:
+            return self.any_of([arm for arm, n in enumerate(count) if not n])
+        root = math.sqrt
+        pairs = zip(total, count, strict=True)
+        return self.best_of([s / n + width / root(n) for s, n in pairs])
+
+    def best_draw(self, count: Array, total: Array, deviation: float) -> int:
+        """An untried arm, or the best of draws from ``N(mean, deviation^2 / count)``."""
+        untried = np.flatnonzero(count == 0)
+        if len(untried):
+            return self.any_of(untried)
+        draws = self._rng.standard_normal(self.n_arms)
+        return self.best_of(total / count + deviation * draws / np.sqrt(count))
+
     def state(self) -> dict[str, Any]:
         """The scale and what is ``kept``."""
         kept = {name: getattr(self, name) for name in self.kept}

@@ -20,6 +20,9 @@ from typing import Any
 
 from agents.base import Problem, number
 
+FEWEST = 10
+"""Rewards on which a standard deviation must rest before anything is tested with it."""
+
 
 class RewardScale:
     """The rule above. Rewards so far include the warm start; their order does not matter.
@@ -56,6 +59,11 @@ class RewardScale:
         if self._sigma is not None:
             return self._sigma
         return math.sqrt(self._squares / self._n) if self._n else 0.0
+
+    @property
+    def settled(self) -> bool:
+        """Whether sigma was told or rests on at least ten rewards: before, no test for a change."""
+        return self._sigma is not None or self._n >= FEWEST
 
     @property
     def width(self) -> float:
