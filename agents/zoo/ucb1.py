@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,8 @@ class UCB1(ArmAgent):
         common: Those of :class:`ArmAgent`.
     """
 
-    name, kept = "ucb1", ("_count", "_total", "_n")
+    name = "ucb1"
+    kept: ClassVar[tuple[str, ...]] = ("_count", "_total", "_n")
 
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, xi: float = 2.0, **common: Any
