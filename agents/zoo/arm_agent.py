@@ -14,6 +14,7 @@ from agents.base import Problem
 from agents.gp.posterior import require_finite
 from agents.storage import Saveable
 from agents.zoo.arms import arms_of, as_action, nearest_arm, relive
+from agents.zoo.means import Means
 from agents.zoo.reward_scale import RewardScale
 
 Array = NDArray[np.float64]
@@ -41,7 +42,8 @@ class ArmAgent(Saveable):
 
     A subclass sets its settings, then calls ``super().__init__``, which calls ``start``. The names
     of the attributes that ``choose`` and ``learn`` change stand in ``kept``: numbers, lists of
-    numbers, arrays. That makes ``state`` and ``restore``.
+    numbers, arrays, or what has ``state`` and ``restore`` itself. That makes ``state`` and
+    ``restore``.
 
     Args:
         problem: What is known.
@@ -83,17 +85,20 @@ class ArmAgent(Saveable):
 
     def act(self, observation: Array) -> Any:
         """The arm that the agent chooses, as an action."""
-        return as_action(self._arms, self.choose(float(observation[0]), observation))
+        arm = self.choose(float(observation[0]), observation)  # which may change the arms
+        return int(arm) if self._finite else as_action(self._arms, arm)
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward; one that is missing (NaN) changes nothing."""
-        if math.isnan(reward):
-            return
         t, reward = float(observation[0]), float(reward)
-        require_finite(t, reward)
+        if not (math.isfinite(reward) and math.isfinite(t)):
+            if math.isnan(reward):
+                return
+            require_finite(t, reward)
         if not (self._finite and type(action) is int and 0 <= action < self.n_arms):
             action = nearest_arm(self._arms, self._problem.checked(action))
-        self.scale.see(reward)
+        if not self.scale.told:
+            self.scale.see(reward)
         self.learn(action, reward, t)
 
     def any_of(self, arms: Sequence[int] | NDArray[np.integer[Any]]) -> int:
@@ -109,31 +114,32 @@ class ArmAgent(Saveable):
             return self.any_of([arm for arm, value in enumerate(values) if value == top])
         return self.any_of(np.flatnonzero(values == values.max()))
 
-    def highest_bound(
-        self, count: list[int] | list[float], total: list[float], width: float
-    ) -> int:
+    def highest_bound(self, means: Means, width: float) -> int:
         """An untried arm, or the one with the greatest ``mean + width / sqrt(count)``."""
-        if 0 in count:
-            return self.any_of([arm for arm, n in enumerate(count) if not n])
-        root = math.sqrt
-        pairs = zip(total, count, strict=True)
-        return self.best_of([s / n + width / root(n) for s, n in pairs])
+        if means.untried:
+            return self.any_of([arm for arm, n in enumerate(means.count) if not n])
+        pairs = zip(means.mean, means.narrow, strict=True)
+        return self.best_of([mean + width * narrow for mean, narrow in pairs])
 
-    def best_draw(self, count: Array, total: Array, deviation: float) -> int:
+    def best_draw(self, means: Means, deviation: float) -> int:
         """An untried arm, or the best of draws from ``N(mean, deviation^2 / count)``."""
-        untried = np.flatnonzero(count == 0)
-        if len(untried):
-            return self.any_of(untried)
+        if means.untried:
+            return self.any_of([arm for arm, n in enumerate(means.count) if not n])
         draws = self._rng.standard_normal(self.n_arms)
-        return self.best_of(total / count + deviation * draws / np.sqrt(count))
+        return self.best_of(np.array(means.mean) + deviation * draws * np.array(means.narrow))
 
     def state(self) -> dict[str, Any]:
         """The scale and what is ``kept``."""
         kept = {name: getattr(self, name) for name in self.kept}
-        return {"scale": self.scale.state(), **kept}
+        parts = {name: part.state() for name, part in kept.items() if hasattr(part, "state")}
+        return {"scale": self.scale.state(), **kept, **parts}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         self.scale.restore(state["scale"])
         for name in self.kept:
-            setattr(self, name, copy.deepcopy(state[name]))
+            part = getattr(self, name)
+            if hasattr(part, "restore"):
+                part.restore(state[name])
+            else:
+                setattr(self, name, copy.deepcopy(state[name]))

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from agents.base import Problem
 from agents.zoo.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.means import Means
 from agents.zoo.settings import between, positive
 
 Array = NDArray[np.float64]
-FORGOTTEN = 1e-200
-"""A count below which an arm is as good as untried."""
+FORGOTTEN, LARGE = 1e-200, 1e100
+"""A weight below which a reward is as good as never given, and the largest in use."""
 
 
 class DUCB(ArmAgent):
@@ -41,7 +42,7 @@ class DUCB(ArmAgent):
         common: Those of :class:`ArmAgent`.
     """
 
-    name, kept = "d-ucb", ("_count", "_total", "_now")
+    name, kept = "d-ucb", ("_means", "_now", "_zero")
 
     def __init__(
         self,
@@ -55,40 +56,44 @@ class DUCB(ArmAgent):
         horizon = problem.horizon or UNKNOWN_HORIZON
         usual = 1.0 - 0.25 / math.sqrt(horizon)
         self._gamma = usual if gamma is None else between("gamma", gamma, 0.0, 1.0)
+        self._most = math.log(LARGE) / -math.log(self._gamma)
         self._xi = positive("xi", xi)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Discounted counts and sums, as of time ``_now``."""
-        self._count, self._total = [0.0] * self.n_arms, [0.0] * self.n_arms
-        self._now: float | None = None
+        """No rewards.
+
+        They are weighted by gamma^(zero - t), which grows with time, so that what was learned
+        before need not be touched; ``zero`` moves on before the weights grow too large.
+        """
+        self._means, self._now = Means(self.n_arms), -math.inf
+        self._zero: float | None = None
 
     def choose(self, t: float, observation: Array) -> int:
         """An untried arm, or the greatest bound."""
-        self._forget(t - 1.0)
-        n = sum(self._count)
-        width = 2.0 * self.scale.width * math.sqrt(self._xi * math.log(max(n, 1.0)))
-        return self.highest_bound(self._count, self._total, width)
+        if self._zero is None:
+            return self.highest_bound(self._means, 0.0)
+        now = max(self._now, t - 1.0)
+        zero = self._moved(now)
+        fade = self._gamma ** (now - zero)  # N[a] = fade count[a]
+        n = fade * sum(self._means.count)
+        spread = math.sqrt(self._xi * math.log(n) / fade) if n > 1.0 else 0.0
+        return self.highest_bound(self._means, 2.0 * self.scale.width * spread)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add the reward, discounted if it comes late."""
-        self._forget(t)
-        assert self._now is not None
-        weight = self._gamma ** (self._now - t)
-        self._count[arm] += weight
-        self._total[arm] += weight * reward
+        """Add the reward by the time of its decision, however late it comes."""
+        if t > self._now:
+            self._now = t
+        weight = self._gamma ** (self._moved(t) - t)
+        if weight > FORGOTTEN:
+            self._means.add(arm, reward, weight)
 
-    def _forget(self, t: float) -> None:
-        """Discount to time t, unless that is past."""
-        if self._now is None or t > self._now:
-            steps = 0.0 if self._now is None else t - self._now
-            self._now, factor = t, self._gamma**steps
-            self._total = [factor * total for total in self._total]
-            self._count = [factor * count for count in self._count]
-            if min(self._count) < FORGOTTEN:
-                self._drop()
-
-    def _drop(self) -> None:
-        for arm, count in enumerate(self._count):
-            if count < FORGOTTEN:
-                self._count[arm] = self._total[arm] = 0.0
+    def _moved(self, t: float) -> float:
+        """The zero of the weights, not too far from time t."""
+        if self._zero is None:
+            self._zero = t
+        elif t - self._zero > self._most:
+            factor = self._gamma ** (t - self._zero)
+            self._means.fade(factor, FORGOTTEN)
+            self._zero = t
+        return self._zero

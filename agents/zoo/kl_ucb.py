@@ -12,7 +12,7 @@ from agents.zoo.settings import one_of
 from agents.zoo.ucb1 import UCB1
 
 Array = NDArray[np.float64]
-HALVINGS = 40
+HALVINGS = 30
 
 
 class KLUCB(UCB1):
@@ -59,12 +59,11 @@ class KLUCB(UCB1):
     def choose(self, t: float, observation: Array) -> int:
         """An untried arm, or the greatest bound."""
         level = self._level()
-        if self._divergence == "gaussian" or 0 in self._count:
-            width = self.scale.sigma * math.sqrt(2.0 * level)
-            return self.highest_bound(self._count, self._total, width)
-        count = np.array(self._count, dtype=np.float64)
+        if self._divergence == "gaussian" or self._means.untried:
+            return self.highest_bound(self._means, self.scale.sigma * math.sqrt(2.0 * level))
+        count = np.array(self._means.count)
         low, high = self.scale.interval
-        mean = (np.array(self._total) / count - low) / max(high - low, 1e-300)
+        mean = (np.array(self._means.mean) - low) / max(high - low, 1e-300)
         return self.best_of(bernoulli_bound(np.clip(mean, 0.0, 1.0), level / count))
 
     def _level(self) -> float:
@@ -74,15 +73,12 @@ class KLUCB(UCB1):
 
 def bernoulli_bound(mean: Array, level: Array) -> Array:
     """The largest q with kl(mean, q) <= level, by bisection."""
-    low, high = mean.copy(), np.ones_like(mean)
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        inside = _kl(mean, middle) <= level
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return np.asarray(low)
-
-
-def _kl(p: Array, q: Array) -> Array:
     tiny = 1e-15
-    p, q = np.clip(p, tiny, 1.0 - tiny), np.clip(q, tiny, 1.0 - tiny)
-    return np.asarray(p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q)))
+    p = np.clip(mean, tiny, 1.0 - tiny)
+    allowed = level - p * np.log(p) - (1.0 - p) * np.log1p(-p)
+    low, high = p, np.full_like(p, 1.0 - tiny)
+    for _ in range(HALVINGS):
+        q = 0.5 * (low + high)
+        inside = -p * np.log(q) - (1.0 - p) * np.log1p(-q) <= allowed
+        low, high = np.where(inside, q, low), np.where(inside, high, q)
+    return np.asarray(low)

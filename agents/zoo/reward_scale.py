@@ -27,6 +27,11 @@ FEWEST = 10
 class RewardScale:
     """The rule above. Rewards so far include the warm start; their order does not matter.
 
+    Attributes:
+        sigma: Sub-Gaussian scale of the noise; 0 as long as nothing is known of it.
+        width: Of the interval that bounded rewards of the same scale would have: 2 sigma.
+        told: Whether all is known beforehand, so that nothing need be seen.
+
     Args:
         problem: What is known.
         sigma: The deviation of the noise, if it is to be another than the problem's.
@@ -41,6 +46,8 @@ class RewardScale:
         self._range = _told_range(problem)
         self._n, self._mean, self._squares = 0, 0.0, 0.0
         self._low, self._high = math.inf, -math.inf
+        self.told = self._sigma is not None and self._range is not None
+        self._set(self._sigma or 0.0)
 
     def see(self, reward: float) -> None:
         """Take a reward into account."""
@@ -52,23 +59,16 @@ class RewardScale:
             self._low = reward
         if reward > self._high:
             self._high = reward
+        if self._sigma is None:
+            self._set(math.sqrt(self._squares / self._n))
 
-    @property
-    def sigma(self) -> float:
-        """Sub-Gaussian scale of the noise; 0 as long as nothing is known of it."""
-        if self._sigma is not None:
-            return self._sigma
-        return math.sqrt(self._squares / self._n) if self._n else 0.0
+    def _set(self, sigma: float) -> None:
+        self.sigma, self.width = sigma, 2.0 * sigma
 
     @property
     def settled(self) -> bool:
         """Whether sigma was told or rests on at least ten rewards: before, no test for a change."""
         return self._sigma is not None or self._n >= FEWEST
-
-    @property
-    def width(self) -> float:
-        """Width of the interval that bounded rewards of the same scale would have."""
-        return 2.0 * self.sigma
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -94,6 +94,8 @@ class RewardScale:
         self._n, self._mean = int(state["n"]), float(state["mean"])
         self._squares = float(state["squares"])
         self._low, self._high = state["range"] if self._n else (math.inf, -math.inf)
+        if self._sigma is None and self._n:
+            self._set(math.sqrt(self._squares / self._n))
 
 
 def _told_range(problem: Problem) -> tuple[float, float] | None:

@@ -58,5 +58,4 @@ class SWTS(SWUCB):
     def choose(self, t: float, observation: Array) -> int:
         """An arm that left the window, or the best of one draw."""
         self._window.move(t)
-        count, total = np.array(self._window.count, dtype=float), np.array(self._window.total)
-        return self.best_draw(count, total, self.scale.sigma / math.sqrt(self._gamma))
+        return self.best_draw(self._window.means, self.scale.sigma / math.sqrt(self._gamma))

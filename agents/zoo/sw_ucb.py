@@ -48,7 +48,7 @@ class SWUCB(ArmAgent):
         common: Those of :class:`ArmAgent`.
     """
 
-    name = "sw-ucb"
+    name, kept = "sw-ucb", ("_window",)
 
     def __init__(
         self,
@@ -70,18 +70,9 @@ class SWUCB(ArmAgent):
         """An arm that left the window, or the greatest bound."""
         window = self._window
         window.move(t)
-        width = self.scale.width * math.sqrt(self._xi * math.log(max(window.size, 1)))
-        return self.highest_bound(window.count, window.total, width)
+        width = self.scale.width * math.sqrt(self._xi * math.log(max(len(window), 1)))
+        return self.highest_bound(window.means, width)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Into the window, if the decision is not too old."""
         self._window.add(arm, reward, t)
-
-    def state(self) -> dict[str, Any]:
-        """Also the window."""
-        return {**super().state(), "window": self._window.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._window.restore(state["window"])

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.zoo.arm_agent import ArmAgent
+from agents.zoo.means import Means
 
 Array = NDArray[np.float64]
 
@@ -33,17 +34,16 @@ class Thompson(ArmAgent):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "thompson", ("_count", "_total")
+    name, kept = "thompson", ("_means",)
 
     def start(self) -> None:
-        """Counts and sums of rewards."""
-        self._count, self._total = np.zeros(self.n_arms), np.zeros(self.n_arms)
+        """No rewards."""
+        self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
         """An untried arm, or the best of one draw."""
-        return self.best_draw(self._count, self._total, self.scale.sigma)
+        return self.best_draw(self._means, self.scale.sigma)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Add to the arm's mean; order and delay do not matter."""
-        self._count[arm] += 1
-        self._total[arm] += reward
+        self._means.add(arm, reward)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agents.base import Problem
 from agents.zoo.arm_agent import ArmAgent
+from agents.zoo.means import Means
 from agents.zoo.settings import positive
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ class UCB1(ArmAgent):
     """
 
     name = "ucb1"
-    kept: ClassVar[tuple[str, ...]] = ("_count", "_total", "_n")
+    kept: ClassVar[tuple[str, ...]] = ("_means", "_n")
 
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, xi: float = 2.0, **common: Any
@@ -46,19 +47,15 @@ class UCB1(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Counts and sums of rewards, as lists: quicker than arrays for a few arms."""
-        self._count, self._total, self._n = [0] * self.n_arms, [0.0] * self.n_arms, 0
+        """No rewards."""
+        self._means, self._n = Means(self.n_arms), 0
 
     def choose(self, t: float, observation: Array) -> int:
         """An untried arm, or the greatest bound."""
-        return self.highest_bound(self._count, self._total, self.width(self._n))
-
-    def width(self, n: int) -> float:
-        """What is divided by the root of a count: B sqrt(xi log n)."""
-        return self.scale.width * math.sqrt(self._xi * math.log(n)) if n > 1 else 0.0
+        width = self.scale.width * math.sqrt(self._xi * math.log(self._n)) if self._n > 1 else 0.0
+        return self.highest_bound(self._means, width)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Add to the arm's mean; order and delay do not matter."""
-        self._count[arm] += 1
-        self._total[arm] += reward
+        self._means.add(arm, reward)
         self._n += 1
