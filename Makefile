@@ -36,6 +36,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/gp_step.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/rl.py
+	$(BIN)/python benchmarks/zoo.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

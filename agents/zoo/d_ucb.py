@@ -66,34 +66,31 @@ class DUCB(ArmAgent):
         They are weighted by gamma^(zero - t), which grows with time, so that what was learned
         before need not be touched; ``zero`` moves on before the weights grow too large.
         """
-        self._means, self._now = Means(self.n_arms), -math.inf
-        self._zero: float | None = None
+        self._means, self._now, self._zero = Means(self.n_arms), -math.inf, -math.inf
 
     def choose(self, t: float, observation: Array) -> int:
         """An untried arm, or the greatest bound."""
-        if self._zero is None:
-            return self.highest_bound(self._means, 0.0)
-        now = max(self._now, t - 1.0)
-        zero = self._moved(now)
-        fade = self._gamma ** (now - zero)  # N[a] = fade count[a]
-        n = fade * sum(self._means.count)
+        means, now, n = self._means, self._now, 0.0
+        if not means.untried:
+            now = now if now > t - 1.0 else t - 1.0
+            if now - self._zero > self._most:
+                self._move(now)
+            fade = self._gamma ** (now - self._zero)  # N[a] = fade count[a]
+            n = fade * sum(means.count)
         spread = math.sqrt(self._xi * math.log(n) / fade) if n > 1.0 else 0.0
-        return self.highest_bound(self._means, 2.0 * self.scale.width * spread)
+        return self.highest_bound(means, 2.0 * self.scale.width * spread)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Add the reward by the time of its decision, however late it comes."""
         if t > self._now:
             self._now = t
-        weight = self._gamma ** (self._moved(t) - t)
+        if t - self._zero > self._most:
+            self._move(t)
+        weight = self._gamma ** (self._zero - t)
         if weight > FORGOTTEN:
             self._means.add(arm, reward, weight)
 
-    def _moved(self, t: float) -> float:
-        """The zero of the weights, not too far from time t."""
-        if self._zero is None:
-            self._zero = t
-        elif t - self._zero > self._most:
-            factor = self._gamma ** (t - self._zero)
-            self._means.fade(factor, FORGOTTEN)
-            self._zero = t
-        return self._zero
+    def _move(self, t: float) -> None:
+        """Begin to count the weights at time t."""
+        self._means.fade(self._gamma ** (t - self._zero), FORGOTTEN)
+        self._zero = t

@@ -86,7 +86,9 @@ class Master(ArmAgent):
 
     def _block(self, t: float) -> None:
         """Schedule the next block, which begins at time t."""
-        self._order, self._begin = self._order + 1, t
+        # Longer than the horizon no block can be, unless the clock makes leaps.
+        longest = math.ceil(math.log2(self._horizon))
+        self._order, self._begin = min(self._order + 1, longest), t
         n, k = self._order, self.n_arms
         self._scheduled = [
             self._rng.random(2 ** (n - m)) < average_regret(k, 2**n) / average_regret(k, 2**m)

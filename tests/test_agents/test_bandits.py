@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from gymnasium import spaces
 
 from agents import Problem, make_agent
+from agents.registry import find_class
 from agents.testing import example_problem
 from agents.zoo.kl_ucb import bernoulli_bound
 from agents.zoo.master import doubt
@@ -67,8 +69,8 @@ def drifting(horizon: int = 2000) -> np.ndarray:
     return switching(horizon)
 
 
-# Shares of what a uniform choice loses. Of 200 other seeds none failed: each false-alarm rate is
-# below 1 in 66 with confidence 95 %.
+# Shares of what a uniform choice loses. Of 200 other seeds none failed, of thompson one: each
+# false-alarm rate is below 1 in 42 with confidence 95 %.
 @pytest.mark.parametrize(
     ("text", "world", "noise_std", "share"),
     [
@@ -80,7 +82,7 @@ def drifting(horizon: int = 2000) -> np.ndarray:
         ("d-ucb", switching, 0.5, 0.6),
         ("sw-ts", switching, 0.5, 0.85),
         ("rexp3", drifting, 0.5, 0.95),
-        ("exp3-s", drifting, 0.5, 0.9),
+        ("exp3-s", drifting, 0.5, 0.97),
         ("glr-ucb", switching, 0.5, 0.75),
         # Gaps as wide as the noise of a reward: below, its checks leave time for nothing else.
         ("adswitch", swapping, 0.1, 0.85),
@@ -99,14 +101,14 @@ def test_better_than_uniform(text: str, world, noise_std: float, share: float) -
 def test_regret_levels_off(text: str) -> None:
     """Logarithmic regret: the last half of the steps costs less than half of the first.
 
-    Of 50 other groups of five seeds none failed.
+    Of 50 other groups of five seeds none failed, of thompson one.
     """
     lost = sum(regrets(text, still(2000), seed) for seed in range(5))
     assert lost[1000:].sum() < lost[:1000].sum() / 2
 
 
 @pytest.mark.parametrize(
-    ("text", "share"), [("cab1", 0.6), ("ucb-air:beta=1", 0.9), ("siri:beta=1", 0.8)]
+    ("text", "share"), [("cab1", 0.6), ("ucb-air:beta=1", 0.9), ("siri:beta=1", 0.9)]
 )
 def test_a_continuum_of_arms(text: str, share: float) -> None:
     """A tent on a line (for which beta = 1): of 100 other groups of three seeds none failed."""
@@ -334,6 +336,23 @@ def test_siri_draws_and_doubles() -> None:
     assert set(played) == set(agent._drawn.tolist())
     assert np.bincount(played).max() in (64, 128)
     assert max(lengths) >= 32
+
+
+@pytest.mark.parametrize("text", BANDITS)
+@pytest.mark.parametrize("horizon", [1, 2, None])
+def test_one_arm_and_next_to_no_time(text: str, horizon: int | None) -> None:
+    problem = replace(arms(1, horizon), periods=(6.0,))
+    agent = make_agent(text, problem, np.random.default_rng(0))
+    for t in (0, 1, 2, 1000, 10**6, 10**9):  # and a clock that makes leaps
+        assert agent.act(clock(t)) == 0
+        agent.update(clock(t), 0, float(t % 7))
+
+
+@pytest.mark.parametrize("text", BANDITS[:-2])
+def test_sources_and_deviations_are_named(text: str) -> None:
+    written = inspect.getdoc(find_class(text)) or ""
+    assert "Reference: [@" in written
+    assert "Deviations from the paper" in written
 
 
 @pytest.mark.parametrize("text", BANDITS)
