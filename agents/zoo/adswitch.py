@@ -36,7 +36,8 @@ class AdSwitch(ArmAgent):
 
     Deviations from the paper: B = 2 sigma (:mod:`agents.zoo.reward_scale`). Both tests are exact
     (the two public implementations look at every tenth time or so): every interval was once the
-    last one, so that running extremes of m -+ r do for (3). Of several checks of an arm the longest
+    last one, so that running extremes of m -+ r do for (3), with the sigma of that time where it is
+    learned. Of several checks of an arm the longest
     is made. Late rewards are taken in the order in which they come. Time and memory of a step grow
     with the length of the episode.
 

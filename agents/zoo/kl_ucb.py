@@ -24,9 +24,10 @@ class KLUCB(UCB1):
         f <- log n + c log log n,   n = sum_a n[a]
         a_t <- argmax_a max{ q : n[a] d(mean[a], q) <= f }
 
-    Reference: [@cappe2013kullback], c = 0 as it recommends in practice (theorems: c = 3). For the
-    default ``divergence`` "gaussian" d(p, q) = (p - q)^2 / (2 sigma^2), so that the bound is
-    mean + sigma sqrt(2 f / n[a]): half as wide as that of UCB1. "bernoulli" is for bounded rewards.
+    Reference: [@cappe2013kullback], [@garivier2011klucb], whose authors recommend c = 0 in
+    practice (their theorems have c = 3). For the default ``divergence`` "gaussian" d(p, q) =
+    (p - q)^2 / (2 sigma^2), so that the bound is mean + sigma sqrt(2 f / n[a]): half as wide as
+    that of UCB1. "bernoulli" is for bounded rewards.
 
     Deviations from the paper: rewards of any scale (:mod:`agents.zoo.reward_scale`): sigma for
     "gaussian"; "bernoulli" maps the means into [0, 1] and clips them there.

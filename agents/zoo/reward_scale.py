@@ -67,8 +67,8 @@ class RewardScale:
 
     @property
     def settled(self) -> bool:
-        """Whether sigma was told or rests on at least ten rewards: before, no test for a change."""
-        return self._sigma is not None or self._n >= FEWEST
+        """Whether sigma is positive, and told or from ten rewards: else no test for a change."""
+        return self.sigma > 0.0 and (self._sigma is not None or self._n >= FEWEST)
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -67,12 +67,15 @@ def test_the_scale_is_told() -> None:
 def test_the_scale_is_learned(noise_std: float | None) -> None:
     told = example_problem("arms")
     scale = RewardScale(Problem(told.action_space, told.observation_space, noise_std=noise_std))
-    assert (scale.sigma, scale.unit(7.0)) == (0.0, 0.5)
+    assert (scale.sigma, scale.unit(7.0), scale.settled) == (0.0, 0.5, False)
     rewards = 1e6 + np.random.default_rng(0).normal(0, 2.0, 50)
     for reward in rewards:
         scale.see(float(reward))
     assert scale.sigma == pytest.approx(rewards.std(), rel=1e-9)
+    assert scale.settled
+    assert not scale.told
     assert [scale.unit(y) for y in (rewards.min(), rewards.max())] == [0.0, 1.0]
     again = RewardScale(Problem(told.action_space, told.observation_space, noise_std=noise_std))
     again.restore(scale.state())
     assert again.state() == scale.state()
+    assert again.sigma == scale.sigma

@@ -348,6 +348,15 @@ def test_one_arm_and_next_to_no_time(text: str, horizon: int | None) -> None:
         agent.update(clock(t), 0, float(t % 7))
 
 
+@pytest.mark.parametrize("text", ["glr-ucb", "adswitch", "master:detector=0.001"])
+def test_equal_rewards_raise_no_alarm(text: str) -> None:
+    agent = make_agent(text, arms(2, 100, None), np.random.default_rng(0))
+    for t in range(60):
+        agent.update(clock(t), agent.act(clock(t)), 3.0)
+    assert getattr(agent, "restarts", 0) == 0
+    assert getattr(agent, "episode", 1) == 1
+
+
 @pytest.mark.parametrize("text", BANDITS[:-2])
 def test_sources_and_deviations_are_named(text: str) -> None:
     written = inspect.getdoc(find_class(text)) or ""
