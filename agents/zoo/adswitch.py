@@ -30,9 +30,11 @@ class AdSwitch(ArmAgent):
         check a bad arm for 2 log T / d^2 plays with probability d sqrt(episode / (K T log T)),
             for every d = 1/2, 1/4, ... >= gap / 16
 
-    Reference: [@auer2019adaptively]. Its theorem asks for C > 16, with which no arm is ever dropped
-    at the horizons of this suite; the default is C = 1, as in the comparison of
-    [@besson2022efficient], whose code was the second source.
+    Reference: [@auer2019adaptively], announced in [@auer2019achieving]. Its theorem asks for
+    C > 16, with which hardly an arm is ever dropped within 200 steps; the default is C = 1, as in
+    the comparison of [@besson2022efficient], whose code was the second source. On rewards in
+    [0, 1] the checks leave no time for anything else below some 10^4 steps: with two arms as far
+    apart as can be, more than one play a step is planned for them.
 
     Deviations from the paper: B = 2 sigma (:mod:`agents.zoo.reward_scale`). Both tests are exact
     (the two public implementations look at every tenth time or so): every interval was once the
