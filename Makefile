@@ -38,6 +38,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/rl.py
 	$(BIN)/python benchmarks/page.py
+	$(BIN)/python benchmarks/zoo.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

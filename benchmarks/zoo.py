@@ -1,0 +1,123 @@
+"""Whole runs of three bandits through our harness, and through pymab, side by side.
+
+    python benchmarks/zoo.py [--arms 5 10 50] [--steps 2000] [--repeats 7]
+
+Ours: ``evaluation.runner.play``, all of it: the world is drawn, every step goes through the
+environment, its regret and the agent's own stack. pymab (``pip install pymab``; not a dependency):
+``Experiment.run`` in its compiled core, one replicate at a time or twenty in a call, whichever is
+quicker, and in its Python path. Both have the same policy on as many arms. They take turns; the
+quickest of the repeats counts, by the time of the processor, which a busy machine does not stretch.
+(pymab's core runs in one thread.)
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import periodic_envs  # noqa: F401 (registers the ids)
+from agents.registry import AgentSpec
+from evaluation.runner import play
+
+try:
+    import pymab
+    from pymab.policies import DiscountedUCBPolicy, SlidingWindowUCBPolicy, UCBPolicy
+except ImportError:
+    pymab = None
+
+WORLD = "PeriodicGP-SyntheticDiscrete-v0"
+AGENTS = ("ucb1", "sw-ucb:window=100,xi=2", "d-ucb:gamma=0.98,xi=0.5")
+MOST = 2.0
+"""Allowed cost of a step, in steps of pymab's quickest path."""
+
+
+def ours(text: str, n_arms: int, steps: int) -> None:
+    """A whole run of ours."""
+    env = gym.make(WORLD, n_actions=n_arms, horizon=steps).unwrapped  # as the harness does
+    play(env, AgentSpec.parse(text), 0)
+
+
+def policy(text: str, n_arms: int) -> Any:
+    """pymab's own, with the same bound: scale times sqrt(c log n / n[a])."""
+    return {
+        "ucb1": lambda: UCBPolicy(n_arms=n_arms, c=2.0),
+        "sw-ucb": lambda: SlidingWindowUCBPolicy(n_arms=n_arms, c=2.0, window_size=100),
+        "d-ucb": lambda: DiscountedUCBPolicy(n_arms=n_arms, c=2.0, discount_factor=0.98),
+    }[text.partition(":")[0]]()
+
+
+def theirs(text: str, n_arms: int, steps: int, backend: str, replicates: int) -> None:
+    """Whole runs of pymab's."""
+    pymab.Experiment(
+        environment=pymab.BanditEnvironment(means=np.linspace(0.0, 1.0, n_arms)),
+        policies={"policy": policy(text, n_arms)},
+        config=pymab.ExperimentConfig(
+            horizon=steps, n_replicates=replicates, seed=1, backend=backend
+        ),
+    ).run()
+
+
+def quickest(ways: dict[str, tuple[Callable[[], None], int]], repeats: int) -> dict[str, float]:
+    """Microseconds a step of each way, the best of several turns."""
+    found = dict.fromkeys(ways, float("inf"))
+    for _ in range(repeats):
+        for name, (run, steps) in ways.items():
+            start = time.process_time()
+            run()
+            found[name] = min(found[name], 1e6 * (time.process_time() - start) / steps)
+    return found
+
+
+def measured(text: str, n_arms: int, steps: int, repeats: int) -> dict[str, float]:
+    """Microseconds a step of every way that there is."""
+    ways: dict[str, tuple[Callable[[], None], int]] = {
+        "ours": (lambda: ours(text, n_arms, steps), steps)
+    }
+    if pymab is not None:
+        for name, backend, replicates in (
+            ("compiled", "rust", 1),
+            ("compiled x 20", "rust", 20),
+            ("python", "python", 1),
+        ):
+            ways[name] = (
+                lambda b=backend, r=replicates: theirs(text, n_arms, steps, b, r),  # type: ignore[misc]
+                steps * replicates,
+            )
+    return quickest(ways, repeats)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Whole runs of bandits, ours against pymab's.")
+    parser.add_argument("--arms", type=int, nargs="+", default=[5, 10, 50])
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=7)
+    arguments = parser.parse_args()
+    if pymab is None:
+        print("pymab is not installed (pip install pymab): only our own times are shown")
+    table = Table(title=f"Whole runs of {arguments.steps:,} steps, microseconds a step")
+    ways = ("ours", "compiled", "compiled x 20", "python")
+    for column in ("agent", "arms", *ways, "ours / their quickest"):
+        table.add_column(column, justify="left" if column == "agent" else "right")
+    worst = 0.0
+    for text in AGENTS:
+        for n_arms in arguments.arms:
+            found = measured(text, n_arms, arguments.steps, arguments.repeats)
+            others = [found[way] for way in ways[1:] if way in found]
+            ratio = found["ours"] / min(others) if others else float("nan")
+            worst = max(worst, ratio)
+            times = [f"{found[way]:.1f}" if way in found else "-" for way in ways]
+            table.add_row(text, str(n_arms), *times, f"{ratio:.2f}")
+    Console(width=110).print(table)
+    if pymab is not None:
+        held = "held" if worst <= MOST else "not held"
+        print(f"pymab {pymab.__version__}; worst ratio {worst:.2f}, at most {MOST:g}: {held}")
+
+
+if __name__ == "__main__":
+    main()
