@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.base import Problem
-from agents.gp.posterior import require_finite
-from agents.storage import Saveable
-from agents.zoo.arms import arms_of, as_action, nearest_arm, relive
+from agents.zoo.arm_agent import ArmAgent
 
 Array = NDArray[np.float64]
 
 
-class Fixed(Saveable):
+class Fixed(ArmAgent):
     """The best arm so far, after trying each once: what ignoring time and chance costs.
 
     Pseudo-code::
@@ -32,33 +27,21 @@ class Fixed(Saveable):
         box_arms: Number of points of a box.
     """
 
-    name = "fixed"
+    name, kept = "fixed", ("_count", "_total")
 
     def __init__(self, problem: Problem, rng: np.random.Generator, *, box_arms: int = 20) -> None:
-        self._arms = arms_of(problem, box_arms)
-        self._count, self._total = np.zeros(len(self._arms)), np.zeros(len(self._arms))
-        relive(self, problem.warm_start)
+        super().__init__(problem, rng, box_arms=box_arms)
 
-    def act(self, observation: Array) -> Any:
+    def start(self) -> None:
+        """Counts and sums of rewards."""
+        self._count, self._total = np.zeros(self.n_arms), np.zeros(self.n_arms)
+
+    def choose(self, t: float, observation: Array) -> int:
         """An untried arm, or the best so far."""
         untried = np.flatnonzero(self._count == 0)
-        if len(untried):
-            return as_action(self._arms, int(self._rng.choice(untried)))
-        mean = self._total / self._count
-        return as_action(self._arms, int(self._rng.choice(np.flatnonzero(mean == mean.max()))))
+        return self.any_of(untried) if len(untried) else self.best_of(self._total / self._count)
 
-    def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Add to the arm's mean; order and delay do not matter, a NaN is ignored."""
-        if not math.isnan(reward):
-            require_finite(float(observation[0]), reward)
-            arm = nearest_arm(self._arms, self._problem.checked(action))
-            self._count[arm] += 1
-            self._total[arm] += reward
-
-    def state(self) -> dict[str, Any]:
-        """The counts and sums."""
-        return {"count": self._count, "total": self._total}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self._count[:], self._total[:] = state["count"], state["total"]
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Add to the arm's mean; order and delay do not matter."""
+        self._count[arm] += 1
+        self._total[arm] += reward

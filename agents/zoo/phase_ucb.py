@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem, number
-from agents.gp.posterior import require_finite
-from agents.storage import Saveable
-from agents.zoo.arms import MOST_CELLS, arms_of, as_action, nearest_arm, relive
+from agents.base import Problem
+from agents.zoo.arm_agent import ArmAgent
+from agents.zoo.arms import MOST_CELLS
 from agents.zoo.prior import main_period
 
 Array = NDArray[np.float64]
 
 
-class PhaseUCB(Saveable):
+class PhaseUCB(ArmAgent):
     """UCB1 kept separately for every phase of the season: no smoothness, no sharing.
 
     Pseudo-code::
@@ -40,7 +38,7 @@ class PhaseUCB(Saveable):
         box_arms: Number of points of a box.
     """
 
-    name = "phase-ucb"
+    name, kept = "phase-ucb", ("_count", "_total")
 
     def __init__(
         self,
@@ -52,50 +50,32 @@ class PhaseUCB(Saveable):
         box_arms: int = 20,
     ) -> None:
         self._period = main_period(problem, period)
-        self._scale = number("scale", scale) if scale is not None else problem.noise_std
-        self._arms = arms_of(problem, box_arms)
-        shape = (math.ceil(self._period), len(self._arms))
+        # A noise of 0 is taken at its word: nothing is uncertain once an arm was tried at a phase.
+        told = problem.noise_std if scale is None else scale
+        super().__init__(problem, rng, scale=told, box_arms=box_arms)
+
+    def start(self) -> None:
+        """Counts and sums of rewards for every phase and arm."""
+        shape = (math.ceil(self._period), self.n_arms)
         if shape[0] * shape[1] > MOST_CELLS:
             raise ValueError(f"period {self._period:g} makes too many phases for a table")
         self._count, self._total = np.zeros(shape), np.zeros(shape)
-        self._squares = 0.0
-        relive(self, problem.warm_start)
 
-    def act(self, observation: Array) -> Any:
+    def choose(self, t: float, observation: Array) -> int:
         """The most promising arm at this phase."""
-        count, total = (table[self._phase(observation)] for table in (self._count, self._total))
+        count, total = (table[self._phase(t)] for table in (self._count, self._total))
         untried = np.flatnonzero(count == 0)
         if len(untried):
-            return as_action(self._arms, int(self._rng.choice(untried)))
-        width = self._width() * np.sqrt(2.0 * math.log(count.sum()) / count)
-        bound = total / count + width
-        best = np.flatnonzero(bound == bound.max())
-        return as_action(self._arms, int(self._rng.choice(best)))
+            return self.any_of(untried)
+        width = self.scale.sigma * np.sqrt(2.0 * math.log(count.sum()) / count)
+        return self.best_of(total / count + width)
 
-    def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Count the reward where it belongs; order and delay do not matter, a NaN is ignored."""
-        if not math.isnan(reward):
-            require_finite(float(observation[0]), reward)
-            cell = self._phase(observation), nearest_arm(self._arms, self._problem.checked(action))
-            self._count[cell] += 1
-            self._total[cell] += reward
-            self._squares += reward**2
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Count the reward where it belongs; order and delay do not matter."""
+        cell = self._phase(t), arm
+        self._count[cell] += 1
+        self._total[cell] += reward
 
-    def _phase(self, observation: Array) -> int:
-        phase = int(float(observation[0]) % self._period)
+    def _phase(self, t: float) -> int:
+        phase = int(t % self._period)
         return min(phase, len(self._count) - 1)  # a remainder can round up to the period
-
-    def _width(self) -> float:
-        if self._scale is not None:
-            return self._scale
-        n = self._count.sum()
-        return math.sqrt(max(self._squares / n - (self._total.sum() / n) ** 2, 0.0))
-
-    def state(self) -> dict[str, Any]:
-        """The counts and sums."""
-        return {"count": self._count, "total": self._total, "squares": self._squares}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self._count[:], self._total[:] = state["count"], state["total"]
-        self._squares = float(state["squares"])
