@@ -41,7 +41,7 @@ class PeriodicEXP4(ArmAgent):
     Args:
         problem: What is known.
         rng: Draws the arms.
-        max_period: P; by default the longest season that the problem tells, rounded up, or 24.
+        max_period: P; by default the problem's main season, rounded up, or 24 if it tells none.
         gamma: The rate of learning; by default the formula.
         common: Arguments of every agent for arms, see :class:`agents.zoo.arm_agent.ArmAgent`.
     """

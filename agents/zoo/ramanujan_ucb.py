@@ -36,8 +36,8 @@ class RamanujanUCB(ArmAgent):
     Args:
         problem: What is known.
         rng: Breaks ties.
-        max_period: P, up to 48; by default the longest season that the problem tells, or 24. The
-            authors' largest period is 11.
+        max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it
+            tells none. The authors' largest period is 11.
         bonus: c.
         common: Arguments of every agent for arms, see :class:`agents.zoo.arm_agent.ArmAgent`.
     """

@@ -27,63 +27,74 @@ class Ridge:
 
     def __init__(self, dim: int, lam: float) -> None:
         self._lam = lam
-        self._gram, self._gram2 = np.zeros((dim, dim)), np.zeros((dim, dim))
-        self._xy, self._x = np.zeros(dim), np.zeros(dim)
+        self._gram = np.zeros((dim, dim))
+        self._gram2: Array | None = None  # with squared weights, once some are not 1
+        self._moments = np.zeros((dim, 2))  # sums of w x y and of w x
         self.squared_weights = 0.0
         self._factor: Any = None
+        self._solved = np.zeros((dim, 2))
 
     @property
     def dim(self) -> int:
         """Number of features."""
-        return len(self._x)
+        return len(self._gram)
 
     def add(self, x: Array, y: float, weight: float = 1.0) -> None:
         """Take an observation in; with a negative weight, one of that weight out again."""
         outer = np.outer(x, x)
         squared = weight * abs(weight)
+        if self._gram2 is None and abs(weight) != 1.0:
+            self._gram2 = self._gram.copy()
+        if self._gram2 is not None:
+            self._gram2 += squared * outer
         self._gram += weight * outer
-        self._gram2 += squared * outer
-        self._xy += weight * y * x
-        self._x += weight * x
+        self._moments[:, 0] += weight * y * x
+        self._moments[:, 1] += weight * x
         self.squared_weights += squared
         self._factor = None
 
     def discount(self, factor: float) -> None:
         """Multiply all weights."""
-        for total, by in ((self._gram, factor), (self._gram2, factor**2)):
-            total *= by
-        self._xy *= factor
-        self._x *= factor
+        if self._gram2 is None:
+            self._gram2 = self._gram.copy()
+        self._gram2 *= factor**2
+        self._gram *= factor
+        self._moments *= factor
         self.squared_weights *= factor**2
         self._factor = None
 
     def coefficients(self, centre: float = 0.0) -> Array:
         """theta, for rewards counted from ``centre``."""
-        theta: Array = self._solve(self._xy - centre * self._x)
+        self._refresh()
+        theta: Array = self._solved[:, 0] - centre * self._solved[:, 1]
         return theta
 
     def predict(self, x: Array, centre: float = 0.0) -> tuple[Array, Array]:
         """Mean rewards (with ``centre`` back in) and deviations for rows of features (n, d)."""
-        solved = self._solve(x.T)
-        variance = self._lam * np.square(solved).sum(axis=0)
-        variance += np.einsum("dn,dn->n", solved, self._gram2 @ solved)
-        return centre + x @ self.coefficients(centre), np.sqrt(np.maximum(variance, 0.0))
+        mean = centre + x @ self.coefficients(centre)
+        solved = cho_solve(self._factor, x.T, check_finite=False)
+        if self._gram2 is None:
+            variance = (x.T * solved).sum(axis=0)
+        else:
+            variance = (solved * (self._gram2 @ solved + self._lam * solved)).sum(axis=0)
+        return mean, np.sqrt(np.maximum(variance, 0.0))
 
-    def _solve(self, right: Array) -> Any:
+    def _refresh(self) -> None:
+        """Factor V if it has changed, and solve for the coefficients."""
         if self._factor is None:
-            gram = self._gram + self._lam * np.eye(self.dim)
-            self._factor = cho_factor(gram, lower=True, check_finite=False)
-        return cho_solve(self._factor, right, check_finite=False)
+            v = self._gram + self._lam * np.eye(self.dim)
+            self._factor = cho_factor(v, lower=True, overwrite_a=True, check_finite=False)
+            self._solved = cho_solve(self._factor, self._moments, check_finite=False)
 
     def state(self) -> dict[str, Any]:
         """The sums."""
-        sums = {"gram": self._gram, "gram2": self._gram2, "xy": self._xy, "x": self._x}
+        sums = {"gram": self._gram, "gram2": self._gram2, "moments": self._moments}
         return {**sums, "squared_weights": self.squared_weights}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
-        self._gram, self._gram2 = state["gram"].copy(), state["gram2"].copy()
-        self._xy, self._x = state["xy"].copy(), state["x"].copy()
+        self._gram, self._moments = state["gram"].copy(), state["moments"].copy()
+        self._gram2 = None if state["gram2"] is None else state["gram2"].copy()
         self.squared_weights, self._factor = float(state["squared_weights"]), None
 
 

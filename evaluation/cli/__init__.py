@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from evaluation.cli import data, reproduce, sweeps, worlds
+from evaluation.cli import data, reproduce, sweeps, worlds, zoo
 from evaluation.cli.shared import CommandError, console
 from evaluation.database import StoreError
 from evaluation.entries import ProtocolError
@@ -31,6 +31,7 @@ app.command("plot")(sweeps.plot)
 app.command("export")(sweeps.export)
 app.command("protocols")(sweeps.list_protocols)
 app.command("reproduce")(reproduce.reproduce)
+app.command("zoo")(zoo.zoo)
 app.add_typer(data.app, name="data")
 
 
