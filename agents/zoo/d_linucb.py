@@ -21,9 +21,10 @@ class DLinUCB(LinearAgent):
         beta <- sigma sqrt(2 log(1/delta) + d log(1 + (1 - gamma^2t) / (lam d (1 - gamma^2))))
         a_t <- argmax_a x_a' theta + (beta + sqrt(lam) S) sqrt(x_a' V^-1 W V^-1 x_a)
 
-    Reference: [@russac2019weighted], Algorithm 1. Recommended there: gamma = 1 - (B / (d T))^(2/3)
-    with the total variation B of theta; lam = 1, S = 1. B is not known here: 1 by default, as for
-    the window of [@cheung2019learning].
+    Reference: [@russac2019weighted], Algorithm 1. Recommended: gamma = 1 - (B / (d T))^(2/3) with
+    the total variation B of theta; lam = 0.1, S = 1 and delta = 0.01 in the authors' experiments
+    (their notebook). B is not known here: 1 by default, as for the window of
+    [@cheung2019learning].
 
     Deviations from the paper: features as in :func:`agents.zoo.linear.arm_features`, since worlds
     have coordinates, not features; a box is cut into points. Weights are by time: a reward that
@@ -35,6 +36,7 @@ class DLinUCB(LinearAgent):
         rng: Breaks ties.
         discount: gamma; by default the formula.
         variation: B.
+        delta: Probability with which a confidence bound may fail.
         common: Arguments of every linear agent, see :class:`agents.zoo.linear.LinearAgent`.
     """
 
@@ -47,6 +49,7 @@ class DLinUCB(LinearAgent):
         *,
         discount: float | None = None,
         variation: float = 1.0,
+        delta: float = 0.01,
         **common: Any,
     ) -> None:
         self._given, self._variation = discount, number("variation", variation)
@@ -54,7 +57,7 @@ class DLinUCB(LinearAgent):
             raise ValueError(f"discount must lie in (0, 1], got {discount!r}")
         if not 0 < self._variation < math.inf:
             raise ValueError(f"variation must be positive, got {variation!r}")
-        super().__init__(problem, rng, **common)
+        super().__init__(problem, rng, delta=delta, **common)
 
     def start(self) -> None:
         """One regression, and the time of the newest reward."""

@@ -39,9 +39,9 @@ class DLinUCBPool(LinearAgent):
         add a fresh slave if no slave has e < b + delta_1'
 
     Reference: [@wu2018learning], Algorithm 1, with eps = sqrt 2 sigma erfinv(1 - delta_1).
-    Recommended: tau = 200, delta_1 = delta_2 = 0.01, delta_1' = 0.002, and b = 1/2 for a slave
-    without a record. The rules and these constants are those of the port of the authors' code in
-    [@russac2019weighted]; the constants were not checked against the paper's text.
+    Recommended: tau = 200, delta_1 = delta_2 = 0.01, delta_1' = 0.002, lam = 0.1, and b = 1/2 for a
+    slave without a record. The rules and these constants are those of the port of the authors'
+    code in [@russac2019weighted]; the constants were not checked against the paper's text.
 
     Deviations from the paper: features as in :func:`agents.zoo.linear.arm_features`; a box is cut
     into points.

@@ -37,6 +37,7 @@ class FourierLinUCB(LinearAgent):
         rng: Breaks ties.
         period: tau; by default all seasons of the problem.
         harmonics: H, fewer for a season of less than 2 H + 1 steps.
+        regulariser: lam, the penalty.
         common: Arguments of every linear agent, see :class:`agents.zoo.linear.LinearAgent`.
     """
 
@@ -49,6 +50,7 @@ class FourierLinUCB(LinearAgent):
         *,
         period: float | None = None,
         harmonics: int = 3,
+        regulariser: float = 1.0,
         **common: Any,
     ) -> None:
         if not isinstance(harmonics, int) or isinstance(harmonics, bool) or harmonics < 1:
@@ -57,7 +59,7 @@ class FourierLinUCB(LinearAgent):
         seasons = [float(number("period", p)) for p in told] or [main_period(problem, period)]
         waves = [k / p for p in seasons for k in range(1, harmonics + 1) if 2 * k < p or k == 1]
         self._frequencies = np.array(waves)
-        super().__init__(problem, rng, **common)
+        super().__init__(problem, rng, regulariser=regulariser, **common)
 
     def start(self) -> None:
         """A regression for each arm."""

@@ -47,7 +47,7 @@ class LinearAgent(ArmAgent):
     Args:
         problem: What is known.
         rng: Breaks ties.
-        regulariser: lam, the penalty.
+        regulariser: lam, the penalty; 0.1 as in the experiments of [@russac2019weighted].
         bound: S, on the norm of theta.
         delta: Probability with which a confidence bound may fail; by default one over the horizon.
         common: Arguments of every agent for arms, see :class:`agents.zoo.arm_agent.ArmAgent`.
@@ -58,7 +58,7 @@ class LinearAgent(ArmAgent):
         problem: Problem,
         rng: np.random.Generator,
         *,
-        regulariser: float = 1.0,
+        regulariser: float = 0.1,
         bound: float = 1.0,
         delta: float | None = None,
         **common: Any,

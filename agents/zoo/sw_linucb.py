@@ -23,7 +23,7 @@ class SWLinUCB(LinearAgent):
 
     Reference: [@cheung2019learning], Algorithm 1 ("SW-UCB" there). Recommended there: w =
     (d T / B)^(2/3) with the total variation B of theta, or (d T)^(2/3) if B is not known;
-    delta = 1 / T. Cross-checked with the code of [@russac2019weighted].
+    delta = 1 / T. Cross-checked with the code of [@russac2019weighted], whose lam = 0.1 is taken.
 
     Deviations from the paper: features as in :func:`agents.zoo.linear.arm_features`; a box is cut
     into points. The window is one of time: a reward that is missing leaves a gap in it.

@@ -101,7 +101,7 @@ def test_the_window_of_sw_linucb_slides() -> None:
         agent.act(observe(t))
         agent.update(observe(t), t % 5, float(t))
     agent.act(observe(20))
-    fresh = Ridge(2, 1.0)
+    fresh = Ridge(2, 0.1)
     for t in range(15, 20):
         fresh.add(agent.x[t % 5], float(t))
     for found, wanted in zip(agent._ridge.predict(agent.x), fresh.predict(agent.x), strict=True):
@@ -121,8 +121,8 @@ def test_recommended_windows_and_discounts() -> None:
 
 
 # Regret as a share of uniform choice's over the last two thirds of a run with two jumps, mean of
-# two seeds. Over twelve other seeds single runs had (mean, deviation) d-linucb 0.23, 0.01;
-# sw-linucb 0.23, 0.01; dlinucb-pool 0.16, 0.02; model-reuse-ucb 0.14, 0.02: more than seven
+# two seeds. Over twelve other seeds single runs had (mean, deviation) d-linucb 0.23, 0.02;
+# sw-linucb 0.21, 0.02; dlinucb-pool 0.14, 0.01; model-reuse-ucb 0.07, 0.02: more than seven
 # deviations below the bound, so that false alarms need no counting.
 @pytest.mark.parametrize(
     ("name", "bound"),
@@ -140,7 +140,7 @@ def test_jumps_are_followed(name: str, bound: float) -> None:
 
 
 def test_bob_beats_choosing_at_random() -> None:
-    """By a quarter. Twelve other seeds: 0.48, deviation 0.08; the mean of three is six below."""
+    """By a quarter. Twelve other seeds: 0.48, deviation 0.12; the mean of three is four below."""
     means = turning([0.0, 2.1, 4.2], 1200)
     shares = [share_of_uniform("bob", means, seed).mean() for seed in range(3)]
     assert np.mean(shares) < 0.75
@@ -149,15 +149,15 @@ def test_bob_beats_choosing_at_random() -> None:
 def test_old_models_are_taken_up_again() -> None:
     """In a world of two states that return, reuse costs less than learning anew.
 
-    Over twelve other seeds 0.24 (deviation 0.04) against 0.45 (0.02): the bound is 4.8 deviations
-    of a mean of two away.
+    Over twelve other seeds 0.23 (deviation 0.04) against 0.37 (0.01): the bound is four deviations
+    of a mean of two away, one false alarm in ten thousand.
     """
     means = turning([0.0, 2.1] * 6, 1200)
     reuse, pool = (
         np.mean([share_of_uniform(name, means, seed)[600:].mean() for seed in range(2)])
         for name in ("model-reuse-ucb", "dlinucb-pool")
     )
-    assert reuse < 0.85 * pool
+    assert reuse < 0.9 * pool
 
 
 def test_models_change_rarely_where_the_world_does_not() -> None:
