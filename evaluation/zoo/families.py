@@ -34,7 +34,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "arms, forgetting": ("sw-ucb", "d-ucb", "sw-ts", "rexp3", "exp3-s"),
     "arms, change detection": ("glr-ucb", "cusum-ucb", "adswitch", "master"),
     "arms, many": ("cab1", "zooming", "ucb-air", "siri"),
-    "linear, forgetting": ("d-linucb", "sw-linucb", "bob", "dlinucb-pool"),
+    "linear, changing": ("d-linucb", "sw-linucb", "bob", "dlinucb-pool"),
     "arms, periodic": (
         "phase-ucb",
         "phase-ts",

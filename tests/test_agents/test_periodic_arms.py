@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from agents import Problem, make_agent
 from agents.testing import example_problem, observe
-from agents.zoo.fourier_period_ucb import estimate_period
+from agents.zoo.fourier_period_ucb import estimate_period, fractions_up_to
 from agents.zoo.ramanujan_ucb import ramanujan_sum
 
 CLOCK = spaces.Box(np.array([0.0]), np.array([1e6]), dtype=np.float64)
@@ -147,6 +147,19 @@ def test_periods_are_found(period: int, n: int) -> None:
     t = np.arange(100, 100 + n)
     y = 3.0 + season[t % period] + rng.normal(0, 0.2, n)
     assert estimate_period(t.astype(float), y, sigma=0.2) == period
+
+
+def test_fractions_are_in_lowest_terms() -> None:
+    j, q = fractions_up_to(6)
+    assert [f"{a}/{b}" for a, b in zip(j, q, strict=True)] == [
+        "1/2",
+        "1/3",
+        "1/4",
+        "1/5",
+        "2/5",
+        "1/6",
+    ]
+    assert not len(fractions_up_to(1)[0])
 
 
 def test_noise_has_no_period() -> None:
