@@ -19,7 +19,7 @@ DEFAULT_STORE = Path("zoo.sqlite")
 
 def zoo(
     quick: Annotated[
-        bool, typer.Option("--quick", help="A minute's version, with too few runs to decide.")
+        bool, typer.Option("--quick", help="A minute or two, with too few runs to decide.")
     ] = False,
     out: Annotated[
         Path | None,

@@ -38,7 +38,17 @@ class Scale:
 
 
 FULL = Scale("full")
-QUICK = Scale("quick", seeds=2, horizon=30)
+QUICK = Scale(
+    "quick",
+    seeds=2,
+    horizon=30,
+    worlds=(
+        "PeriodicGP-Synthetic-v0",
+        "PeriodicGP-SyntheticDiscrete-v0",
+        "PeriodicGP-Piecewise-v0",
+        "PeriodicGP-RideShare-v0",
+    ),
+)
 
 
 def _silent() -> AbstractContextManager[Report]:
