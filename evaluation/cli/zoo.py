@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
 from evaluation.store import Store
-from evaluation.zoo import FULL, QUICK, Report, write_zoo
+
+if TYPE_CHECKING:
+    from evaluation.zoo import Report
 
 DEFAULT_STORE = Path("zoo.sqlite")
 
@@ -35,6 +37,8 @@ def zoo(
 
     Interrupted, the same command goes on where it was.
     """
+    from evaluation.zoo import FULL, QUICK, write_zoo
+
     folder = out or Path("out" if quick else "docs")
     try:
         folder.mkdir(parents=True, exist_ok=True)

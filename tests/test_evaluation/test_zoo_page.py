@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from gymnasium import spaces
 
-from evaluation.cli import zoo as command
 from evaluation.protocol import Protocol
 from evaluation.reproduction.claims import Verdict
 from evaluation.reproduction.compare import Comparison
@@ -180,7 +179,7 @@ def test_the_picture_shows_what_is_missing() -> None:
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "QUICK", TINY)
+    monkeypatch.setattr("evaluation.zoo.QUICK", TINY)
     monkeypatch.setattr("evaluation.zoo.sweep_agents", lambda: ["gp-ucb", "phase-ts"])
     place = ("--out", str(tmp_path), "--store", str(tmp_path / "s.sqlite"))
     result = call("zoo", "--quick", *place, "--workers", "0")
