@@ -45,6 +45,14 @@ def main_period(problem: Problem, period: float | None) -> float:
     return float(known)
 
 
+def longest_period(problem: Problem, given: int | None, *, most: int) -> int:
+    """The setting, or the problem's main season rounded up, or 24; at most ``most``."""
+    if given is not None and (not isinstance(given, int) or not 1 <= given <= most):
+        raise ValueError(f"max_period must be a whole number in [1, {most}], got {given!r}")
+    told = math.ceil(problem.period) if problem.period is not None else 24
+    return given if given is not None else min(told, most)
+
+
 def actions_of(problem: Problem) -> Actions:
     """The actions in the coordinates of the kernel."""
     if problem.n_actions is None:

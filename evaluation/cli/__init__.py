@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from evaluation.cli import data, leaderboard, reproduce, sweeps, worlds
+from evaluation.cli import data, leaderboard, reproduce, sweeps, worlds, zoo
 from evaluation.cli.shared import CommandError, console
 from evaluation.database import StoreError
 from evaluation.entries import ProtocolError
@@ -35,6 +35,7 @@ app.command("submit")(leaderboard.submit_agent)
 app.command("verify")(leaderboard.verify_bundle)
 app.command("serve")(leaderboard.serve_store)
 app.add_typer(leaderboard.app, name="leaderboard")
+app.command("zoo")(zoo.zoo)
 app.add_typer(data.app, name="data")
 
 

@@ -69,8 +69,8 @@ def unchecked() -> Section:
         Claim(
             "Section 2.3",
             "Bandits for piecewise stationary rewards cannot handle a periodic world.",
-            "Those methods are not in this zoo yet; of the cited ones only R-GP-UCB and "
-            "TV-GP-UCB are compared here.",
+            "Of the cited methods only R-GP-UCB and TV-GP-UCB are compared here; all of them, and "
+            "more, are on the page docs/zoo.md, with verdicts.",
             Verdict.UNKNOWN,
         ),
         Claim(

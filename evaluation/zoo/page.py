@@ -1,0 +1,192 @@
+"""The page of the zoo: which family wins where, the paper's argument, every agent."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from evaluation.reproduction.claims import Claim, markdown_table, shown
+from evaluation.reproduction.compare import Comparison
+from evaluation.store import StoredCell
+from evaluation.zoo.argument import claims
+from evaluation.zoo.bench import Bench, not_told_apart
+from evaluation.zoo.families import FAMILIES, GROUPS, PERIODIC, family_of
+
+INTRODUCTION = """\
+All agents of the zoo that learn within one life, in the worlds of the protocol `standard`: {agents}
+agents, {worlds} worlds, {runs} of each. Written by `{command}` ({scale}), version {version}.
+
+Numbers are regret as a share of the regret of choosing at random: 0 is the oracle, 1 is chance.
+Behind each stands its 95 % interval, resampled over whole runs (from five runs on). Every agent
+meets the same worlds and the same noise, and "clearly" means that the interval of the paired
+difference is clear of zero; intervals are one by one, not corrected for how many there are. Each
+agent has the settings that its authors recommend, as its docstring says, or the defaults of this
+package; none was tuned on these worlds. Methods for arms see a box as 20 points."""
+
+FAMILY_NOTE = """\
+A family is judged by its best agent, chosen anew for every run on all *other* runs in that world,
+so that a large family has no advantage by its size. **Bold**: the least regret. **=**: not told
+apart from it."""
+
+
+def write_page(
+    folder: Path, stem: str, bench: Bench, *, command: str, scale: str, picture: str
+) -> Path:
+    """Write the page and, beside it, its numbers as JSON; the page's path."""
+    judged = claims(bench)
+    page = folder / f"{stem}.md"
+    page.write_text(_page(bench, judged, command, scale, picture), encoding="utf-8")
+    numbers = {
+        "claims": [
+            {"says": c.says, "verdict": c.verdict.value, "numbers": dict(c.numbers)} for c in judged
+        ],
+        "normalised": {
+            world: {agent: float(frame[agent].mean()) for agent in frame}
+            for world, frame in bench.shares.items()
+        },
+        "ms_per_step": dict(bench.ms_per_step),
+    }
+    text = json.dumps(numbers, indent=1, sort_keys=True)
+    (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
+    return page
+
+
+def _page(bench: Bench, judged: Sequence[Claim], command: str, scale: str, picture: str) -> str:
+    runs = {len(frame) for frame in bench.shares.values()}
+    parts = [
+        "# The zoo on one bench",
+        INTRODUCTION.format(
+            command=command,
+            scale=scale,
+            version=version("periodic-gp"),
+            agents=len(bench.agents),
+            worlds=len(bench.shares),
+            runs=" or ".join(f"{n} runs" for n in sorted(runs)),
+        ),
+        "## Which family wins where",
+        _winners(bench),
+        FAMILY_NOTE,
+        _family_table(bench),
+        picture,
+        "## What the paper's argument gets right and wrong",
+        _verdicts(judged),
+        *(_claim(number, claim) for number, claim in enumerate(judged, 1)),
+        "## Every agent",
+        "Over the worlds that repeat, nearly repeat and do not repeat; the mean time of a step, "
+        "act and update together, on the machine that ran the sweep.",
+        _agent_table(bench),
+        "## World by world",
+        *(_world(bench, world) for world in bench.shares),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _winners(bench: Bench) -> str:
+    """Who is best or not told apart from the best, in how many worlds; computed."""
+    first: Counter[str] = Counter()
+    alone: Counter[str] = Counter()
+    for world in bench.shares:
+        best, alike = not_told_apart(bench.families(bench.world(world)))
+        first.update([best, *alike])
+        alone.update([best] if not alike else [])
+    worlds = len(bench.shares)
+    lines = [
+        f"- **{family}**: best or not told apart from the best in {count} of {worlds} worlds"
+        + (f", clearly ahead of all other families in {alone[family]}" if alone[family] else "")
+        + "."
+        for family, count in first.most_common()
+    ]
+    never = [f for f in _present(bench) if f not in first]
+    if never:
+        lines.append(f"- Clearly behind the best family everywhere: {', '.join(never)}.")
+    return "\n".join(lines)
+
+
+def _present(bench: Bench) -> list[str]:
+    """Families that finished some world."""
+    found = [bench.families(bench.world(world)).regret.columns for world in bench.shares]
+    return [family for family in FAMILIES if any(family in columns for columns in found)]
+
+
+def _family_table(bench: Bench) -> str:
+    families = _present(bench)
+    rows = []
+    for world in bench.shares:
+        comparison = bench.families(bench.world(world))
+        best, alike = not_told_apart(comparison)
+        cells = [_marked(comparison, family, best, alike) for family in families]
+        rows.append([_short(world), *cells])
+    return markdown_table(["world", *families], rows)
+
+
+def _marked(comparison: Comparison, family: str, best: str, alike: Sequence[str]) -> str:
+    if family not in comparison.regret:
+        return ""
+    text = shown(comparison.mean(family), 2)
+    if family == best:
+        return f"**{text}**"
+    return f"= {text}" if family in alike else text
+
+
+def _verdicts(judged: Sequence[Claim]) -> str:
+    rows = [[f"{n}. {claim.says}", claim.verdict.value] for n, claim in enumerate(judged, 1)]
+    return markdown_table(["claim", "verdict"], rows, texts=2)
+
+
+def _claim(number: int, claim: Claim) -> str:
+    asked = "We ask" if claim.ours else "The paper says"
+    lines = [
+        f"### {number}. {claim.where}",
+        f"**{asked}:** {claim.says}",
+        f"**Found:** {claim.found}",
+        f"**Verdict: {claim.verdict.value}.**",
+    ]
+    return "\n\n".join(lines)
+
+
+def _agent_table(bench: Bench) -> str:
+    pools = {name: bench.pooled(worlds) for name, worlds in GROUPS.items()}
+    pools = {name: pool for name, pool in pools.items() if pool.runs}
+    everything = bench.pooled(list(bench.shares))
+    rows = []
+    for agent in bench.agents:
+        cells = [
+            shown(pool.mean(agent), 2) if agent in pool.regret else ""
+            for pool in (everything, *pools.values())
+        ]
+        rows.append([family_of(agent), agent, *cells, _ms(bench.ms_per_step[agent])])
+    header = ["family", "agent", "all worlds", *pools, "ms per step"]
+    return markdown_table(header, rows, texts=2)
+
+
+def _world(bench: Bench, world: str) -> str:
+    """All agents in a world, folded away: the best first."""
+    comparison = bench.world(world)
+    rows = []
+    for agent in comparison.order(list(comparison.regret)):
+        timed = agent in bench.ms_per_step
+        gap = ""
+        if PERIODIC in comparison.regret and agent != PERIODIC:
+            gap = shown(comparison.minus(agent, PERIODIC), 2, sign=True)
+        name = agent if timed else f"*{agent}*"
+        mean = shown(comparison.mean(agent), 2)
+        rows.append([name, mean, gap, _ms(bench.ms_per_step[agent]) if timed else ""])
+    table = markdown_table(["agent", "regret", f"minus {PERIODIC}", "ms per step"], rows)
+    return f"<details><summary>{_short(world)}</summary>\n\n{table}\n\n</details>"
+
+
+def failures_note(failed: Sequence[StoredCell]) -> str:
+    """One line for each agent and world that failed."""
+    kinds = Counter((cell.agent, cell.env, cell.reason) for cell in failed)
+    return "\n".join(f"- {a} in {e}: {reason} ({n} runs)" for (a, e, reason), n in kinds.items())
+
+
+def _short(world: str) -> str:
+    return world.removeprefix("PeriodicGP-").replace("-v0", "")
+
+
+def _ms(value: float) -> str:
+    return f"{value:.3f}"

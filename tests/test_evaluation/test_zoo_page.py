@@ -1,0 +1,188 @@
+"""The page of the zoo: who is in it, and that its words follow its numbers."""
+
+import re
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from gymnasium import spaces
+
+from evaluation.protocol import Protocol
+from evaluation.reproduction.claims import Verdict
+from evaluation.reproduction.compare import Comparison
+from evaluation.store import Store
+from evaluation.summary import UNIFORM
+from evaluation.zoo import Scale, write_zoo
+from evaluation.zoo.argument import CONTINUOUS, FINITE, claims
+from evaluation.zoo.bench import Bench, best_elsewhere, champions, not_told_apart
+from evaluation.zoo.families import (
+    BLOCKS,
+    CITED,
+    FAMILIES,
+    GENERAL,
+    GROUPS,
+    LOCAL,
+    PERIODIC,
+    family_of,
+    online_names,
+    sweep_agents,
+)
+from evaluation.zoo.picture import heat_map
+from tests.test_evaluation.test_cli import call
+
+TINY = Scale("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))
+FEW = ["random", "gp-ucb", PERIODIC, "phase-ts", "d-linucb"]
+WORLDS = [world for worlds in GROUPS.values() for world in worlds]
+
+
+def test_every_agent_has_one_family() -> None:
+    listed = Counter(agent for family in FAMILIES.values() for agent in family)
+    assert set(listed.values()) == {1}
+    missing = [name for name in online_names() if name not in listed]
+    assert not missing, f"give these a family in evaluation/zoo/families.py: {missing}"
+    assert {*online_names(), LOCAL} == set(sweep_agents())
+    assert {*CITED, *GENERAL, *BLOCKS, PERIODIC} <= set(listed)
+    assert family_of("ppo") == "others"
+
+
+def test_every_world_of_the_protocol_has_one_group() -> None:
+    protocol = Protocol.load("standard")
+    assert sorted(WORLDS) == sorted(entry.label for entry in protocol.envs)
+    for worlds, kind in ((CONTINUOUS, spaces.Box), (FINITE, spaces.Discrete)):
+        for entry in protocol.envs:
+            if entry.label in worlds:
+                assert isinstance(entry.spec.make().action_space, kind), entry.label
+    assert {*CONTINUOUS, *FINITE} == set(GROUPS["repeating"])
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny page; the second time nothing is left to run."""
+    folder = tmp_path_factory.mktemp("zoo")
+    heard: list = []
+    for _ in range(2):
+        heard.clear()
+        with Store(folder / "store.sqlite") as store:
+            write_zoo(
+                TINY,
+                store=store,
+                out=folder,
+                workers=0,
+                agents=[*FEW, "tests.test_evaluation.faulty_agents:Raises"],
+                reporting=lambda: nullcontext(heard.append),
+            )
+    assert [progress.done for progress in heard] == [heard[0].cells]
+    return folder
+
+
+def test_the_page_is_whole(tiny: Path) -> None:
+    page = (tiny / "zoo.md").read_text()
+    for heading in (
+        "Which family wins where",
+        "What the paper's argument",
+        "Every agent",
+        "World by",
+    ):
+        assert f"## {heading}" in page
+    assert page.count("\n### ") == page.count("**Verdict: ") == 8
+    assert "Written by `periodic-gp zoo --quick` (the quick version" in page
+    for agent in FEW:
+        row = re.search(rf"^\| [^|]+ \| {agent} \|.*\| ([\d.]+) \|$", page, re.MULTILINE)
+        assert row, agent
+        assert float(row[1]) > 0  # milliseconds per step
+    for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page):
+        assert (tiny / picture).stat().st_size > 10_000
+    assert "## Runs that failed" in page
+    assert "Raises in PeriodicGP-Piecewise-v0: " in page
+
+
+def random_bench(better: dict[str, float], runs: int = 10) -> Bench:
+    """A sweep whose agents have given mean regrets, 0.5 by default, in every world."""
+    agents = [agent for family in FAMILIES.values() for agent in family]
+    rng = np.random.default_rng(0)
+    shares = {}
+    for world in WORLDS:
+        common = rng.normal(0, 0.1, runs)
+        columns = {a: better.get(a, 0.5) + common + rng.normal(0, 0.02, runs) for a in agents}
+        shares[world] = pd.DataFrame({**columns, UNIFORM: np.ones(runs)})
+    return Bench(shares, dict.fromkeys(agents, 1.0))
+
+
+def verdicts(bench: Bench) -> list[Verdict]:
+    return [claim.verdict for claim in claims(bench)]
+
+
+def test_verdicts_follow_the_numbers() -> None:
+    """Differences are 25 standard errors: no false alarms to count."""
+    good = verdicts(random_bench({PERIODIC: 0.3}))
+    assert good[0] is good[4] is good[5] is Verdict.HOLDS
+    assert good[2] is Verdict.FAILS  # all at half of the regret of chance
+    assert good[7] is Verdict.FAILS  # it is better in Piecewise, too
+    bad = verdicts(random_bench({PERIODIC: 0.8}))
+    assert bad[0] is Verdict.FAILS
+    assert bad[7] is Verdict.HOLDS
+
+
+def test_one_exception_is_told() -> None:
+    """Differences are 25 standard errors."""
+    first = claims(random_bench({PERIODIC: 0.3, "d-linucb": 0.1}))[0]
+    assert first.verdict is Verdict.IN_PART
+    assert "clearly worse than d-linucb;" in first.found
+    assert "The best of them, d-linucb, has 0.1" in first.found
+    assert set(first.numbers) == {*CITED, PERIODIC}
+
+
+def test_what_was_not_run_is_not_judged() -> None:
+    bench = random_bench({})
+    shares = {
+        w: f.drop(columns=[*CITED, *FAMILIES["arms, stationary"]]) for w, f in bench.shares.items()
+    }
+    found = claims(Bench(shares, bench.ms_per_step))
+    for claim in (found[0], found[1], found[2], found[7]):
+        assert claim.verdict is Verdict.UNKNOWN
+        assert claim.found == "These methods were not run."
+    few = claims(random_bench({PERIODIC: 0.3}, runs=3))
+    assert {claim.verdict for claim in few} == {Verdict.UNKNOWN}
+
+
+def test_long_stretches_are_asked_of_both_grounds() -> None:
+    stationary = dict.fromkeys(FAMILIES["arms, stationary"], 0.4)
+    bench = random_bench(stationary)
+    piecewise = bench.shares["PeriodicGP-Piecewise-v0"]
+    assert verdicts(bench)[1] is Verdict.IN_PART  # stationary ones are better on both
+    piecewise[list(CITED)] -= 0.3
+    assert verdicts(bench)[1] is Verdict.HOLDS
+
+
+def test_families_are_judged_by_runs_that_they_were_not_chosen_on() -> None:
+    """Twenty agents of pure noise: their best is no better than one of them."""
+    rng = np.random.default_rng(0)
+    regret = rng.normal(1.0, 0.2, (200, 20))
+    # Standard error 0.014: six of them.
+    assert best_elsewhere(regret).mean() == pytest.approx(1.0, abs=0.085)
+    assert best_elsewhere(regret[:1]).tolist() == [regret[0].min()]
+    frame = pd.DataFrame({"a": [1.0] * 6, "b": [2.0] * 6, "c": [0.5, 1.6] * 3})
+    teams = champions(Comparison(frame), {"one": ("a", "b"), "two": ("c",), "none": ("d",)})
+    assert teams.regret.columns.tolist() == ["one", "two"]
+    assert teams.regret["one"].tolist() == [1.0] * 6
+    assert not_told_apart(teams) == ("one", ["two"])
+
+
+def test_the_picture_shows_what_is_missing() -> None:
+    bench = random_bench({})
+    del bench.shares[WORLDS[0]]["ucb1"]
+    texts = heat_map(bench).axes[0].texts
+    assert len(texts) == len(bench.agents) * len(WORLDS) - 1
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.zoo.QUICK", TINY)
+    monkeypatch.setattr("evaluation.zoo.sweep_agents", lambda: ["gp-ucb", "phase-ts"])
+    place = ("--out", str(tmp_path), "--store", str(tmp_path / "s.sqlite"))
+    result = call("zoo", "--quick", *place, "--workers", "0")
+    assert result.returncode == 0, result.stderr
+    assert "too few runs to decide" in result.stdout
+    assert (tmp_path / "zoo.md").is_file()
