@@ -73,14 +73,8 @@ class Posterior(Protocol):
         Where observations were dropped or discounted, each counts as it did when it came.
         """
 
-    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
-        """Take in one observation; times may come in any order.
-
-        Its noise has variance ``noise_variance / weight``.
-        """
-
-    def discount(self, factor: float) -> None:
-        """Let all observations so far count less: their weights times ``factor`` in (0, 1]."""
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in one observation; times may come in any order."""
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t)."""
@@ -102,6 +96,17 @@ class Posterior(Protocol):
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``, bit for bit."""
+
+
+@runtime_checkable
+class Weighing(Posterior, Protocol):
+    """A posterior whose observations may count for more or less; every single engine does."""
+
+    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
+        """Take in one observation whose noise has variance ``noise_variance / weight``."""
+
+    def discount(self, factor: float) -> None:
+        """Let all observations so far count less: their weights times ``factor`` in (0, 1]."""
 
 
 @runtime_checkable
