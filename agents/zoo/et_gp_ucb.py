@@ -47,9 +47,13 @@ class ETGPUCB(GPAgent):
     ) -> None:
         if not 0 < number("delta", delta) < 1:
             raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
-        self._delta, self._start = float(delta), -math.inf
-        self.resets = 0
+        self._delta = float(delta)
         super().__init__(problem, rng, clock=Constant(), **common)
+
+    def _begin(self) -> None:
+        """Nothing seen, and no reset yet."""
+        self._start, self.resets = -math.inf, 0
+        super()._begin()
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Start afresh if the reward contradicts the belief; then take it in."""

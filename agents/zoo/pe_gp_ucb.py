@@ -39,15 +39,19 @@ class PEGPUCB(GPAgent):
         for t = 1, 2, ...:
             a_t, u <- argmax over a and u in U of mu_u(a, t) + sqrt(beta_t) sigma_u(a, t)
             observe y_t
-            S_u <- S_u + 1;  E_u <- E_u + y_t - mu_u(a_t, t);  B_u <- B_u + sqrt(beta_t) sigma_u
-            if |E_u| > sqrt(S_u 2 sigma^2 log(|U| pi^2 t^2 / (6 delta))) + B_u:  U <- U without u
+            S_u += 1;  E_u += y_t - mu_u(a_t, t);  B_u += sqrt(b_t) sigma_u(a_t, t)
+            if |E_u| > B_u + sqrt(S_u b_t) (noise deviation):  U <- U without u
+
+    Here b_t = 2 log(|U| pi^2 t^2 / (3 delta)): by the union bound the right candidate goes with a
+    probability of at most delta, half of it for the function and half for the noise.
 
     Reference: [@ziomek2025time] (first as arXiv 2402.01632), for any set of priors.
 
-    Recommended parameters: delta = 0.1. The rule of elimination is quoted from memory, and its
-    constant in the logarithm could not be confirmed; the paper's text could not be opened.
+    Recommended parameters: delta = 0.1. The rule of elimination is quoted from memory; neither its
+    constants nor delta could be confirmed, since the paper's text could not be opened.
 
-    Deviations from the paper: ``beta_t`` is the schedule of [@cai2021periodic], also in the rule.
+    Deviations from the paper: ``beta_t``, by which actions are chosen, is the schedule of
+    [@cai2021periodic], and apart from b_t (it starts at 0, which would drop all in a step or two).
     The last candidate stays, whatever it does. Where no candidates are given they are 1/2, 2/3, 1,
     3/2 and 2 times the problem's main season, as if it were known to a factor of two. A late reward
     is compared with what is believed when it comes.
@@ -133,12 +137,11 @@ class PEGPUCB(GPAgent):
 
     def _judge(self, who: int, action: Any, t: float, y: float) -> None:
         mean, variance = self._priors[who].predict(t, action)
-        width = math.sqrt(self._beta(max(self._steps, 1)) * variance[0])
-        self._record[who] += (1.0, y - mean[0], width)
+        chance = 3.0 * self._delta / (len(self._candidates) * math.pi**2 * max(self._steps, 1) ** 2)
+        b = -2.0 * math.log(chance)
+        self._record[who] += (1.0, y - mean[0], math.sqrt(b * variance[0]))
         count, error, bound = self._record[who]
-        chance = len(self._candidates) * math.pi**2 * max(self._steps, 1) ** 2 / (6.0 * self._delta)
-        noise = 2.0 * self._priors[who].noise_variance * math.log(chance)
-        if abs(error) > math.sqrt(count * noise) + bound:
+        if abs(error) > bound + math.sqrt(count * b * self._priors[who].noise_variance):
             self._alive[who] = False
             self._turn_to(int(self._alive.argmax()))
 
