@@ -20,7 +20,6 @@ from agents.gp import (
     from_state,
     make_posterior,
     to_state,
-    upper_bound,
 )
 from agents.zoo.gaussian import GPAgent
 
@@ -54,7 +53,8 @@ class PEGPUCB(GPAgent):
     [@cai2021periodic], and apart from b_t (it starts at 0, which would drop all in a step or two).
     The last candidate stays, whatever it does. Where no candidates are given they are 1/2, 2/3, 1,
     3/2 and 2 times the problem's main season, as if it were known to a factor of two. A late reward
-    is compared with what is believed when it comes.
+    is compared with what is believed when it comes. In a box the candidates' bounds are compared on
+    a grid, and only the highest is searched further.
 
     Args:
         problem: What is known.
@@ -115,17 +115,13 @@ class PEGPUCB(GPAgent):
     def choose(self, t: float, beta: float) -> Any:
         """The best action of the most optimistic candidate."""
         left = np.flatnonzero(self._alive)
-        actions = [self._searches[i].choose(t, beta) for i in left]
-        values = [
-            float(upper_bound(self._priors[i].predict(t, action), beta)[0])
-            for i, action in zip(left, actions, strict=True)
-        ]
-        best = argmax(np.array(values), self._rng)
+        peaks = np.array([self._searches[i].peak(t, beta) for i in left])
+        best = argmax(peaks, self._rng)
         self._turn_to(int(left[best]))
         self._chosen[t] = int(left[best])
         if len(self._chosen) > PENDING:
             del self._chosen[min(self._chosen)]
-        return actions[best]
+        return super().choose(t, beta)
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Judge the candidate that decided, then let all of them learn."""
