@@ -10,7 +10,7 @@ import numpy as np
 from agents.base import Problem, number
 from agents.gp import Constant, Posterior, RankError, Weighing, make_posterior
 from agents.gp.incremental import SPENT
-from agents.zoo.gaussian import GPAgent
+from agents.zoo.gaussian import Array, GPAgent
 from agents.zoo.prior import memory_of
 
 
@@ -20,7 +20,7 @@ class WGPUCB(GPAgent):
     Pseudo-code::
 
         for t = 1, 2, ...:
-            y_s has noise variance sigma^2 gamma^(s - t + 1), for all s < t
+            y_s has noise variance sigma^2 gamma^(s - t), for all s < t
             mu, sigma <- posterior of f given y_1 ... y_(t-1)
             a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
             observe y_t
@@ -34,11 +34,11 @@ class WGPUCB(GPAgent):
     discounts of the paper's experiments are not known to us. The default is
     gamma = 1 - sqrt(B_T / T), gamma_T left out and B_T = 1: 0.93 at T = 200.
 
-    Deviations from the paper: the variance is that of the weighted posterior, and the exploration
-    schedule the one of [@cai2021periodic]; the paper's bound needs a norm of the function, and
-    whether its width uses squared weights, as in the linear case, could not be confirmed. Age is
-    counted from the newest reward, so late ones are weighed as if they had come in time. Where the
-    horizon is not known, T = 1000 in the rule.
+    Deviations from the paper: the width is the deviation of the weighted posterior, as in a public
+    implementation of weighted GP-UCB that we compared with; whether the paper's uses squared
+    weights, as in the linear case, could not be confirmed. The exploration schedule is the one of
+    [@cai2021periodic], in place of one that needs a bound on the norm of the function. Late rewards
+    are weighed by their age. Where the horizon is not known, T = 1000 in the rule.
 
     Args:
         problem: What is known.
@@ -64,12 +64,12 @@ class WGPUCB(GPAgent):
             gamma = max(0.0, 1.0 - 1.0 / memory_of(problem, variation)) or 0.5
         if not 0 < number("gamma", gamma) <= 1:
             raise ValueError(f"gamma must lie in (0, 1], got {gamma!r}")
-        self._gamma, self._newest = float(gamma), -math.inf
+        self._gamma, self._now = float(gamma), -math.inf
         super().__init__(problem, rng, clock=Constant(), **common)
 
     def prior(self, noise_variance: float) -> Posterior:
         """Nothing seen; a state where there is one, since it discounts at a cost that stays."""
-        self._newest = -math.inf
+        self._now = -math.inf
         if self._engine == "auto":
             try:
                 return make_posterior(
@@ -79,21 +79,28 @@ class WGPUCB(GPAgent):
                 pass
         return super().prior(noise_variance)
 
+    def act(self, observation: Array) -> Any:
+        """Let all rewards grow older, then choose."""
+        self._age(float(observation[0]))
+        return super().act(observation)
+
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Let all others grow older, then take in a reward; or a late one, aged already."""
-        if t > self._newest > -math.inf:
-            self.posterior.discount(max(self._gamma ** (t - self._newest), SPENT))
-        self._newest = max(t, self._newest)
-        weight = self._gamma ** (self._newest - t)
+        """Take in a reward, aged already if it is late."""
+        self._age(t)
+        weight = self._gamma ** (self._now - t)
         if weight > SPENT:
             self.posterior.observe(action, t, y, weight)
 
+    def _age(self, t: float) -> None:
+        if t > self._now > -math.inf and self.posterior.count:
+            self.posterior.discount(max(self._gamma ** (t - self._now), SPENT))
+        self._now = max(t, self._now)
+
     def state(self) -> dict[str, Any]:
-        """Also the time of the newest reward."""
-        known = math.isfinite(self._newest)
-        return {**super().state(), "newest": self._newest if known else None}
+        """Also the time."""
+        return {**super().state(), "now": self._now if math.isfinite(self._now) else None}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         super().restore(state)
-        self._newest = -math.inf if state["newest"] is None else float(state["newest"])
+        self._now = -math.inf if state["now"] is None else float(state["now"])
