@@ -86,10 +86,11 @@ class History:
 
     def refactor(self, kernel: Kernel, noise_variance: float) -> None:
         """L^-1 and z from the observations alone, O(n^3)."""
+        if not self._n:
+            return
         K = kernel.gram(self.points, self.t, self.points, self.t)
         K.flat[:: self._n + 1] += noise_variance / self.weight
-        L = cholesky(K, lower=True) if self._n else K
-        self.L_inverse[:] = solve_triangular(L, np.eye(self._n), lower=True) if self._n else L
+        self.L_inverse[:] = solve_triangular(cholesky(K, lower=True), np.eye(self._n), lower=True)
         self.z[:] = self.L_inverse @ self.y
 
     def state(self) -> State:

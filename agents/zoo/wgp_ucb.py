@@ -32,7 +32,7 @@ class WGPUCB(GPAgent):
     gamma_T^(1/4) sqrt(T / B_T), with B_T the total change of the function and gamma_T the
     information gain. The rule is quoted from memory; no source for it could be opened, and the
     discounts of the paper's experiments are not known to us. The default is
-    gamma = 1 - sqrt(B_T / T), gamma_T left out and B_T = 1: 0.93 at T = 200.
+    gamma = 1 - sqrt(B_T / T), at least 1/2, gamma_T left out and B_T = 1: 0.93 at T = 200.
 
     Deviations from the paper: the width is the deviation of the weighted posterior, as in a public
     implementation of weighted GP-UCB that we compared with; whether the paper's uses squared
@@ -61,7 +61,7 @@ class WGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         if gamma == "formula":
-            gamma = max(0.0, 1.0 - 1.0 / memory_of(problem, variation)) or 0.5
+            gamma = max(0.5, 1.0 - 1.0 / memory_of(problem, variation))
         if not 0 < number("gamma", gamma) <= 1:
             raise ValueError(f"gamma must lie in (0, 1], got {gamma!r}")
         self._gamma, self._now = float(gamma), -math.inf
