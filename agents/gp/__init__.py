@@ -22,7 +22,7 @@ from agents.gp.fit import Fit, fit
 from agents.gp.incremental import Incremental
 from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
 from agents.gp.normaliser import Normaliser
-from agents.gp.posterior import Gradient, Posterior, Prediction, State
+from agents.gp.posterior import Gradient, Posterior, Prediction, Selective, State, Weighing
 from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
 from agents.gp.state_space import StateSpace
 from agents.gp.time_kernels import Constant, Decay, Periodic, TimeSquaredExponential
@@ -57,6 +57,7 @@ __all__ = [
     "Prediction",
     "PrintedBeta",
     "RankError",
+    "Selective",
     "SquaredExponential",
     "State",
     "StateSpace",
@@ -64,6 +65,7 @@ __all__ = [
     "Term",
     "TimeKernel",
     "TimeSquaredExponential",
+    "Weighing",
     "argmax",
     "fit",
     "from_state",

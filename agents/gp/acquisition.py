@@ -69,6 +69,11 @@ class UCB:
             return self._bisect(t, beta, values)
         return self._climb(t, beta, values, actions)
 
+    def peak(self, t: float, beta: float) -> float:
+        """The largest upper confidence bound, over the arms or the candidates of a box."""
+        points = None if isinstance(self.posterior.actions, Finite) else self._grid
+        return float(upper_bound(self.posterior.predict(t, points), beta).max())
+
     def _bisect(self, t: float, beta: float, values: Array) -> Array:
         """Halve the intervals around the best local maxima of the grid, all at once."""
         padded = np.r_[-np.inf, values, -np.inf]

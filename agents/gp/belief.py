@@ -22,6 +22,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dgemm, dger
 
 from agents.gp.arrays import Array
@@ -109,6 +110,22 @@ class Belief:
         self.time, self._slice = max(t, self.time), None
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
+    def discount(self, factor: float) -> None:
+        """Multiply the weight of every observation so far: P^-1 - I and P^-1 w shrink by it.
+
+        With M = factor I + (1 - factor) P that is P <- M^-1 P, w <- factor M^-1 w: O(m^3).
+        """
+        if self.decays:
+            raise ValueError("a state that decays cannot be discounted; use another engine")
+        self._flush()
+        P = self.S[:, :-1]
+        M = (1.0 - factor) * P
+        M.flat[:: len(P) + 1] += factor
+        self.S[:, -1] *= factor
+        self.S[:] = cho_solve(cho_factor(M, lower=True), self.S)
+        P[:] = 0.5 * (P + P.T)
+        self._slice = None
+
     @property
     def X(self) -> Array:
         """Steps not yet in S, shape (below 16, m + 1)."""
@@ -132,8 +149,13 @@ class Belief:
         self._X[self._pending] = x
         self._pending += 1
         if self._pending == COLLECT:
-            steps = np.ascontiguousarray(self._X[:, :-1])
-            dgemm(-1.0, self._X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
+            self._flush()
+
+    def _flush(self) -> None:
+        """Take the collected steps into S."""
+        if self._pending:
+            steps = np.ascontiguousarray(self.X[:, :-1])
+            dgemm(-1.0, self.X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
             self._pending = 0
 
     def _catch_up(self, wave: Array) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array
+from agents.gp.arrays import Actions, Array, Integers
 from agents.gp.kernel import Kernel
 from agents.gp.posterior import Gradient, Prediction, State, gaussian_sample
 
@@ -28,7 +28,7 @@ class Dense:
 
     @property
     def log_evidence(self) -> float:
-        """log N(y; 0, K + sigma^2 I)."""
+        """log N(y; 0, K + noise) of what is held now."""
         K = self._noisy()
         fit = float(self._y @ np.linalg.solve(K, self._y)) if self.count else 0.0
         log_det = float(np.linalg.slogdet(K)[1])
@@ -37,13 +37,28 @@ class Dense:
     def reset(self) -> None:
         """Forget all observations."""
         self._chosen = self.actions.buffer(0)
-        self._t, self._y = np.zeros(0), np.zeros(0)
+        self._t, self._y, self._weight = np.zeros(0), np.zeros(0), np.zeros(0)
 
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in y = f(action, t) + noise."""
+    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
+        """Take in y = f(action, t) + noise of variance sigma^2 / weight."""
         row = np.asarray(action, dtype=self._chosen.dtype).reshape(1, *self._chosen.shape[1:])
         self._chosen = np.concatenate((self._chosen, row))
         self._t, self._y = np.append(self._t, t), np.append(self._y, y)
+        self._weight = np.append(self._weight, weight)
+
+    @property
+    def times(self) -> Array:
+        """When the observations were made, shape (n,)."""
+        return self._t
+
+    def keep(self, which: Integers) -> None:
+        """Forget all observations but these."""
+        self._chosen, self._weight = self._chosen[which], self._weight[which]
+        self._t, self._y = self._t[which], self._y[which]
+
+    def discount(self, factor: float) -> None:
+        """Let all observations so far count less: their weights times ``factor``."""
+        self._weight = factor * self._weight
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t)."""
@@ -72,18 +87,20 @@ class Dense:
 
     def state(self) -> State:
         """Observations as arrays."""
-        return {"chosen": self._chosen, "t": self._t, "y": self._y}
+        arrays = {"chosen": self._chosen, "t": self._t, "y": self._y, "weight": self._weight}
+        return {name: array.copy() for name, array in arrays.items()}
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
         self._chosen, self._t, self._y = (np.array(state[k]) for k in ("chosen", "t", "y"))
+        self._weight = np.array(state.get("weight", np.ones(self.count)))
 
     def _past(self) -> Any:
         return self.actions.points(self._chosen)
 
     def _noisy(self) -> Array:
         K = self.kernel.gram(self._past(), self._t, self._past(), self._t)
-        return K + self.noise_variance * np.eye(self.count)
+        return K + np.diag(self.noise_variance / self._weight)
 
     def _joint(self, t: float, actions: Any) -> tuple[Array, Array]:
         points = self.actions.points(actions)

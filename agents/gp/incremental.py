@@ -15,13 +15,23 @@ from typing import Any
 import numpy as np
 
 from agents.gp.action_kernels import EmpiricalCovariance
-from agents.gp.arrays import Actions, Array, Finite, Points
+from agents.gp.arrays import Actions, Array, Finite, Integers, Points
 from agents.gp.history import History
 from agents.gp.kernel import Kernel, Sum, Term
-from agents.gp.posterior import Gradient, Prediction, State, gaussian_sample, require_finite
+from agents.gp.posterior import (
+    Gradient,
+    Prediction,
+    State,
+    gaussian_sample,
+    require_finite,
+    require_weight,
+)
+from agents.gp.relevance import Relevance, overlap
 
 TABLE_SIZE = 2048
 """Up to that many arms the Gram matrix is computed once and looked up."""
+SPENT = 1e-16
+"""Weight at which an observation no longer counts."""
 
 
 class Incremental:
@@ -54,18 +64,48 @@ class Incremental:
         """Engine and window."""
         return "incremental" + (f" (window {self.window:.0f})" if self.window else "")
 
-    def observe(self, action: Any, t: float, y: float) -> None:
+    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
         """Append a row to L^-1."""
         require_finite(t, y)
+        require_weight(weight)
         point, v = self.actions.points(action), self._column(action, t)
-        s = float(self._fast.diagonal(point)[0]) + self.noise_variance - float(v @ v)
+        s = float(self._fast.diagonal(point)[0]) + self.noise_variance / weight - float(v @ v)
         e = (y - float(v @ self._past.z)) / math.sqrt(s)
         row = (v @ self._past.L_inverse) / -math.sqrt(s)
-        self._past.append(action, t, y, e, row, 1.0 / math.sqrt(s))
+        self._past.append(action, t, y, weight, e, row, 1.0 / math.sqrt(s))
         self.log_evidence -= 0.5 * (e * e + math.log(2 * math.pi * s))
         self.count, self._whitened = self.count + 1, None
         if self.window is not None and self._past.full:
             self._past.forget(self.window, self._fast, self.noise_variance)
+
+    @property
+    def times(self) -> Array:
+        """When the observations that are held were made, shape (n,)."""
+        return np.array(self._past.t)
+
+    def keep(self, which: Integers) -> None:
+        """Forget all observations but these, O(n^3)."""
+        self._past.keep(which, self._fast, self.noise_variance)
+        self.count, self._whitened = len(which), None
+
+    def discount(self, factor: float) -> None:
+        """Let all observations so far count less: their weights times ``factor``; O(n^3)."""
+        require_weight(factor)
+        self._past.weight[:] *= factor
+        kept = np.flatnonzero(self._past.weight > SPENT)
+        self._past.keep(kept, self._fast, self.noise_variance)
+        self._whitened = None
+
+    def relevance(self, coming: Array, actions: Any = None) -> Relevance:
+        """What each observation matters for predictions at the coming times, shape (q_t,).
+
+        Args:
+            coming: Times.
+            actions: Where to predict, as in ``predict``.
+        """
+        L_inverse, points = self._past.L_inverse, self.actions.points(actions)
+        overlaps = overlap(self._fast, self._past.points, self._past.t, points, coming)
+        return Relevance(L_inverse.T @ L_inverse, L_inverse.T @ self._past.z, overlaps)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t): Eq. (5) with V = L^-1 k and z = L^-1 y."""

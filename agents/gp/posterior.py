@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -68,7 +68,10 @@ class Posterior(Protocol):
 
     @property
     def log_evidence(self) -> float:
-        """log N(y; 0, K + noise_variance I) of all observations so far."""
+        """log N(y; 0, K + noise) of all observations so far.
+
+        Where observations were dropped or discounted, each counts as it did when it came.
+        """
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in one observation; times may come in any order."""
@@ -95,6 +98,29 @@ class Posterior(Protocol):
         """Continue from ``state()``, bit for bit."""
 
 
+@runtime_checkable
+class Weighing(Posterior, Protocol):
+    """A posterior whose observations may count for more or less; every single engine does."""
+
+    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
+        """Take in one observation whose noise has variance ``noise_variance / weight``."""
+
+    def discount(self, factor: float) -> None:
+        """Let all observations so far count less: their weights times ``factor`` in (0, 1]."""
+
+
+@runtime_checkable
+class Selective(Posterior, Protocol):
+    """A posterior that holds its observations one by one, and can drop some."""
+
+    @property
+    def times(self) -> Array:
+        """When the observations that are held were made, shape (n,)."""
+
+    def keep(self, which: Integers) -> None:
+        """Forget all observations but these."""
+
+
 def gaussian_sample(mean: Array, covariance: Array, rng: np.random.Generator) -> Array:
     """One draw of N(mean, covariance); a covariance that is singular by rounding is fine."""
     value, vector = np.linalg.eigh(covariance)
@@ -106,3 +132,9 @@ def require_finite(t: float, y: float) -> None:
     """Refuse what would silently spoil a posterior for good."""
     if not (math.isfinite(t) and math.isfinite(y)):
         raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")
+
+
+def require_weight(weight: float) -> None:
+    """Refuse a weight that no noise variance belongs to."""
+    if not 0 < weight < math.inf:
+        raise ValueError(f"a weight must be positive and finite, got {weight}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,14 @@ from agents.gp.arrays import Actions, Array, Finite, Integers
 from agents.gp.belief import Belief
 from agents.gp.features import Features, find_features
 from agents.gp.kernel import Kernel
-from agents.gp.posterior import Gradient, Prediction, State, gaussian_sample, require_finite
+from agents.gp.posterior import (
+    Gradient,
+    Prediction,
+    State,
+    gaussian_sample,
+    require_finite,
+    require_weight,
+)
 from agents.gp.shortlist import Shortlist
 from agents.gp.tape import Tape
 
@@ -49,7 +57,7 @@ class StateSpace:
 
     def reset(self) -> None:
         """Forget all observations."""
-        self.count = 0
+        self.count, self._log_weight = 0, 0.0
         self._belief = Belief(self.features)
         self._tape = Tape(self._belief, self.noise_variance)
 
@@ -61,16 +69,25 @@ class StateSpace:
     @property
     def log_evidence(self) -> float:
         """Sum of the log densities of the observations, each given those before it."""
-        return self._tape.log_evidence
+        return self._tape.log_evidence + self._log_weight
 
-    def observe(self, action: Any, t: float, y: float) -> None:
+    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
         """Rank-one update."""
         require_finite(t, y)
+        require_weight(weight)
         if self._phi is not None and action < 0:
             raise IndexError(f"there is no arm {action}")
         phi = self._features(action)[0] if self._phi is None else self._phi[action]
-        self._tape.observe(phi, t, y)
+        # sqrt(weight) times an observation is one with the usual noise, of density / sqrt(weight).
+        root = math.sqrt(weight)
+        self._tape.observe(root * phi, t, root * y)
+        self._log_weight += math.log(root)
         self.count += 1
+
+    def discount(self, factor: float) -> None:
+        """Let all observations so far count less: their weights times ``factor``."""
+        require_weight(factor)
+        self._belief.discount(factor)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t)."""
@@ -101,12 +118,12 @@ class StateSpace:
 
     def state(self) -> State:
         """What ``restore`` needs; the features are saved beside it."""
-        return {"count": self.count} | self._tape.state()
+        return {"count": self.count, "log_weight": self._log_weight} | self._tape.state()
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
         self._tape.restore(state)
-        self.count = int(state["count"])
+        self.count, self._log_weight = int(state["count"]), float(state.get("log_weight", 0.0))
 
     def _features(self, actions: Any) -> Array:
         """phi of the actions, shape (q, M_a)."""

@@ -16,6 +16,7 @@ from agents.gp import (
     Kernel,
     Normaliser,
     Posterior,
+    Prediction,
     fit,
     from_state,
     make_posterior,
@@ -126,17 +127,29 @@ class GPAgent(Saveable):
             if actions is None:
                 raise ValueError("actions must be given for a box: an array (q, d) in [-1, 1]")
             actions = np.asarray(actions, dtype=np.float64) * self._problem.action_half_width
-        mean, variance = self.posterior.predict(t, actions)
+        mean, variance = self.predict(t, actions)
         scale = self._normaliser or Normaliser()
         return scale.backward(mean), scale.scale * np.sqrt(variance)
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., t) on the scale of the prior, in the kernel's coordinates."""
+        return self.posterior.predict(t, actions)
 
     def _begin(self) -> None:
         """A posterior without observations, on the scale known now."""
         noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
-        self.posterior = make_posterior(
-            self._kernel, self._actions, noise, horizon=self._problem.horizon, engine=self._engine
-        )
+        self.posterior = self.prior(noise)
         self._ucb = UCB(self.posterior, self._rng)
+
+    def prior(self, noise_variance: float) -> Posterior:
+        """The belief before anything is seen; an agent with several kernels overrides it."""
+        return make_posterior(
+            self._kernel,
+            self._actions,
+            noise_variance,
+            horizon=self._problem.horizon,
+            engine=self._engine,
+        )
 
     def _relive(self, past: Experience | None) -> None:
         if past is not None:

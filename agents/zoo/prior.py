@@ -23,6 +23,17 @@ PAPER_NOISE_VARIANCE = 0.5
 """The paper's sigma^2 on rewards of unit scale, for problems that do not tell their noise."""
 
 
+UNKNOWN_HORIZON = 1000
+"""What is taken for the number of steps, where a rule needs one and nobody knows it."""
+
+
+def memory_of(problem: Problem, variation: float) -> float:
+    """sqrt(T / P): steps to remember where rewards change by P in all over T steps."""
+    if not 0 < number("variation", variation) < math.inf:
+        raise ValueError(f"variation must be positive and finite, got {variation!r}")
+    return math.sqrt((problem.horizon or UNKNOWN_HORIZON) / variation)
+
+
 def same_actions(one: Actions, other: Actions) -> bool:
     """Whether two sets of actions are the same."""
     if isinstance(one, Finite) and isinstance(other, Finite):

@@ -1,0 +1,103 @@
+"""What each observation matters for the predictions to come: the criterion of W-DBO.
+
+With A = (K + noise)^-1, alpha = A y and b(x) = A k(., x), dropping observation i changes the
+posterior mean at x by b_i(x) alpha_i / A_ii and its variance by b_i(x)^2 / A_ii. Between Gaussians
+the squared Wasserstein distance is at most the squared change of the mean plus the change of the
+variance. Over all actions and the coming times x, with G_ij the mean of k(x_i, x) k(x_j, x),
+
+    W_i^2 = (alpha_i^2 / A_ii^2 + 1 / A_ii) (A G A)_ii,      W^2 = alpha . G alpha + trace(A G),
+
+where W belongs to dropping them all; the relevance of i is W_i / W. [@bardou2024too] takes G over
+all of space and time, in closed form for two kernels; here it is a sum over points, for any kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.gp.arrays import Array, Integers, Points
+from agents.gp.kernel import Kernel, Term
+from agents.gp.time_kernels import Decay, Periodic, TimeSquaredExponential
+
+REACH = 6.0
+"""Time scales after which a kernel that forgets has forgotten (exp(-18), or exp(-6))."""
+MOMENTS = 128
+"""Coming times that stand for all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relevance:
+    """Observations that may be dropped one by one.
+
+    Attributes:
+        A: Inverse covariance of the observations, noise included, shape (n, n).
+        alpha: A y, shape (n,).
+        G: Overlap of the observations in the future, shape (n, n).
+    """
+
+    A: Array
+    alpha: Array
+    G: Array
+
+    def __call__(self) -> Array:
+        """W_i / W of each observation, shape (n,)."""
+        own = np.diagonal(self.A)
+        lost = (self.alpha**2 / own**2 + 1.0 / own) * ((self.A @ self.G) * self.A).sum(axis=1)
+        known = float(self.alpha @ self.G @ self.alpha + (self.A * self.G).sum())
+        return np.asarray(np.sqrt(np.maximum(lost, 0.0) / max(known, np.finfo(float).tiny)))
+
+    def without(self, i: int) -> Relevance:
+        """The same after observation i is dropped: a rank-one step."""
+        rest: Integers = np.delete(np.arange(len(self.alpha)), i)
+        share = self.A[rest, i] / self.A[i, i]
+        return Relevance(
+            self.A[np.ix_(rest, rest)] - np.outer(share, self.A[i, rest]),
+            self.alpha[rest] - share * self.alpha[i],
+            self.G[np.ix_(rest, rest)],
+        )
+
+
+def overlap(kernel: Kernel, past: Points, t: Array, actions: Points, coming: Array) -> Array:
+    """G: mean of k(x_i, x) k(x_j, x) over actions and coming times, shape (n, n)."""
+    lag = np.subtract.outer(t, coming)
+    X = [p.variance * p.over_actions(past, actions) for p in kernel.terms]
+    T = [p.over_time(lag) for p in kernel.terms]
+    pairs = [(i, j) for i in range(len(X)) for j in range(len(X))]
+    total = sum(((X[i] @ X[j].T) * (T[i] @ T[j].T) for i, j in pairs), np.zeros((len(t), len(t))))
+    return np.asarray(total) / (len(actions.x) * len(coming))
+
+
+def time_scale(kernel: Kernel) -> float:
+    """How long the kernel remembers: l of what forgets, the period of what only repeats.
+
+    A product remembers as long as its most forgetful factor, a sum as long as its most lasting
+    term.
+
+    Raises:
+        ValueError: If a term is the same at all times, or its time kernel is not known here.
+    """
+    return max(_of_term(term)[0] for term in kernel.terms)
+
+
+def coming_times(kernel: Kernel, t: float) -> Array:
+    """Times after t over which relevance is judged, shape (128,).
+
+    Until everything is forgotten; where a term only repeats, over one period.
+    """
+    reach = max(_of_term(term)[1] for term in kernel.terms)
+    return t + reach * (np.arange(MOMENTS) + 0.5) / MOMENTS
+
+
+def _of_term(term: Term) -> tuple[float, float]:
+    """Time scale and reach."""
+    forgets = [k.length_scale for k in term.clocks if isinstance(k, TimeSquaredExponential)]
+    forgets += [-1.0 / k.log_rho for k in term.clocks if isinstance(k, Decay)]
+    if forgets:
+        return min(forgets), REACH * min(forgets)
+    periods = [k.period for k in term.clocks if isinstance(k, Periodic)]
+    if not periods or not math.isfinite(max(periods)):
+        raise ValueError("relevance needs a kernel that changes with time, every term of it")
+    return max(periods), max(periods)
