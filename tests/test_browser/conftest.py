@@ -73,7 +73,8 @@ def opened(browser: Any) -> Iterator[Callable[..., Watched]]:
     watched: list[tuple[Any, Watched]] = []
 
     def open_page(url: str, **options: Any) -> Watched:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        # So low that no chart is near at first: Plotly takes a second to start.
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 600}, **options})
         context.set_default_timeout(15_000)
         own = Watched(context.new_page())
         own.watch()

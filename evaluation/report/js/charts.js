@@ -94,7 +94,7 @@ function framed(layout, height) {
       font: { color: resolved("var(--ink)"), size: 12 },
       namelength: -1,
     },
-    xaxis: joined(layout.xaxis),
+    xaxis: { spikecolor: ink, spikethickness: 1, spikedash: "solid", ...joined(layout.xaxis) },
     yaxis: joined(layout.yaxis),
     showlegend: false,
     dragmode: finePointer() ? "zoom" : false, // on a phone a finger scrolls the page

@@ -105,28 +105,28 @@ function unitOf(first, second) {
 
 function forestTable(a, b, lines) {
   const scale = forestScale(lines);
-  const titles = ["World", "Difference", "95 % interval", "p", forestHead(a, b), "Better"];
+  const titles = ["World", "Difference", "95 % interval", "p", forestHead(), "Better"];
   const head = titles.map((title, i) => make("th", { scope: "col", class: i === 4 ? "c-forest" : null }, title));
   const body = lines.map((line) => forestRow(a, b, line, scale));
   const label = `Regret of ${a.agent} minus regret of ${b.agent}, world by world`;
   return scrollingTable(label, { id: "pairs", class: "numbers" }, head, body);
 }
 
-function forestHead(a, b) {
-  const first = make("span", { title: a.agent }, `← ${cut(a.agent, 15)}`);
-  const second = make("span", { title: b.agent }, `${cut(b.agent, 15)} →`);
-  return make("span", { class: "sides", title: "Relative to the mean regret of the two" }, first, second);
+function forestHead() {
+  const sides = ["← first is better", "second is better →"].map((side) => make("span", {}, side));
+  return make("span", { class: "sides", title: "Relative to the mean regret of the two" }, sides);
 }
 
 function forestRow(a, b, { name, title, cell, unit, all }, scale) {
   const said = verdict(cell);
+  const write = alike(Object.values(cell ?? {}).slice(0, 3));
   const better = { "-1": a.agent, 1: b.agent, 0: "not clear", null: NOTHING }[said];
   return make(
     "tr",
     { class: all ? "total" : null },
     make("th", { scope: "row", title }, name),
-    make("td", {}, signed(cell?.difference)),
-    make("td", {}, range(cell?.low, cell?.high, signed) || NOTHING),
+    make("td", {}, signed(cell?.difference, write)),
+    make("td", {}, range(cell?.low, cell?.high, (x) => signed(x, write)) || NOTHING),
     make("td", {}, pValue(cell?.p)),
     make("td", { class: "c-forest" }, cell && unit ? forestDrawing(cell, unit, scale) : NOTHING),
     make("td", { class: said ? "better" : "small" }, make("span", { class: "name" }, better)),

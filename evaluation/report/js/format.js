@@ -18,7 +18,15 @@ function short(value) {
   if (!isNumber(value)) return NOTHING;
   const size = Math.abs(value);
   if (size > 0 && size < 0.001) return `${value < 0 ? MINUS : ""}<0.001`;
-  return fixed(value, size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
+  return fixed(value, decimals(size));
+}
+
+const decimals = (size) => (size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
+
+/** Writes numbers with as many decimals as the largest of these needs, so that they line up. */
+function alike(values) {
+  const digits = decimals(Math.max(0, ...values.filter(isNumber).map(Math.abs)));
+  return (value) => fixed(value, digits);
 }
 
 function signed(value, write = short) {

@@ -30,7 +30,7 @@ function profilesFigure() {
     data: shown.flatMap((row) => bandTraces(row, board().thresholds, row.profile)),
     layout: {
       xaxis: { title: "score s" },
-      yaxis: { title: "share of runs above s", range: [0, 1.02] },
+      yaxis: { title: "share of runs above s", range: [0, 1.02], hoverformat: ".2f" },
       hovermode: shown.length > 8 ? "closest" : "x unified",
     },
   };

@@ -91,7 +91,7 @@ function curvesFigure(env, k) {
     data: shown.flatMap((row) => bandTraces(row, env.t, row.envs[k].curve)),
     layout: {
       xaxis: { title: "step t" },
-      yaxis: { title: "mean cumulative regret", rangemode: "tozero" },
+      yaxis: { title: "mean cumulative regret", rangemode: "tozero", hoverformat: ",.4~r" },
       hovermode: shown.length > 8 ? "closest" : "x unified",
     },
   };
@@ -166,7 +166,7 @@ function numbersRow(row, own) {
     "tr",
     { class: row.place === undefined ? "reference" : null },
     make("th", { scope: "row" }, row.agent),
-    make("td", {}, withInterval(own.regret, short)),
+    make("td", {}, withInterval(own.regret, alike(own.regret ?? []))),
     make("td", {}, withInterval(own.normalised, (x) => fixed(x, 3))),
     make("td", {}, String(own.runs ?? NOTHING)),
   );
