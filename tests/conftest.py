@@ -10,6 +10,9 @@ import pytest
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["SDL_AUDIODRIVER"] = "dummy"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
+# Before NumPy and torch are imported: threads that fight over two cores make minutes of seconds.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 MADRID = Path(__file__).parents[2] / "shared" / "data" / "madrid"
 """Real measurements, where there are any. They are no part of this repository."""
