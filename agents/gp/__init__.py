@@ -6,6 +6,7 @@ Symbols are listed in NOTATION.md, beside this file.
 from agents.gp.acquisition import UCB, argmax, upper_bound
 from agents.gp.action_kernels import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
 from agents.gp.arrays import Actions, Array, Box, Finite, Points
+from agents.gp.bank import Bank
 from agents.gp.basis import RankError
 from agents.gp.beta import (
     Beta,
@@ -22,6 +23,7 @@ from agents.gp.fit import Fit, fit
 from agents.gp.incremental import Incremental
 from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
 from agents.gp.normaliser import Normaliser
+from agents.gp.period_search import PeriodSearch
 from agents.gp.posterior import Gradient, Posterior, Prediction, State
 from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
 from agents.gp.state_space import StateSpace
@@ -32,6 +34,7 @@ __all__ = [
     "ActionKernel",
     "Actions",
     "Array",
+    "Bank",
     "Beta",
     "Box",
     "BoxBeta",
@@ -51,6 +54,7 @@ __all__ = [
     "Matern",
     "Normaliser",
     "PaperBeta",
+    "PeriodSearch",
     "Periodic",
     "Points",
     "Posterior",

@@ -7,7 +7,7 @@ blocks, the weaker the fewer time features. Each stays a full grid: contracting 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,7 +81,13 @@ class Features:
         return self.clock(t)
 
 
-def find_features(kernel: Kernel, actions: Actions, *, whole_times: bool = False) -> Features:
+def find_features(
+    kernel: Kernel,
+    actions: Actions,
+    *,
+    whole_times: bool = False,
+    bases: Sequence[Basis] | None = None,
+) -> Features:
     """Build the features of a kernel.
 
     Args:
@@ -89,12 +95,14 @@ def find_features(kernel: Kernel, actions: Actions, *, whole_times: bool = False
         actions: Finite set or box.
         whole_times: Promise that every t is a whole number; saves features when the period is
             short: never more than tau for a whole period tau.
+        bases: Action features of each term, if they are known from a kernel that differs in its
+            time kernels alone.
 
     Raises:
         RankError: If the kernel has no finite features, or far too many.
     """
     clocks = [_clock(term, whole_times) for term in kernel.terms]
-    bases = [find_basis(term, actions) for term in kernel.terms]
+    bases = list(bases or (find_basis(term, actions) for term in kernel.terms))
     total = sum(float(basis.weight.sum()) for basis in bases)
     counts = [_counts(b.weight / total, c) for b, c in zip(bases, clocks, strict=True)]
     bases = [basis.head(len(count)) for basis, count in zip(bases, counts, strict=True)]

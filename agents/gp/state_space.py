@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agents.gp.arrays import Actions, Array, Finite, Integers
-from agents.gp.belief import Belief
+from agents.gp.belief import Belief, Slice
 from agents.gp.features import Features, find_features
 from agents.gp.kernel import Kernel
 from agents.gp.posterior import Gradient, Prediction, State, gaussian_sample, require_finite
@@ -68,28 +68,24 @@ class StateSpace:
         require_finite(t, y)
         if self._phi is not None and action < 0:
             raise IndexError(f"there is no arm {action}")
-        phi = self._features(action)[0] if self._phi is None else self._phi[action]
+        phi = self.phi(action)[0] if self._phi is None else self._phi[action]
         self._tape.observe(phi, t, y)
         self.count += 1
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t)."""
-        phi, now = self._features(actions), self._belief.at(t)
-        variance = np.einsum("qi,qi->q", phi @ now.covariance, phi)
-        return Prediction(phi @ now.mean, np.maximum(variance, 0.0))
+        now = self.now(t)
+        return predicted(self.phi(actions), now.mean, now.covariance)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with its derivatives."""
-        points, now = self.actions.points(actions), self._belief.at(t)
+        points, now = self.actions.points(actions), self.now(t)
         phi, slope = self.features.phi(points), self.features.slope(points)
-        spread = phi @ now.covariance
-        variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
-        mean_slope, variance_slope = slope @ now.mean, 2 * np.einsum("qdi,qi->qd", slope, spread)
-        return Gradient(phi @ now.mean, variance, mean_slope, variance_slope)
+        return sloped(phi, slope, now.mean, now.covariance)
 
     def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
         """One draw of f(., t), shape (q,)."""
-        phi, now = self._features(actions), self._belief.at(t)
+        phi, now = self.phi(actions), self.now(t)
         return phi @ gaussian_sample(now.mean, now.covariance, rng)
 
     def contenders(self, t: float, beta: float) -> Integers | None:
@@ -108,7 +104,11 @@ class StateSpace:
         self._tape.restore(state)
         self.count = int(state["count"])
 
-    def _features(self, actions: Any) -> Array:
+    def now(self, t: float) -> Slice:
+        """The belief about f(., t) in the space of action features; valid until the next call."""
+        return self._belief.at(t)
+
+    def phi(self, actions: Any) -> Array:
         """phi of the actions, shape (q, M_a)."""
         if self._phi is not None:
             return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
@@ -118,3 +118,17 @@ class StateSpace:
         if isinstance(actions, np.ndarray) and not actions.flags.writeable:
             self._memo = (actions, phi)  # a grid that comes back at every step
         return phi
+
+
+def predicted(phi: Array, mean: Array, covariance: Array) -> Prediction:
+    """Mean and variance of phi . v, v ~ N(mean, covariance)."""
+    variance = np.einsum("qi,qi->q", phi @ covariance, phi)
+    return Prediction(phi @ mean, np.maximum(variance, 0.0))
+
+
+def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient:
+    """The same with derivatives; ``slope`` is that of phi, shape (q, d, M_a)."""
+    spread = phi @ covariance
+    variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
+    variance_slope = 2 * np.einsum("qdi,qi->qd", slope, spread)
+    return Gradient(phi @ mean, variance, slope @ mean, variance_slope)

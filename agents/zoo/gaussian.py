@@ -133,10 +133,18 @@ class GPAgent(Saveable):
     def _begin(self) -> None:
         """A posterior without observations, on the scale known now."""
         noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
-        self.posterior = make_posterior(
-            self._kernel, self._actions, noise, horizon=self._problem.horizon, engine=self._engine
-        )
+        self.posterior = self.prior(noise)
         self._ucb = UCB(self.posterior, self._rng)
+
+    def prior(self, noise_variance: float) -> Posterior:
+        """The belief before anything is seen; an agent with several kernels overrides it."""
+        return make_posterior(
+            self._kernel,
+            self._actions,
+            noise_variance,
+            horizon=self._problem.horizon,
+            engine=self._engine,
+        )
 
     def _relive(self, past: Experience | None) -> None:
         if past is not None:
