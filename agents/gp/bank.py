@@ -22,7 +22,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from agents.gp.arrays import Actions, Array
+from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.engines import make_posterior
+from agents.gp.features import find_features
 from agents.gp.kernel import Kernel
 from agents.gp.posterior import Gradient, Posterior, Prediction, State
 from agents.gp.shared import Shared
@@ -33,23 +35,49 @@ NEGLIGIBLE = 1e-12
 
 
 SMALL = 1000
-"""Length of a state up to which a candidate has one, however short the run."""
+"""Length of a state up to which candidates have one, however short the run."""
+SHORT = 50
+"""Observations up to which they do not need one."""
 
 
-def make_member(
-    kernel: Kernel,
+def make_members(
+    kernels: Sequence[Kernel],
     actions: Actions,
     noise_variance: float,
     *,
     horizon: int | None = None,
     engine: str = "auto",
-) -> Posterior:
-    """A candidate; as ``make_posterior``, but states are preferred, since they can be shared."""
-    if engine == "auto":
-        found = make_posterior(kernel, actions, noise_variance)
-        if isinstance(found, StateSpace) and found.features.size <= SMALL:
-            return found
-    return make_posterior(kernel, actions, noise_variance, horizon=horizon, engine=engine)
+) -> list[Posterior]:
+    """Candidates; as ``make_posterior``, but small states are preferred, since they are shared.
+
+    Args: those of ``make_posterior``, with several kernels.
+    """
+    short = horizon is not None and horizon <= SHORT
+    if engine == "auto" and not short:
+        try:
+            return _with_states(kernels, actions, noise_variance)
+        except RankError:
+            pass
+    options: dict[str, Any] = {"horizon": horizon, "engine": engine}
+    return [make_posterior(kernel, actions, noise_variance, **options) for kernel in kernels]
+
+
+def _with_states(
+    kernels: Sequence[Kernel], actions: Actions, noise_variance: float
+) -> list[Posterior]:
+    """Action features are found once; a RankError if a state would not be small."""
+    known: dict[Any, Basis] = {}
+    members: list[Posterior] = []
+    for kernel in kernels:
+        for term in kernel.terms:
+            key = (term.actions, term.variance)
+            known[key] = known.get(key) or find_basis(term, actions)
+        bases = [known[term.actions, term.variance] for term in kernel.terms]
+        features = find_features(kernel, actions, bases=bases)
+        if features.size > SMALL:
+            raise RankError("the state is not small")
+        members.append(StateSpace(kernel, actions, noise_variance, features))
+    return members
 
 
 class Bank:

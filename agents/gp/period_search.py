@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.gp.arrays import Actions, Array, Integers
-from agents.gp.bank import Bank, make_member
+from agents.gp.bank import Bank, make_members
 from agents.gp.engines import make_posterior
 from agents.gp.features import find_features
 from agents.gp.kernel import Kernel, Sum, Term
@@ -83,13 +83,9 @@ class PeriodSearch(Bank):
         if not 0 < low < high < math.inf:
             raise ValueError(f"a range of periods needs 0 < low < high, got {low} and {high}")
         self._low, self._high, self._told = float(low), float(high), told
-        first = make_member(
-            with_period(kernel, told or low),
-            actions,
-            noise_variance,
-            horizon=horizon,
-            engine=engine,
-        )
+        kernels = [with_period(kernel, told or low)]
+        options: dict[str, Any] = {"horizon": horizon, "engine": engine}
+        (first,) = make_members(kernels, actions, noise_variance, **options)
         size = first.features.size if isinstance(first, StateSpace) else horizon or MOST
         self.most = int(np.clip(LARGEST_BANK / size**2, 8, MOST))
         self._start(first)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Box, Finite
+from agents.gp.arrays import Actions, Box, Finite, InContext
 from agents.gp.bank import Bank
 from agents.gp.basis import Basis, Nystrom, Table
 from agents.gp.dense import Dense
@@ -128,13 +128,17 @@ def _factor_from_json(factor: dict[str, Any]) -> ActionKernel | TimeKernel:
 
 
 def _actions_to_state(actions: Actions) -> State:
+    if isinstance(actions, InContext):
+        return _actions_to_state(actions.actions) | {"context_dimension": actions.dimension}
     if isinstance(actions, Finite):
         return {"x": actions.x.copy()}
     return {"low": actions.low.copy(), "high": actions.high.copy()}
 
 
 def _actions_from_state(state: State) -> Actions:
-    return Finite(state["x"]) if "x" in state else Box(state["low"], state["high"])
+    plain = Finite(state["x"]) if "x" in state else Box(state["low"], state["high"])
+    contexts = state.get("context_dimension")
+    return plain if contexts is None else InContext(plain, int(contexts))
 
 
 def _features_to_state(features: Features) -> State:
