@@ -40,6 +40,8 @@ BUILT_IN = {
     "r-gp-ucb": "agents.zoo.r_gp_ucb:RGPUCB",
     "tv-gp-ucb": "agents.zoo.tv_gp_ucb:TVGPUCB",
     "gp-thompson": "agents.zoo.gp_thompson:GPThompson",
+    "switching-gp-ucb": "agents.zoo.switching_gp_ucb:SwitchingGPUCB",
+    "seasons-gp-ucb": "agents.zoo.seasons_gp_ucb:SeasonsGPUCB",
     "phase-ucb": "agents.zoo.phase_ucb:PhaseUCB",
     "fixed": "agents.zoo.fixed:Fixed",
     "random": "agents.zoo.random:Random",

@@ -14,7 +14,15 @@ from agents.registry import find_class
 from agents.testing import KINDS, AgentContract, example_problem, example_reward, observe
 
 BUILT_IN = sorted(names())
-GP_AGENTS = ["c-gp-ucb", "gp-thompson", "gp-ucb", "periodic-gp-ucb", "r-gp-ucb", "tv-gp-ucb"]
+GP_AGENTS = [
+    "c-gp-ucb",
+    "gp-thompson",
+    "gp-ucb",
+    "periodic-gp-ucb",
+    "r-gp-ucb",
+    "switching-gp-ucb",
+    "tv-gp-ucb",
+]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
