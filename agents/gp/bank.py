@@ -36,6 +36,9 @@ NEGLIGIBLE = 1e-12
 
 SMALL = 1000
 """Length of a state up to which candidates have one, however short the run."""
+DROP = 1e-10
+"""Share of the prior variance below which a candidate's features are dropped: many candidates make
+it worth while, and it is far below what the rewards could tell."""
 SHORT = 50
 """Observations up to which they do not need one."""
 
@@ -73,7 +76,7 @@ def _with_states(
             key = (term.actions, term.variance)
             known[key] = known.get(key) or find_basis(term, actions)
         bases = [known[term.actions, term.variance] for term in kernel.terms]
-        features = find_features(kernel, actions, bases=bases)
+        features = find_features(kernel, actions, bases=bases, drop=DROP)
         if features.size > SMALL:
             raise RankError("the state is not small")
         members.append(StateSpace(kernel, actions, noise_variance, features))

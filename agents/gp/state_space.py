@@ -72,6 +72,11 @@ class StateSpace:
         self._tape.observe(phi, t, y)
         self.count += 1
 
+    def learn(self, actions: Any, t: Array, y: Array) -> None:
+        """The same as to observe one after the other; fast for the first ones."""
+        self._tape.learn(self.phi(actions), t, y)
+        self.count += len(t)
+
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t)."""
         now = self.now(t)

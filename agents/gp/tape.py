@@ -8,6 +8,7 @@ state (``Belief.update``), which is an approximation.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,14 @@ class Tape:
             self._replay(sorted([*self._entries, np.r_[phi, t, y]], key=lambda entry: entry[-2]))
         else:
             self._take(np.r_[phi, t, y])
+
+    def learn(self, phi: Array, t: Array, y: Array) -> None:
+        """Take in the first observations, all of them at once if nothing decays."""
+        if self.belief.decays or not math.isinf(self.belief.time):
+            for row, when, reward in zip(phi, t.tolist(), y.tolist(), strict=True):
+                self.observe(row, when, reward)
+        elif len(t):
+            self.log_evidence = self.belief.learn(phi, t, y, self.noise_variance)
 
     def state(self) -> State:
         """Arrays only."""

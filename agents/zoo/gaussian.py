@@ -182,10 +182,12 @@ class GPAgent(Saveable):
             engine=self._engine,
         )
 
-    def bank(self, kernels: Sequence[Kernel], noise_variance: float) -> Bank:
-        """A belief over several kernels, all equally likely beforehand."""
+    def bank(
+        self, kernels: Sequence[Kernel], noise_variance: float, prior: Array | None = None
+    ) -> Bank:
+        """A belief over several kernels, all equally likely beforehand if there is no ``prior``."""
         options: dict[str, Any] = {"horizon": self._problem.horizon, "engine": self._engine}
-        return Bank(make_members(kernels, self._actions, noise_variance, **options))
+        return Bank(make_members(kernels, self._actions, noise_variance, **options), prior)
 
     def _relive(self, past: Experience | None) -> None:
         if past is not None and not self._columns:

@@ -33,7 +33,8 @@ class SwitchingGPUCB(GPAgent):
     the decay, [@hoeting1999bayesian] for the averaging.
 
     Deviations from the paper: it names the kernel and leaves the rate open. Here every rate of a
-    grid is a candidate, with the season and without, all equally likely beforehand.
+    grid is a candidate, with the season and without. Beforehand it is as likely that nothing is
+    forgotten as that something is.
 
     Args:
         problem: What is known.
@@ -70,7 +71,8 @@ class SwitchingGPUCB(GPAgent):
             for kernel in (self._kernel, seasonless(self._kernel))
             for eps in self._decays
         ]
-        return self.bank(kernels, noise_variance)
+        share = np.where(np.array(self._decays) > 0, 1.0 / max(len(self._decays) - 1, 1), 1.0)
+        return self.bank(kernels, noise_variance, np.tile(share, 2))
 
     def decay_belief(self) -> tuple[Array, Array]:
         """Forgetting rates and their probabilities: with the season (row 0) and without (row 1)."""

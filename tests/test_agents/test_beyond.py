@@ -43,11 +43,11 @@ def test_decay_and_season_are_learned(mean, row, low, high):
 
 def test_the_candidates_are_decay_with_and_without_the_season():
     agent = make_agent(
-        "switching-gp-ucb:decays=[0,0.1]", example_problem("arms"), np.random.default_rng(0)
+        "switching-gp-ucb:decays=[0,0.1,0.2]", example_problem("arms"), np.random.default_rng(0)
     )
     clocks = [len(member.kernel.terms[0].clocks) for member in agent.posterior.members]
-    assert clocks == [1, 2, 0, 1]
-    np.testing.assert_allclose(agent.posterior.weights, 0.25)
+    assert clocks == [1, 2, 2, 0, 1, 1]
+    np.testing.assert_allclose(agent.posterior.weights, np.tile([0.25, 0.125, 0.125], 2))
 
 
 @pytest.mark.parametrize("season", [True, False])

@@ -199,3 +199,17 @@ def test_a_large_state_collects_its_steps_and_gives_the_same(monkeypatch, decay)
         for t in range(60, 80):
             posterior.observe(t % 4, float(t), 1.0)
     np.testing.assert_array_equal(ours.predict(90.0), again.predict(90.0))
+
+
+@settings(max_examples=20)
+@given(kernel=sums(over_arms, forgetting), case=cases())
+def test_many_observations_at_once_are_the_same(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    ours, dense = StateSpace(*arguments), case.feed(Dense(*arguments))
+    half = len(case.t) // 2
+    for part in (slice(half), slice(half, None)):
+        ours.learn(case.chosen[part], case.t[part], case.y[part])
+    assert_same(ours, dense, now(case))
+    at_once = StateSpace(*arguments)
+    at_once.learn(case.chosen, case.t, case.y)
+    assert_same(at_once, dense, now(case))
