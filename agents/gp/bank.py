@@ -36,7 +36,7 @@ NEGLIGIBLE = 1e-12
 
 SMALL = 1000
 """Length of a state up to which candidates have one, however short the run."""
-DROP = 1e-10
+DROP = 1e-11
 """Share of the prior variance below which a candidate's features are dropped: many candidates make
 it worth while, and it is far below what the rewards could tell."""
 SHORT = 50

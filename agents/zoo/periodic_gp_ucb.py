@@ -42,7 +42,7 @@ class PeriodicGPUCB(GPAgent):
         rng: Breaks ties.
         period: tau, to be relied on; "auto" to learn it, beginning with a belief of one half in the
             period that the problem tells, if any; "auto:LOW:HIGH" to say where it may lie (by
-            default 4 steps to a third of the horizon, but 20 to 200); "about:TAU", as "auto" with
+            default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU", as "auto" with
             TAU told. By default the problem's main season, or "auto" if it tells none.
         time_length_scale: l of the periodic kernel. The default is the paper's; 1 suits worlds
             that change visibly within a season.

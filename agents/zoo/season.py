@@ -9,10 +9,10 @@ import numpy as np
 from agents.base import Problem
 from agents.zoo.prior import main_period
 
-SHORTEST = 4.0
+SHORTEST = 5.0
 """Shortest period that is looked for, unless another is given."""
 LONGEST = (20.0, 200.0)
-"""The longest is a third of the horizon, but between these; the upper one if there is no end."""
+"""The longest is a quarter of the horizon, but between these; the upper one if there is no end."""
 
 
 @dataclass(frozen=True)
@@ -59,5 +59,5 @@ def season_of(problem: Problem, period: float | str | None) -> Season:
 
 
 def _longest(problem: Problem) -> float:
-    third = np.inf if problem.horizon is None else problem.horizon / 3.0
-    return float(np.clip(third, *LONGEST))
+    quarter = np.inf if problem.horizon is None else problem.horizon / 4.0
+    return float(np.clip(quarter, *LONGEST))

@@ -333,9 +333,9 @@ class TestSearchContract(AgentContract):
 @pytest.mark.parametrize(
     ("period", "told", "low", "high"),
     [
-        ("auto", 6.0, 4.0, 20.0),
-        ("auto:5:50", 6.0, 5.0, 50.0),
-        ("about:9", 9.0, 4.0, 20.0),
+        ("auto", 6.0, 5.0, 20.0),
+        ("auto:4:50", 6.0, 4.0, 50.0),
+        ("about:9", 9.0, 5.0, 20.0),
     ],
 )
 def test_what_a_search_is_told(period: str, told: float, low: float, high: float) -> None:
