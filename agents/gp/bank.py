@@ -2,8 +2,9 @@
 
 Bayesian model averaging [@hoeting1999bayesian], exact and online: after every reward
 
-    w_i ~ p_i exp(log evidence_i),
-    mean = sum_i w_i mean_i,    variance = sum_i w_i {variance_i + (mean_i - mean)^2}.
+    omega_i ~ pi_i exp(log evidence_i),
+    mean = sum_i omega_i mean_i,
+    variance = sum_i omega_i {variance_i + (mean_i - mean)^2}.
 
 So the belief is the mixture's, by its first two moments: where the candidates disagree it is
 uncertain, and an upper confidence bound on it goes and looks which of them is right.
@@ -102,6 +103,8 @@ class Bank:
     @classmethod
     def revived(cls, members: Sequence[Posterior], log_prior: Array) -> Bank:
         """With a prior that is a logarithm already, to the bit."""
+        if np.shape(log_prior) != (len(members),):
+            raise ValueError("a prior needs an entry for each candidate")
         bank = cls(members)
         bank._adopt(list(members), np.array(log_prior))
         return bank

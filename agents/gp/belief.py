@@ -30,6 +30,8 @@ from agents.gp.features import Features
 
 LARGE = 500
 """Length of the state from which steps are collected."""
+BATCH = 128
+"""How many observations are learned at once."""
 COLLECT = 16
 """How many steps are collected; more would make each prediction dearer."""
 
@@ -111,24 +113,32 @@ class Belief:
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
-        """Many observations at once, into a fresh belief without decay; their log density.
+        """Many observations at once, where nothing decays; returns their log density.
 
-        With H the rows h and L the factor of H H^T + sigma^2 I: V = L^-1 H, z = L^-1 y,
-        P = I - V^T V, w = V^T z. A tenth of the time of as many single steps.
+        With H the rows h of some of them and L the factor of H P H^T + sigma^2 I:
+        V = L^-1 [H P, H w - y], then S <- S - (L^-1 H P)^T V. It saves most of the time.
         """
+        total, self._slice = 0.0, None
+        self._form()
+        for part in (slice(i, i + BATCH) for i in range(0, len(t), BATCH)):
+            H = self._rows(phi[part], t[part])
+            V = H @ self.S
+            L = cholesky(V[:, :-1] @ H.T + noise_variance * np.eye(len(H)), lower=True)
+            V[:, -1] -= y[part]
+            V = solve_triangular(L, V, lower=True)
+            self.S -= V[:, :-1].T @ V
+            total -= 0.5 * float(V[:, -1] @ V[:, -1]) + float(np.log(np.diagonal(L)).sum())
+        self.time = max(self.time, float(t.max(initial=-math.inf)))
+        return total - 0.5 * len(t) * math.log(2 * math.pi)
+
+    def _rows(self, phi: Array, t: Array) -> Array:
+        """h of each observation, shape (n, m)."""
+        psi = np.stack([self.features.psi(float(when)) for when in t])
         H = np.empty((len(t), self.features.size))
-        psi = np.stack([self.features.psi(float(s)) for s in t])
         for b in self.features.blocks:
             grid = phi[:, b.columns, None] * psi[:, None, b.clock]
             H[:, b.rows] = grid.reshape(len(t), -1)
-        L = cholesky(H @ H.T + noise_variance * np.eye(len(t)), lower=True)
-        V = solve_triangular(L, np.column_stack((H, y)), lower=True)
-        V, z = V[:, :-1], V[:, -1]
-        self.S[:, :-1] -= V.T @ V
-        self.S[:, -1] = z @ V
-        self.time, self._slice = float(t.max()), None
-        log_root = float(np.log(np.diagonal(L)).sum())
-        return -0.5 * float(z @ z) - log_root - 0.5 * len(t) * math.log(2 * math.pi)
+        return H
 
     @property
     def X(self) -> Array:
@@ -153,8 +163,13 @@ class Belief:
         self._X[self._pending] = x
         self._pending += 1
         if self._pending == COLLECT:
-            steps = np.ascontiguousarray(self._X[:, :-1])
-            dgemm(-1.0, self._X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
+            self._form()
+
+    def _form(self) -> None:
+        """Put the collected steps into S."""
+        if self._pending:
+            steps = np.ascontiguousarray(self.X[:, :-1])
+            dgemm(-1.0, self.X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
             self._pending = 0
 
     def _catch_up(self, wave: Array) -> None:

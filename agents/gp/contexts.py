@@ -3,7 +3,7 @@
 To a posterior, where the action was taken is part of what was done: its actions are then pairs
 (action, context), written as one vector, and its kernel has a factor over contexts,
 
-    k{(a, c, t), (b, e, s)} = k_A(a, b) k_C(c, e) k_T(t - s)        (after [@krause2011contextual]).
+    k{(a, u, t), (b, u', s)} = k(a, b) k_U(u, u') c(t - s)        (after [@krause2011contextual]).
 
 To an acquisition the context of the moment is given: ``InThisContext`` shows it a posterior over
 the actions alone.
@@ -25,7 +25,7 @@ from agents.gp.posterior import Gradient, Posterior, Prediction
 
 @dataclass(frozen=True)
 class ContextSquaredExponential(ActionKernel):
-    """Smooth in the context: k(c, e) = exp(-|c - e|^2 / (2 l^2)).
+    """Smooth in the context: k_U(u, u') = exp(-|u - u'|^2 / (2 l^2)).
 
     The same l as scikit-learn RBF, GPyTorch, GPy and GPJax.
 

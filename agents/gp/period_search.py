@@ -206,7 +206,10 @@ class PeriodSearch(Bank):
         self._past = list(zip(np.array(state["chosen"]), times, rewards, strict=True))
         self._earliest = min(times, default=math.inf)
         self._latest = max(times, default=-math.inf)
-        self._settle(np.array(state["cells"]), members)
+        cells = np.array(state["cells"])
+        if cells.shape != (len(members), 2) or not (cells > 0).all():
+            raise ValueError(f"a search needs a cell for each candidate, got {cells.shape}")
+        self._settle(cells, members)
 
 
 def with_period(kernel: Kernel, period: float) -> Kernel:

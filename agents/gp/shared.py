@@ -1,10 +1,11 @@
 """The moments of a mixture in the space of action features, where all candidates share one.
 
-Each candidate says f(a, t) = phi_i(a) . v_i with v_i ~ N(m_i, C_i). If all terms have the same
+Each candidate says f(a, t) = phi_i(a) . v_i with v_i ~ N(mean_i, C_i). If all terms have the same
 action kernel, every phi_i consists of stretches of one common phi, scaled; so v_i is folded into
 the space of phi, and the mixture has there
 
-    mean = sum_i w_i m_i,    covariance = sum_i w_i (C_i + m_i m_i^T) - mean mean^T.
+    mean = sum_i omega_i mean_i,
+    covariance = sum_i omega_i (C_i + mean_i mean_i^T) - mean mean^T.
 """
 
 from __future__ import annotations

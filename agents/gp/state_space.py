@@ -73,7 +73,7 @@ class StateSpace:
         self.count += 1
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
-        """The same as to observe one after the other; fast for the first ones."""
+        """Observe many, one after the other or, where nothing decays, at once."""
         self._tape.learn(self.phi(actions), t, y)
         self.count += len(t)
 

@@ -8,7 +8,6 @@ state (``Belief.update``), which is an approximation.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -47,12 +46,12 @@ class Tape:
             self._take(np.r_[phi, t, y])
 
     def learn(self, phi: Array, t: Array, y: Array) -> None:
-        """Take in the first observations, all of them at once if nothing decays."""
-        if self.belief.decays or not math.isinf(self.belief.time):
-            for row, when, reward in zip(phi, t.tolist(), y.tolist(), strict=True):
-                self.observe(row, when, reward)
-        elif len(t):
-            self.log_evidence = self.belief.learn(phi, t, y, self.noise_variance)
+        """Take in many observations, at once if nothing decays."""
+        if not self.belief.decays:
+            self.log_evidence += self.belief.learn(phi, t, y, self.noise_variance)
+            return
+        for row, when, reward in zip(phi, t.tolist(), y.tolist(), strict=True):
+            self.observe(row, when, reward)
 
     def state(self) -> State:
         """Arrays only."""

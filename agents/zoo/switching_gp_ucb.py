@@ -24,7 +24,7 @@ class SwitchingGPUCB(GPAgent):
 
         k_i{(a, t), (b, s)} = k_A(a, b) (1 - eps_i)^(|t - s| / 2) [k_periodic(t - s) or 1]
         for t = 1, 2, ...:
-            w_i <- probability of k_i given all rewards so far
+            omega_i <- probability of k_i given all rewards so far
             mu, sigma <- mean and standard deviation of the mixture of the posteriors
             a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
             observe y_t

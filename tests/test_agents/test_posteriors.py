@@ -210,6 +210,17 @@ def test_many_observations_at_once_are_the_same(kernel, case):
     for part in (slice(half), slice(half, None)):
         ours.learn(case.chosen[part], case.t[part], case.y[part])
     assert_same(ours, dense, now(case))
-    at_once = StateSpace(*arguments)
-    at_once.learn(case.chosen, case.t, case.y)
-    assert_same(at_once, dense, now(case))
+
+
+def test_single_and_many_observations_mix(monkeypatch):
+    monkeypatch.setattr("agents.gp.belief.LARGE", 1)
+    monkeypatch.setattr("agents.gp.belief.BATCH", 7)
+    kernel, rng = Index() * Periodic(5.5), np.random.default_rng(0)
+    ours, dense = (engine(kernel, Finite.arms(3), 0.1) for engine in (StateSpace, Dense))
+    arms, y, t = rng.integers(0, 3, 40), rng.normal(size=40), np.arange(40.0)
+    for i in range(40):
+        dense.observe(arms[i], t[i], y[i])
+    for i in (*range(5), *range(30, 40)):
+        ours.observe(arms[i], t[i], y[i])
+    ours.learn(arms[5:30], t[5:30], y[5:30])
+    assert_same(ours, dense, 41.0)
