@@ -46,6 +46,8 @@ BUILT_IN = {
     "ui-tvbo": "agents.zoo.ui_tvbo:UITVBO",
     "w-dbo": "agents.zoo.w_dbo:WDBO",
     "pe-gp-ucb": "agents.zoo.pe_gp_ucb:PEGPUCB",
+    "switching-gp-ucb": "agents.zoo.switching_gp_ucb:SwitchingGPUCB",
+    "seasons-gp-ucb": "agents.zoo.seasons_gp_ucb:SeasonsGPUCB",
     "phase-ucb": "agents.zoo.phase_ucb:PhaseUCB",
     "ucb1": "agents.zoo.ucb1:UCB1",
     "kl-ucb": "agents.zoo.kl_ucb:KLUCB",

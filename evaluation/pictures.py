@@ -29,6 +29,9 @@ Array = NDArray[np.float64]
 def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
     """The landscape with the choices, the belief about the last season, and the regret.
 
+    Beliefs are drawn of agents that have the method: ``belief(t, actions)``, and
+    ``period_belief()`` where there is more than one period to believe in.
+
     Args:
         title: Above everything.
         env: The environment, after the run.
@@ -36,11 +39,11 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    believes = hasattr(run.agent, "belief")
-    figure = Figure(figsize=(10.0, 10.0 if believes else 6.5), dpi=100, layout="constrained")
+    believes, periods = hasattr(run.agent, "belief"), _periods(run.agent)
+    heights = [2.0, *[2.0] * believes, *[1.0] * (periods is not None), 1.0]
+    figure = Figure(figsize=(10.0, 1.25 + 1.75 * sum(heights)), dpi=100, layout="constrained")
     draw_title(figure, title, f"regret {run.regret.sum():,.1f}")
-    rows = 3 if believes else 2
-    axes = figure.subplots(rows, 1, height_ratios=[2.0, 2.0, 1.0][-rows:])
+    axes = figure.subplots(len(heights), 1, height_ratios=heights)
     assert env.episode is not None
     draw_landscape(axes[0], env.setup, env.episode, run.t[-WINDOW:])
     draw_choices(axes[0], run.t[-WINDOW:], run.action[-WINDOW:])
@@ -49,11 +52,31 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
     draw_legend(axes[0])
     if believes:
         _draw_belief(axes[1], env, run)
+    if periods is not None:
+        _draw_periods(axes[-2], *periods)
     axes[-1].plot(run.t, run.cumulative_regret, color="tab:red")
     axes[-1].set(xlabel="time t", ylabel="regret so far", ylim=(0.0, None))
     axes[-1].set_xlim(run.t[-WINDOW:][0] - 0.5, run.t[-1] + 0.5)
     axes[-1].grid(alpha=0.3)
     return figure
+
+
+def _periods(agent: Any) -> tuple[Array, Array] | None:
+    """What the agent believes about the season, if there is a choice."""
+    if not hasattr(agent, "period_belief"):
+        return None
+    periods, weights = agent.period_belief()
+    return (periods, weights) if len(periods) > 1 else None
+
+
+def _draw_periods(axes: Axes, periods: Array, weights: Array) -> None:
+    """The probability of each candidate period."""
+    axes.vlines(periods, 0.0, weights, color="tab:blue", lw=3)
+    axes.plot(periods, weights, "o", color="tab:blue", markersize=4)
+    best = periods[int(weights.argmax())]
+    axes.set(xlabel="period", ylabel="probability", ylim=(0.0, 1.05 * weights.max()))
+    axes.set_title(f"belief about the period: most probably {best:.4g}", loc="left", fontsize=9)
+    axes.grid(alpha=0.3)
 
 
 def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Run) -> None:

@@ -5,7 +5,8 @@ Symbols are listed in NOTATION.md, beside this file.
 
 from agents.gp.acquisition import UCB, argmax, upper_bound
 from agents.gp.action_kernels import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
-from agents.gp.arrays import Actions, Array, Box, Finite, Points
+from agents.gp.arrays import Actions, Array, Box, Finite, InContext, Points
+from agents.gp.bank import Bank
 from agents.gp.basis import RankError
 from agents.gp.beta import (
     Beta,
@@ -16,13 +17,23 @@ from agents.gp.beta import (
     PrintedBeta,
     parse_beta,
 )
+from agents.gp.contexts import ContextSquaredExponential, InThisContext
 from agents.gp.dense import Dense
 from agents.gp.engines import make_posterior
 from agents.gp.fit import Fit, fit
 from agents.gp.incremental import Incremental
 from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
 from agents.gp.normaliser import Normaliser
-from agents.gp.posterior import Gradient, Posterior, Prediction, Selective, State, Weighing
+from agents.gp.period_search import PeriodSearch
+from agents.gp.posterior import (
+    Gradient,
+    Posterior,
+    Prediction,
+    Predictive,
+    Selective,
+    State,
+    Weighing,
+)
 from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
 from agents.gp.state_space import StateSpace
 from agents.gp.time_kernels import Constant, Decay, Periodic, TimeSquaredExponential
@@ -32,11 +43,13 @@ __all__ = [
     "ActionKernel",
     "Actions",
     "Array",
+    "Bank",
     "Beta",
     "Box",
     "BoxBeta",
     "Constant",
     "ConstantBeta",
+    "ContextSquaredExponential",
     "Decay",
     "Dense",
     "EmpiricalCovariance",
@@ -44,6 +57,8 @@ __all__ = [
     "FiniteBeta",
     "Fit",
     "Gradient",
+    "InContext",
+    "InThisContext",
     "Incremental",
     "Index",
     "Kernel",
@@ -51,10 +66,12 @@ __all__ = [
     "Matern",
     "Normaliser",
     "PaperBeta",
+    "PeriodSearch",
     "Periodic",
     "Points",
     "Posterior",
     "Prediction",
+    "Predictive",
     "PrintedBeta",
     "RankError",
     "Selective",

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from agents.gp.arrays import Array, Box, Finite, Integers
+from agents.gp.arrays import Array, Box, Finite, InContext, Integers
 from agents.gp.designs import corners, grid, sobol
 from agents.gp.kernel import Kernel
-from agents.gp.posterior import Posterior, Prediction
+from agents.gp.posterior import Prediction, Predictive
 
 TIE = 1e-9
 """Upper confidence bounds nearer than this (relative) are equal up to round-off."""
@@ -48,7 +48,7 @@ class UCB:
     """
 
     def __init__(
-        self, posterior: Posterior, rng: np.random.Generator, candidates: int | None = None
+        self, posterior: Predictive, rng: np.random.Generator, candidates: int | None = None
     ) -> None:
         self.posterior, self._rng = posterior, rng
         if isinstance(posterior.actions, Box):
@@ -58,6 +58,8 @@ class UCB:
     def choose(self, t: float, beta: float) -> Any:
         """The action to take at time t: an arm number, or a point of shape (d,)."""
         actions = self.posterior.actions
+        if isinstance(actions, InContext):
+            raise TypeError("choose from the actions alone: InThisContext(posterior)")
         if isinstance(actions, Finite):
             arms = self.posterior.contenders(t, beta)
             best = argmax(upper_bound(self.posterior.predict(t, arms), beta), self._rng)

@@ -19,10 +19,12 @@ class Points:
     Attributes:
         x: Coordinates, shape (n, d).
         arm: Arm numbers, shape (n,); None when the actions come from a box.
+        context: In which context each was taken, shape (n, c); None without contexts.
     """
 
     x: Array
     arm: Integers | None = None
+    context: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,4 +96,40 @@ class Box:
         return np.zeros((capacity, self.dimension))
 
 
-Actions: TypeAlias = Finite | Box
+@dataclass(frozen=True, eq=False)
+class InContext:
+    """Actions in contexts: a row is an arm number, or the coordinates of a box, then the context.
+
+    Attributes:
+        actions: The actions alone.
+        dimension: Number of entries of a context.
+    """
+
+    actions: Finite | Box
+    dimension: int
+
+    def joined(self, actions: Any, context: Array) -> Array:
+        """The given actions (q of them, or one; all arms if None) in one context."""
+        if actions is None:
+            actions = np.arange(len(self.actions)) if isinstance(self.actions, Finite) else ()
+        rows = np.asarray(actions, dtype=np.float64).reshape(-1, self._width)
+        return np.column_stack((rows, np.broadcast_to(context, (len(rows), self.dimension))))
+
+    def points(self, actions: Any) -> Points:
+        """Rows, or one of them, as points with contexts."""
+        rows = np.asarray(actions, dtype=np.float64).reshape(-1, self._width + self.dimension)
+        first, context = rows[:, : self._width], rows[:, self._width :]
+        chosen = first[:, 0].astype(np.int64) if isinstance(self.actions, Finite) else first
+        points = self.actions.points(chosen)
+        return Points(points.x, points.arm, context)
+
+    def buffer(self, capacity: int) -> NDArray[Any]:
+        """Room for ``capacity`` rows."""
+        return np.zeros((capacity, self._width + self.dimension))
+
+    @property
+    def _width(self) -> int:
+        return 1 if isinstance(self.actions, Finite) else self.actions.dimension
+
+
+Actions: TypeAlias = Finite | Box | InContext

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from agents.gp.arrays import Actions, Array, Box, Finite, Integers, Points
+from agents.gp.arrays import Actions, Array, Box, Finite, InContext, Integers, Points
 from agents.gp.designs import chebyshev, sobol
 from agents.gp.kernel import Term
 
@@ -95,6 +95,8 @@ def find_basis(term: Term, actions: Actions) -> Basis:
     Raises:
         RankError: If very many features would be needed.
     """
+    if isinstance(actions, InContext):
+        raise RankError("no short list of features is sought over contexts")
     points = actions.points() if isinstance(actions, Finite) else Points(_candidates(actions))
     L, pivots = _pivoted_cholesky(term, points, MAX_RANK[type(actions)])
     # Rotate to principal axes: L L^T stays, and the tail becomes weak enough to drop.

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from agents.gp.arrays import Actions, Finite
+from agents.gp.arrays import Actions, Box, Finite
 
 
 class Beta(Protocol):
@@ -144,7 +144,7 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
             raise ValueError("Eq. (7) is for finite action sets")
         return FiniteBeta(len(actions), *numbers)
     if name == "box" and len(numbers) in (0, 1, 3):
-        if isinstance(actions, Finite):
+        if not isinstance(actions, Box):
             raise ValueError("Eq. (8) is for boxes")
         return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
     if name == "constant" and len(numbers) == 1:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Box, Finite
+from agents.gp.arrays import Actions, Box, Finite, InContext
 from agents.gp.basis import RankError
 from agents.gp.dense import Dense
 from agents.gp.features import Features, find_features
@@ -64,6 +64,8 @@ def peak_variance(kernel: Kernel, actions: Actions) -> float:
     """Largest prior variance, over the arms or over the corners and the centre of the box."""
     if isinstance(actions, Finite):
         return float(kernel.diagonal(actions.points()).max())
+    if isinstance(actions, InContext):
+        return peak_variance(kernel, actions.actions)
     probe = [actions.low, actions.high, (actions.low + actions.high) / 2]
     return float(kernel.diagonal(actions.points(np.stack(probe))).max())
 
@@ -72,7 +74,7 @@ def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
     """Features if they exist and make the cheaper engine."""
-    if horizon is not None and horizon <= 50:
+    if isinstance(actions, InContext) or (horizon is not None and horizon <= 50):
         return None
     try:
         features = find_features(kernel, actions, whole_times=whole_times)

@@ -7,7 +7,7 @@ blocks, the weaker the fewer time features. Each stays a full grid: contracting 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,7 +81,14 @@ class Features:
         return self.clock(t)
 
 
-def find_features(kernel: Kernel, actions: Actions, *, whole_times: bool = False) -> Features:
+def find_features(
+    kernel: Kernel,
+    actions: Actions,
+    *,
+    whole_times: bool = False,
+    bases: Sequence[Basis] | None = None,
+    drop: float = DROP,
+) -> Features:
     """Build the features of a kernel.
 
     Args:
@@ -89,14 +96,17 @@ def find_features(kernel: Kernel, actions: Actions, *, whole_times: bool = False
         actions: Finite set or box.
         whole_times: Promise that every t is a whole number; saves features when the period is
             short: never more than tau for a whole period tau.
+        bases: Action features of each term, if they are known from a kernel that differs in its
+            time kernels alone.
+        drop: Share of the prior variance below which a feature is dropped.
 
     Raises:
         RankError: If the kernel has no finite features, or far too many.
     """
     clocks = [_clock(term, whole_times) for term in kernel.terms]
-    bases = [find_basis(term, actions) for term in kernel.terms]
+    bases = list(bases or (find_basis(term, actions) for term in kernel.terms))
     total = sum(float(basis.weight.sum()) for basis in bases)
-    counts = [_counts(b.weight / total, c) for b, c in zip(bases, clocks, strict=True)]
+    counts = [_counts(b.weight / total, c, drop) for b, c in zip(bases, clocks, strict=True)]
     bases = [basis.head(len(count)) for basis, count in zip(bases, counts, strict=True)]
     parts = [np.concatenate([getattr(c, f) for c in clocks]) for f in ("nu", "shift", "amplitude")]
     blocks = tuple(_blocks(kernel.terms, counts, clocks))
@@ -110,9 +120,9 @@ def _clock(term: Term, whole_times: bool) -> TimeFeatures:
     return TimeFeatures.of(spectrum.folded() if whole_times else spectrum, whole_times=whole_times)
 
 
-def _counts(weight: Array, clock: TimeFeatures) -> Integers:
+def _counts(weight: Array, clock: TimeFeatures, drop: float) -> Integers:
     """How many time features each action feature gets: enough, and in few different numbers."""
-    needed = (np.outer(weight, clock.amplitude**2) > DROP).sum(axis=1)
+    needed = (np.outer(weight, clock.amplitude**2) > drop).sum(axis=1)
     needed = np.maximum.accumulate(needed[::-1])[::-1]
     needed = needed[: max(1, np.count_nonzero(needed))]
     steps = [-(-int(needed.max()) // levels) for levels in range(1, LEVELS + 1)]

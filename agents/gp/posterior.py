@@ -30,7 +30,31 @@ class Gradient(NamedTuple):
     variance_slope: Array
 
 
-class Posterior(Protocol):
+class Predictive(Protocol):
+    """What an acquisition needs to know; see :class:`Posterior`."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The prior covariance."""
+
+    @property
+    def actions(self) -> Actions:
+        """What there is to choose from."""
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., t)."""
+
+    def gradient(self, t: float, actions: Any) -> Gradient:
+        """Prediction with derivatives, for actions in a box."""
+
+    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+        """One joint draw of f(., t) at q actions, shape (q,)."""
+
+    def contenders(self, t: float, beta: float) -> Integers | None:
+        """Arms among which the maximum of mean + sqrt(beta) * sd is; None if that is all known."""
+
+
+class Posterior(Predictive, Protocol):
     """The belief about f after some observations y = f(a, t) + N(0, noise_variance).
 
     An action is an arm number for a ``Finite`` set and a point of shape (d,) for a ``Box``;
@@ -51,14 +75,6 @@ class Posterior(Protocol):
         """Which engine this is, and its size."""
 
     @property
-    def kernel(self) -> Kernel:
-        """The prior covariance."""
-
-    @property
-    def actions(self) -> Actions:
-        """Where actions come from."""
-
-    @property
     def noise_variance(self) -> float:
         """Variance of the observation noise."""
 
@@ -75,18 +91,6 @@ class Posterior(Protocol):
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in one observation; times may come in any order."""
-
-    def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t)."""
-
-    def gradient(self, t: float, actions: Any) -> Gradient:
-        """Prediction with derivatives, for actions in a box."""
-
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
-        """One joint draw of f(., t) at q actions, shape (q,)."""
-
-    def contenders(self, t: float, beta: float) -> Integers | None:
-        """Arms among which the maximum of mean + sqrt(beta) * sd is; None if that is all known."""
 
     def reset(self) -> None:
         """Forget all observations."""

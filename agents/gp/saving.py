@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Box, Finite
+from agents.gp.arrays import Actions, Box, Finite, InContext
+from agents.gp.bank import Bank
 from agents.gp.basis import Basis, Nystrom, Table
 from agents.gp.dense import Dense
 from agents.gp.features import Block, Features
 from agents.gp.incremental import Incremental
 from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
+from agents.gp.period_search import PeriodSearch
 from agents.gp.posterior import Posterior, State
 from agents.gp.spectrum import TimeFeatures
 from agents.gp.state_space import StateSpace
@@ -32,6 +34,10 @@ def to_state(posterior: Posterior) -> State:
 
     Features are part of it: computed again elsewhere they could differ by a sign.
     """
+    if isinstance(posterior, Bank):
+        members = [to_state(member) for member in posterior.members]
+        kind = {"engine": posterior.name.split()[0], "log_prior": posterior.log_prior.copy()}
+        return posterior.state() | kind | {"members": members}
     state = posterior.state() | {"engine": posterior.name.split()[0]}
     state |= {"kernel": kernel_to_json(posterior.kernel)}
     state |= {"noise_variance": posterior.noise_variance} | _actions_to_state(posterior.actions)
@@ -48,6 +54,8 @@ def from_state(state: State) -> Posterior:
     """
     for key, value in state.items():
         _check(key, value)
+    if state["engine"] in ("bank", "period-search"):
+        return _bank_from_state(state)
     kernel, actions = kernel_from_json(state["kernel"]), _actions_from_state(state)
     noise_variance, engine = float(state["noise_variance"]), state["engine"]
     posterior: Dense | Incremental | StateSpace
@@ -62,6 +70,13 @@ def from_state(state: State) -> Posterior:
         raise ValueError(f"unknown engine {engine!r}")
     posterior.restore(state)
     return posterior
+
+
+def _bank_from_state(state: State) -> Bank:
+    members = [from_state(member) for member in state["members"]]
+    if state["engine"] == "period-search":
+        return PeriodSearch.loaded(state, members)
+    return Bank.revived(members, state["log_prior"])
 
 
 def kernel_to_json(kernel: Kernel) -> list[dict[str, Any]]:
@@ -113,13 +128,17 @@ def _factor_from_json(factor: dict[str, Any]) -> ActionKernel | TimeKernel:
 
 
 def _actions_to_state(actions: Actions) -> State:
+    if isinstance(actions, InContext):
+        return _actions_to_state(actions.actions) | {"context_dimension": actions.dimension}
     if isinstance(actions, Finite):
         return {"x": actions.x.copy()}
     return {"low": actions.low.copy(), "high": actions.high.copy()}
 
 
 def _actions_from_state(state: State) -> Actions:
-    return Finite(state["x"]) if "x" in state else Box(state["low"], state["high"])
+    plain = Finite(state["x"]) if "x" in state else Box(state["low"], state["high"])
+    contexts = state.get("context_dimension")
+    return plain if contexts is None else InContext(plain, int(contexts))
 
 
 def _features_to_state(features: Features) -> State:

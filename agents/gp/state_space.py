@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agents.gp.arrays import Actions, Array, Finite, Integers
-from agents.gp.belief import Belief
+from agents.gp.belief import Belief, Slice
 from agents.gp.features import Features, find_features
 from agents.gp.kernel import Kernel
 from agents.gp.posterior import (
@@ -77,7 +77,7 @@ class StateSpace:
         require_weight(weight)
         if self._phi is not None and action < 0:
             raise IndexError(f"there is no arm {action}")
-        phi = self._features(action)[0] if self._phi is None else self._phi[action]
+        phi = self.phi(action)[0] if self._phi is None else self._phi[action]
         # sqrt(weight) times an observation is one with the usual noise, of density / sqrt(weight).
         root = math.sqrt(weight)
         self._tape.observe(root * phi, t, root * y)
@@ -89,24 +89,25 @@ class StateSpace:
         require_weight(factor)
         self._belief.discount(factor)
 
+    def learn(self, actions: Any, t: Array, y: Array) -> None:
+        """Observe many, one after the other or, where nothing decays, at once."""
+        self._tape.learn(self.phi(actions), t, y)
+        self.count += len(t)
+
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t)."""
-        phi, now = self._features(actions), self._belief.at(t)
-        variance = np.einsum("qi,qi->q", phi @ now.covariance, phi)
-        return Prediction(phi @ now.mean, np.maximum(variance, 0.0))
+        now = self.now(t)
+        return predicted(self.phi(actions), now.mean, now.covariance)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with its derivatives."""
-        points, now = self.actions.points(actions), self._belief.at(t)
+        points, now = self.actions.points(actions), self.now(t)
         phi, slope = self.features.phi(points), self.features.slope(points)
-        spread = phi @ now.covariance
-        variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
-        mean_slope, variance_slope = slope @ now.mean, 2 * np.einsum("qdi,qi->qd", slope, spread)
-        return Gradient(phi @ now.mean, variance, mean_slope, variance_slope)
+        return sloped(phi, slope, now.mean, now.covariance)
 
     def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
         """One draw of f(., t), shape (q,)."""
-        phi, now = self._features(actions), self._belief.at(t)
+        phi, now = self.phi(actions), self.now(t)
         return phi @ gaussian_sample(now.mean, now.covariance, rng)
 
     def contenders(self, t: float, beta: float) -> Integers | None:
@@ -125,7 +126,11 @@ class StateSpace:
         self._tape.restore(state)
         self.count, self._log_weight = int(state["count"]), float(state.get("log_weight", 0.0))
 
-    def _features(self, actions: Any) -> Array:
+    def now(self, t: float) -> Slice:
+        """The belief about f(., t) in the space of action features; valid until the next call."""
+        return self._belief.at(t)
+
+    def phi(self, actions: Any) -> Array:
         """phi of the actions, shape (q, M_a)."""
         if self._phi is not None:
             return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
@@ -135,3 +140,17 @@ class StateSpace:
         if isinstance(actions, np.ndarray) and not actions.flags.writeable:
             self._memo = (actions, phi)  # a grid that comes back at every step
         return phi
+
+
+def predicted(phi: Array, mean: Array, covariance: Array) -> Prediction:
+    """Mean and variance of phi . v, v ~ N(mean, covariance)."""
+    variance = np.einsum("qi,qi->q", phi @ covariance, phi)
+    return Prediction(phi @ mean, np.maximum(variance, 0.0))
+
+
+def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient:
+    """The same with derivatives; ``slope`` is that of phi, shape (q, d, M_a)."""
+    spread = phi @ covariance
+    variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
+    variance_slope = 2 * np.einsum("qdi,qi->qd", slope, spread)
+    return Gradient(phi @ mean, variance, slope @ mean, variance_slope)

@@ -45,6 +45,14 @@ class Tape:
         else:
             self._take(np.r_[phi, t, y])
 
+    def learn(self, phi: Array, t: Array, y: Array) -> None:
+        """Take in many observations, at once if nothing decays."""
+        if not self.belief.decays:
+            self.log_evidence += self.belief.learn(phi, t, y, self.noise_variance)
+            return
+        for row, when, reward in zip(phi, t.tolist(), y.tolist(), strict=True):
+            self.observe(row, when, reward)
+
     def state(self) -> State:
         """Arrays only."""
         width = self.belief.features.width + 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,29 @@ from numpy.typing import NDArray
 from agents.base import Experience, Problem, number
 from agents.gp import (
     UCB,
+    Actions,
+    Bank,
+    ContextSquaredExponential,
+    InContext,
+    InThisContext,
     Kernel,
     Normaliser,
     Posterior,
     Prediction,
+    Predictive,
     fit,
     from_state,
     make_posterior,
     parse_beta,
     to_state,
 )
+from agents.gp.bank import make_members
 from agents.gp.parameters import free_parameters, get, put
 from agents.storage import Saveable
 from agents.zoo.prior import (
     action_kernel_of,
     actions_of,
+    context_columns,
     first_normaliser,
     noise_variance_of,
     same_actions,
@@ -46,9 +54,13 @@ class GPAgent(Saveable):
     Rewards are brought to the scale of the prior (mean 0, variance 1) once and for all: by
     ``prior_mean`` and ``prior_scale`` if they are given, by the warm start if there is one, by the
     problem's ``reward_scale`` if it tells one, otherwise by the first ten rewards, until which
-    actions are chosen for their uncertainty alone. (The paper does not say how it normalises.) The
-    agent looks at the time only, not at contexts. Every ``act``
-    counts as a step of the exploration schedule.
+    actions are chosen for their uncertainty alone. (The paper does not say how it normalises.)
+    Every ``act`` counts as a step of the exploration schedule.
+
+    With ``context_length_scale`` the agent looks at the contexts that an observation shows: the
+    reward is f(action, context, t), its kernel that of the agent times a squared exponential over
+    contexts [@krause2011contextual]. The posterior is exact, and grows with time. Past decisions of
+    a warm start have no contexts; they then set the scale of the rewards and are not learned from.
 
     Args:
         problem: What is known.
@@ -66,9 +78,11 @@ class GPAgent(Saveable):
         fit_warm_start: Whether to fit length-scales, noise and the scale of the rewards to the warm
             start by evidence.
         engine: "auto", "state-space" or "incremental"; ``agent.posterior.name`` says which it is.
+        context_length_scale: Of the reward over contexts, in their unit; None ignores contexts.
     """
 
     posterior: Posterior
+    _view: Predictive
 
     def __init__(
         self,
@@ -85,11 +99,15 @@ class GPAgent(Saveable):
         prior_scale: float | None = None,
         fit_warm_start: bool = False,
         engine: str = "auto",
+        context_length_scale: float | None = None,
     ) -> None:
-        self._actions = actions_of(problem)
+        self._actions: Actions = actions_of(problem)
         self._beta = parse_beta(beta, self._actions)
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
         self._kernel: Kernel = action_kernel_of(problem, action_kernel, length_scale, nu) * clock
+        self._columns = () if context_length_scale is None else context_columns(problem)
+        if self._columns and context_length_scale is not None:
+            self._look_at_contexts(number("context_length_scale", context_length_scale))
         self._given_noise, self._engine = noise_variance, engine
         self._normaliser = first_normaliser(problem, prior_mean, prior_scale)
         self._waiting: list[tuple[Any, float, float]] = []
@@ -101,9 +119,14 @@ class GPAgent(Saveable):
         self._begin()
         self._relive(problem.warm_start)
 
+    def _look_at_contexts(self, length_scale: float) -> None:
+        self._actions = InContext(actions_of(self._problem), len(self._columns))
+        self._kernel = self._kernel * ContextSquaredExponential(length_scale)
+
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
         self._steps += 1
+        self._see(observation)
         return self._to_space(self.choose(float(observation[0]), self._beta(self._steps)))
 
     def choose(self, t: float, beta: float) -> Any:
@@ -112,12 +135,14 @@ class GPAgent(Saveable):
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
-        self._learn(action, float(observation[0]), float(reward))
+        context = np.array(observation, dtype=np.float64)[list(self._columns)]
+        self._learn(action, float(observation[0]), float(reward), context)
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
         """Mean and standard deviation of the mean reward at time t, in units of the reward.
 
-        Before ten rewards are seen where no scale is known, in units of the prior.
+        Before ten rewards are seen where no scale is known, in units of the prior. An agent that
+        looks at contexts answers for the one in which it last chose.
 
         Args:
             t: When.
@@ -133,13 +158,24 @@ class GPAgent(Saveable):
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t) on the scale of the prior, in the kernel's coordinates."""
-        return self.posterior.predict(t, actions)
+        return self._view.predict(t, actions)
 
     def _begin(self) -> None:
         """A posterior without observations, on the scale known now."""
         noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
-        self.posterior = self.prior(noise)
-        self._ucb = UCB(self.posterior, self._rng)
+        self._look(self.prior(noise))
+
+    def _look(self, posterior: Posterior) -> None:
+        """Choose by this posterior from now on."""
+        self.posterior, self._view = posterior, posterior
+        if self._columns:
+            self._view = InThisContext(posterior)
+        self._ucb = UCB(self._view, self._rng)
+
+    def _see(self, observation: Array) -> None:
+        """The context of the moment."""
+        if isinstance(self._view, InThisContext):
+            self._view.context = np.array(observation, dtype=np.float64)[list(self._columns)]
 
     def prior(self, noise_variance: float) -> Posterior:
         """The belief before anything is seen; an agent with several kernels overrides it."""
@@ -151,21 +187,37 @@ class GPAgent(Saveable):
             engine=self._engine,
         )
 
-    def _relive(self, past: Experience | None) -> None:
-        if past is not None:
-            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
-                self._learn(action, float(t), float(reward))
+    def bank(
+        self, kernels: Sequence[Kernel], noise_variance: float, prior: Array | None = None
+    ) -> Bank:
+        """A belief over several kernels, all equally likely beforehand if there is no ``prior``."""
+        options: dict[str, Any] = {"horizon": self._problem.horizon, "engine": self._engine}
+        return Bank(make_members(kernels, self._actions, noise_variance, **options), prior)
 
-    def _learn(self, action: Any, t: float, reward: float) -> None:
+    def _relive(self, past: Experience | None) -> None:
+        if past is not None and not self._columns:
+            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
+                self._learn(action, float(t), float(reward), np.empty(0))
+
+    def _learn(self, action: Any, t: float, reward: float, context: Array) -> None:
         if math.isnan(reward):
             return
         if not (math.isfinite(t) and math.isfinite(reward)):
             raise ValueError(f"a reward and its time must be finite, got {reward} at t = {t}")
-        action = self._problem.checked(action)
+        if not np.isfinite(context).all():
+            raise ValueError(f"a context must be finite, got {context}")
+        placed = self._placed(self._problem.checked(action), context)
         if self._normaliser is None:
-            self._wait(action, t, reward)
+            self._wait(placed, t, reward)
         else:
-            self.observe(self._from_space(action), t, float(self._normaliser.forward(reward)))
+            self.observe(placed, t, float(self._normaliser.forward(reward)))
+
+    def _placed(self, action: Any, context: Array) -> Any:
+        """An action of the space as the posterior knows it."""
+        mine = self._from_space(action)
+        if isinstance(self._actions, InContext):
+            return self._actions.joined(mine, context)[0]
+        return mine
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in a reward on the scale of the prior."""
@@ -175,17 +227,17 @@ class GPAgent(Saveable):
         """Without a scale yet, learn only where we have been; then see it all again."""
         self._waiting.append((action, t, reward))
         if len(self._waiting) < FIRST_REWARDS:
-            self.observe(self._from_space(action), t, 0.0)
+            self.observe(action, t, 0.0)
             return
         self._normaliser = Normaliser.of([past[2] for past in self._waiting])
         self._begin()
         waiting, self._waiting = self._waiting, []
-        for past in waiting:
-            self._learn(*past)
+        for action, t, reward in waiting:
+            self.observe(action, t, float(self._normaliser.forward(reward)))
 
     def _fit(self) -> None:
         past = self._problem.warm_start
-        if past is None or not np.isfinite(past.reward).any():
+        if past is None or self._columns or not np.isfinite(past.reward).any():
             raise ValueError("fit_warm_start needs a problem with a warm start")
         known = np.isfinite(past.reward)
         checked = [self._problem.checked(action) for action in past.action[known]]
@@ -217,6 +269,8 @@ class GPAgent(Saveable):
         Args: see :class:`agents.base.Trainable`.
         """
         agent = cls(problem, rng, **settings)
+        if agent._columns:
+            raise ValueError("training looks at no contexts: leave out context_length_scale")
         stretches = random_stretches(agent._from_space, envs, steps, rng)
         noise = noise_variance_of(problem, agent._normaliser, agent._given_noise)
         found = fit(agent._kernel, agent._actions, stretches, noise, spread=1.0, starts=3, scan=30)
@@ -266,15 +320,22 @@ class GPAgent(Saveable):
             "normaliser": None if scale is None else [scale.mean, scale.scale],
             "waiting": [[np.asarray(a).tolist(), t, r] for a, t, r in self._waiting],
             "steps": self._steps,
+            "context": self._view.context if isinstance(self._view, InThisContext) else None,
         }
+
+    @staticmethod
+    def _revived(action: Any) -> Any:
+        return np.array(action) if isinstance(action, list) else action
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         posterior = from_state(state["posterior"])
         if not same_actions(posterior.actions, self._actions):
             raise ValueError("the belief is about other actions than the problem has")
-        self.posterior, self._ucb = posterior, UCB(posterior, self._rng)
+        self._look(posterior)
+        if isinstance(self._view, InThisContext):
+            self._view.context = np.array(state["context"])
         scale = state["normaliser"]
         self._normaliser = None if scale is None else Normaliser(*scale)
-        self._waiting = [tuple(past) for past in state["waiting"]]
+        self._waiting = [(self._revived(a), t, reward) for a, t, reward in state["waiting"]]
         self._steps = int(state["steps"])

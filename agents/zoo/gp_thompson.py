@@ -35,7 +35,7 @@ class GPThompson(PeriodicGPUCB):
     def choose(self, t: float, beta: float) -> Any:
         """The maximiser of one draw."""
         points = self._points()
-        draw = self.posterior.sample(t, self._rng, points)
+        draw = self._view.sample(t, self._rng, points)
         best = int(draw.argmax())
         return best if points is None else points[best]
 

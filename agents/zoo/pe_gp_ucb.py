@@ -82,6 +82,8 @@ class PEGPUCB(GPAgent):
             raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
         self._candidates, self._delta = _candidates(problem, periods), float(delta)
         self._chosen: dict[float, int] = {}
+        if common.get("context_length_scale") is not None:
+            raise ValueError("this agent looks at no contexts: leave out context_length_scale")
         clock = Periodic(self._candidates[0], number("time_length_scale", time_length_scale))
         super().__init__(problem, rng, clock=clock, **common)
 
@@ -143,6 +145,7 @@ class PEGPUCB(GPAgent):
 
     def _turn_to(self, which: int) -> None:
         self.posterior, self._ucb = self._priors[which], self._searches[which]
+        self._view = self.posterior
 
     def state(self) -> dict[str, Any]:
         """All candidates, and their records."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from agents.base import Problem, number
-from agents.gp import Periodic
+from agents.gp import Array, Periodic, PeriodSearch, Posterior
 from agents.zoo.gaussian import GPAgent
-from agents.zoo.prior import main_period
+from agents.zoo.season import season_of
 
 
 class PeriodicGPUCB(GPAgent):
@@ -32,10 +32,18 @@ class PeriodicGPUCB(GPAgent):
         3. Section 4.1 writes ``2 tau`` in the periodic kernel; Eq. (2), followed here, ``tau``.
         4. The posterior is computed in a finite state, exactly but for round-off.
 
+        5. Where nobody tells the period it is learned (the paper takes it as known): a belief over
+           candidate periods, each with its own posterior, weighed by evidence, and one upper
+           confidence bound from the mean and variance of the mixture
+           (:mod:`agents.gp.period_search`, :meth:`period_belief`).
+
     Args:
         problem: What is known.
         rng: Breaks ties.
-        period: tau; by default the problem's main season.
+        period: tau, to be relied on; "auto" to learn it, beginning with a belief of one half in the
+            period that the problem tells, if any; "auto:LOW:HIGH" to say where it may lie (by
+            default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU", as "auto" with
+            TAU told. By default the problem's main season, or "auto" if it tells none.
         time_length_scale: l of the periodic kernel. The default is the paper's; 1 suits worlds
             that change visibly within a season.
         common: Arguments of every GP agent, see :class:`agents.zoo.gaussian.GPAgent`.
@@ -48,10 +56,33 @@ class PeriodicGPUCB(GPAgent):
         problem: Problem,
         rng: np.random.Generator,
         *,
-        period: float | None = None,
+        period: float | str | None = None,
         time_length_scale: float = 10.0,
         **common: Any,
     ) -> None:
+        self._season = season_of(problem, period)
         length_scale = number("time_length_scale", time_length_scale)
-        clock = Periodic(main_period(problem, period), length_scale)
+        clock = Periodic(self._season.told or self._season.low, length_scale)
         super().__init__(problem, rng, clock=clock, **common)
+
+    def prior(self, noise_variance: float) -> Posterior:
+        """One kernel if the period is known, else a bank of them."""
+        if self._season.known:
+            return super().prior(noise_variance)
+        return PeriodSearch(
+            self._kernel,
+            self._actions,
+            noise_variance,
+            low=self._season.low,
+            high=self._season.high,
+            told=self._season.told,
+            horizon=self._problem.horizon,
+            engine=self._engine,
+        )
+
+    def period_belief(self) -> tuple[Array, Array]:
+        """Candidate periods, ascending, and their probabilities."""
+        if not isinstance(self.posterior, PeriodSearch):
+            return np.array([self._season.told]), np.ones(1)
+        order = np.argsort(self.posterior.periods)
+        return self.posterior.periods[order], self.posterior.weights[order]

@@ -12,6 +12,7 @@ from agents.gp import (
     Actions,
     Box,
     Finite,
+    InContext,
     Index,
     Linear,
     Matern,
@@ -40,7 +41,15 @@ def same_actions(one: Actions, other: Actions) -> bool:
         return np.array_equal(one.x, other.x)
     if isinstance(one, Box) and isinstance(other, Box):
         return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
+    if isinstance(one, InContext) and isinstance(other, InContext):
+        return one.dimension == other.dimension and same_actions(one.actions, other.actions)
     return False
+
+
+def context_columns(problem: Problem) -> tuple[int, ...]:
+    """Which entries of an observation are a context: neither time nor phase."""
+    known = ("t", "cos_phase", "sin_phase")
+    return tuple(i for i, name in enumerate(problem.observation_fields) if name not in known)
 
 
 def main_period(problem: Problem, period: float | None) -> float:
@@ -64,7 +73,7 @@ def longest_period(problem: Problem, given: int | None, *, most: int) -> int:
     return given if given is not None else min(told, most)
 
 
-def actions_of(problem: Problem) -> Actions:
+def actions_of(problem: Problem) -> Finite | Box:
     """The actions in the coordinates of the kernel."""
     if problem.n_actions is None:
         half_width = np.full(problem.dim, problem.action_half_width)

@@ -81,6 +81,8 @@ class WDBO(GPAgent):
     ) -> None:
         if not 0 <= number("alpha", alpha) < math.inf:
             raise ValueError(f"alpha must be finite and not negative, got {alpha!r}")
+        if common.get("context_length_scale") is not None:
+            raise ValueError("this agent looks at no contexts: leave out context_length_scale")
         self._alpha, self._first = float(alpha), number("first", first)
         self._budget, self._now = 1.0, -math.inf
         scale = (

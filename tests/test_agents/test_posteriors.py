@@ -199,3 +199,28 @@ def test_a_large_state_collects_its_steps_and_gives_the_same(monkeypatch, decay)
         for t in range(60, 80):
             posterior.observe(t % 4, float(t), 1.0)
     np.testing.assert_array_equal(ours.predict(90.0), again.predict(90.0))
+
+
+@settings(max_examples=20)
+@given(kernel=sums(over_arms, forgetting), case=cases())
+def test_many_observations_at_once_are_the_same(kernel, case):
+    arguments = kernel, case.actions, case.noise_variance
+    ours, dense = StateSpace(*arguments), case.feed(Dense(*arguments))
+    half = len(case.t) // 2
+    for part in (slice(half), slice(half, None)):
+        ours.learn(case.chosen[part], case.t[part], case.y[part])
+    assert_same(ours, dense, now(case))
+
+
+def test_single_and_many_observations_mix(monkeypatch):
+    monkeypatch.setattr("agents.gp.belief.LARGE", 1)
+    monkeypatch.setattr("agents.gp.belief.BATCH", 7)
+    kernel, rng = Index() * Periodic(5.5), np.random.default_rng(0)
+    ours, dense = (engine(kernel, Finite.arms(3), 0.1) for engine in (StateSpace, Dense))
+    arms, y, t = rng.integers(0, 3, 40), rng.normal(size=40), np.arange(40.0)
+    for i in range(40):
+        dense.observe(arms[i], t[i], y[i])
+    for i in (*range(5), *range(30, 40)):
+        ours.observe(arms[i], t[i], y[i])
+    ours.learn(arms[5:30], t[5:30], y[5:30])
+    assert_same(ours, dense, 41.0)

@@ -23,6 +23,7 @@ GP_AGENTS = [
     "periodic-gp-ucb",
     "r-gp-ucb",
     "sw-gp-ucb",
+    "switching-gp-ucb",
     "tv-gp-ucb",
     "ui-tvbo",
     "w-dbo",
@@ -276,6 +277,9 @@ def test_engines_can_be_forced_and_agree() -> None:
     ("text", "message"),
     [
         ("periodic-gp-ucb:period=0", "period"),
+        ("periodic-gp-ucb:period=auto:5", "auto:LOW:HIGH or about:TAU, got 'auto:5'"),
+        ("periodic-gp-ucb:period=auto:9:5", "auto:LOW:HIGH or about:TAU"),
+        ("periodic-gp-ucb:period=about:x", "auto:LOW:HIGH or about:TAU"),
         ("periodic-gp-ucb:length_scale=-1", "length"),
         ("periodic-gp-ucb:beta=loud", "choose paper, printed, finite, box"),
         ("gp-ucb:action_kernel=rbf", "action_kernel must be one of se, matern, linear, got 'rbf'"),
@@ -313,9 +317,55 @@ def test_a_given_scale_counts_more_than_the_warm_start() -> None:
     assert mean[one.action] < 80.0
 
 
-def test_a_period_is_needed() -> None:
+def test_a_period_that_nobody_tells_is_searched_for() -> None:
     problem = example_problem("box")
     untold = Problem(problem.action_space, problem.observation_space, noise_std=0.1)
-    with pytest.raises(ValueError, match="needs a period and the problem tells none"):
-        make_agent("periodic-gp-ucb", untold, np.random.default_rng(0))
+    agent = make_agent("periodic-gp-ucb", untold, np.random.default_rng(0))
+    assert agent.posterior.name.startswith("period-search")
     make_agent("periodic-gp-ucb:period=12.5", untold, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="needs a period and the problem tells none"):
+        make_agent("phase-ucb", untold, np.random.default_rng(0))
+
+
+class TestSearchContract(AgentContract):
+    """The contract, for an agent that learns the period."""
+
+    problems = ("finite", "box", "warm")
+
+    def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
+        return make_agent("periodic-gp-ucb:period=auto:3:12", problem, rng)
+
+
+@pytest.mark.parametrize(
+    ("period", "told", "low", "high"),
+    [
+        ("auto", 6.0, 5.0, 20.0),
+        ("auto:4:50", 6.0, 4.0, 50.0),
+        ("about:9", 9.0, 5.0, 20.0),
+    ],
+)
+def test_what_a_search_is_told(period: str, told: float, low: float, high: float) -> None:
+    problem = replace(example_problem("arms"), horizon=40)
+    agent = make_agent(f"periodic-gp-ucb:period={period}", problem, np.random.default_rng(0))
+    periods, weights = agent.period_belief()
+    assert weights[periods == told] == pytest.approx(0.5)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (np.diff(periods) >= 0).all()
+    assert low < periods.min()
+    assert periods.max() < high
+    certain = make_agent("periodic-gp-ucb", problem, np.random.default_rng(0)).period_belief()
+    np.testing.assert_array_equal(certain, ([6.0], [1.0]))
+
+
+def test_a_wrong_period_is_unlearned() -> None:
+    """Told 8 where 6 is true; at a fixed seed, in a world of little noise."""
+    problem = replace(example_problem("finite"), periods=(8.0,))
+    agent = make_agent(
+        "periodic-gp-ucb:period=auto,time_length_scale=1", problem, np.random.default_rng(0)
+    )
+    noise = np.random.default_rng(1).normal(0, 0.1, 60)
+    for t in range(60):
+        action = agent.act(observe(t))
+        agent.update(observe(t), action, example_reward("finite", action, t) + noise[t])
+    periods, weights = agent.period_belief()
+    assert weights[np.abs(periods - 6.0) < 0.2].sum() > 0.99

@@ -74,3 +74,13 @@ def test_labels_are_thinned() -> None:
     assert list(thinned(4, 30)) == [0, 1, 2, 3]
     assert list(thinned(31, 30)) == list(range(0, 31, 2))
     assert len(thinned(300, 30)) == 30
+
+
+def test_the_belief_about_the_period_is_drawn_where_there_is_a_choice() -> None:
+    env = gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=30, n_actions=5).unwrapped
+    labels = []
+    for agent in ("periodic-gp-ucb", "periodic-gp-ucb:period=auto"):
+        figure = run_figure(TITLE, env, play(env, AgentSpec.parse(agent), 0))
+        labels.append([axes.get_xlabel() for axes in figure.axes])
+    assert "period" not in labels[0]
+    assert "period" in labels[1]

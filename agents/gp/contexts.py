@@ -1,0 +1,101 @@
+"""Rewards that depend on a context, too: f(action, context, t).
+
+To a posterior, where the action was taken is part of what was done: its actions are then pairs
+(action, context), written as one vector, and its kernel has a factor over contexts,
+
+    k{(a, u, t), (b, u', s)} = k(a, b) k_U(u, u') c(t - s)        (after [@krause2011contextual]).
+
+To an acquisition the context of the moment is given: ``InThisContext`` shows it a posterior over
+the actions alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from agents.gp.arrays import Array, Box, Finite, InContext, Points
+from agents.gp.kernel import POSITIVE, ActionKernel, Kernel
+from agents.gp.posterior import Gradient, Posterior, Prediction
+
+
+@dataclass(frozen=True)
+class ContextSquaredExponential(ActionKernel):
+    """Smooth in the context: k_U(u, u') = exp(-|u - u'|^2 / (2 l^2)).
+
+    The same l as scikit-learn RBF, GPyTorch, GPy and GPJax.
+
+    Attributes:
+        length_scale: l, in the unit of the contexts; a tuple gives one per entry.
+    """
+
+    length_scale: float | tuple[float, ...] = 1.0
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": POSITIVE}
+
+    def __post_init__(self) -> None:
+        if not all(0 < scale < np.inf for scale in np.atleast_1d(self.length_scale)):
+            raise ValueError(f"a length-scale must be positive, got {self.length_scale}")
+
+    def __call__(self, a: Points, b: Points) -> Array:
+        """The formula above."""
+        if a.context is None or b.context is None:
+            raise TypeError("a kernel over contexts needs actions in contexts")
+        scale = np.asarray(self.length_scale)
+        squares = cdist(a.context / scale, b.context / scale, "sqeuclidean")
+        return np.asarray(np.exp(-0.5 * squares))
+
+    def slope(self, a: Points, b: Points) -> Array:
+        """Zero: the context is not the agent's to choose."""
+        return np.zeros((len(a.x), len(b.x), a.x.shape[1]))
+
+
+class InThisContext:
+    """A posterior over actions in contexts, as it looks in one context.
+
+    Args:
+        posterior: Its actions are ``InContext``.
+
+    Attributes:
+        context: The context of the moment, shape (c,); set it before asking.
+    """
+
+    def __init__(self, posterior: Posterior) -> None:
+        if not isinstance(posterior.actions, InContext):
+            raise TypeError("the posterior's actions have no contexts")
+        self._posterior, self._joint = posterior, posterior.actions
+        self.context = np.zeros(self._joint.dimension)
+
+    @property
+    def name(self) -> str:
+        """The engine's."""
+        return self._posterior.name
+
+    @property
+    def kernel(self) -> Kernel:
+        """The prior covariance."""
+        return self._posterior.kernel
+
+    @property
+    def actions(self) -> Finite | Box:
+        """The actions alone."""
+        return self._joint.actions
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., context, t)."""
+        return self._posterior.predict(t, self._joint.joined(actions, self.context))
+
+    def gradient(self, t: float, actions: Any) -> Gradient:
+        """Prediction with derivatives in the action."""
+        return self._posterior.gradient(t, self._joint.joined(actions, self.context))
+
+    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+        """One joint draw of f(., context, t)."""
+        return self._posterior.sample(t, rng, self._joint.joined(actions, self.context))
+
+    def contenders(self, t: float, beta: float) -> None:
+        """No short cut here."""
+        return None
