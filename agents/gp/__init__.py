@@ -28,7 +28,7 @@ from agents.gp.period_search import PeriodSearch
 from agents.gp.posterior import Gradient, Posterior, Prediction, Predictive, State
 from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
 from agents.gp.state_space import StateSpace
-from agents.gp.time_kernels import Constant, Decay, Periodic, TimeSquaredExponential
+from agents.gp.time_kernels import Constant, Decay, Periodic, Season, TimeSquaredExponential
 
 __all__ = [
     "UCB",
@@ -66,6 +66,7 @@ __all__ = [
     "Predictive",
     "PrintedBeta",
     "RankError",
+    "Season",
     "SquaredExponential",
     "State",
     "StateSpace",

@@ -87,7 +87,7 @@ class Belief:
             self._catch_up(wave)
         for clock, cross, out in self._outer:
             np.matmul(cross, wave[clock], out=out)
-        if self.decays:
+        if self.decays and t != self.time:
             self._refresh((1.0 - rho**2) * psi**2)
         self._slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
         return self._slice
@@ -102,7 +102,7 @@ class Belief:
         s = float(phi @ now.covariance @ phi) + noise_variance
         g = phi @ self._cross  # (P h, h . w)
         e = y - float(g[-1])
-        if self.decays and t >= self.time:
+        if self.decays and t > self.time:
             self._move(g[:-1], phi, now)
         g[-1] = -e
         g *= 1.0 / math.sqrt(s)
@@ -168,9 +168,11 @@ class Belief:
 
     def _refresh(self, fresh: Array) -> None:
         """Add what is new at t to the variance of v."""
+        width = self.features.width + 1
         for b in self.features.blocks:
-            i = np.arange(b.columns.start, b.columns.stop)
-            self._covariance[i, i] += fresh[b.clock].sum()
+            if b.log_rho:
+                diagonal = slice(b.columns.start * width, b.columns.stop * width, width)
+                self._covariance.ravel()[diagonal] += fresh[b.clock].sum()
 
     def _move(self, g: Array, phi: Array, now: Slice) -> None:
         """Move the state, and with it the gain g = P h, to the time of the slice."""
@@ -178,5 +180,11 @@ class Belief:
         fresh = 1.0 - r * r
         g *= r
         g += fresh * phi[self._column] * now.psi[self._tick]
-        self.S *= np.multiply.outer(r, np.append(r, 1.0))
-        self.S.flat[:: len(r) + 2] += fresh
+        if all(b.log_rho for b in self.features.blocks):
+            self.S *= np.multiply.outer(r, np.append(r, 1.0))
+        else:  # far fewer entries change
+            for b in self.features.blocks:
+                if b.log_rho:
+                    self.S[b.rows] *= r[b.rows.start]
+                    self.S[:, b.rows] *= r[b.rows.start]
+        self.S.ravel()[:: len(r) + 2] += fresh

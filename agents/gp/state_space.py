@@ -51,7 +51,7 @@ class StateSpace:
         """Forget all observations."""
         self.count = 0
         self._belief = Belief(self.features)
-        self._tape = Tape(self._belief, self.noise_variance)
+        self._tape = Tape(self._belief)
 
     @property
     def name(self) -> str:
@@ -65,11 +65,21 @@ class StateSpace:
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Rank-one update."""
+        self.weigh(action, t, y, self.noise_variance)
+
+    def weigh(
+        self, action: Any, t: float, y: float, noise_variance: float, log_scale: float = 0.0
+    ) -> None:
+        """Multiply the belief by exp(log_scale) N(y; f(action, t), noise_variance).
+
+        That is what an observation does, and what anything else that is known of f(action, t) does
+        when it is approximated by such a factor (``censored.py``).
+        """
         require_finite(t, y)
         if self._phi is not None and action < 0:
             raise IndexError(f"there is no arm {action}")
         phi = self.phi(action)[0] if self._phi is None else self._phi[action]
-        self._tape.observe(phi, t, y)
+        self._tape.observe(phi, t, y, noise_variance, log_scale)
         self.count += 1
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
@@ -81,6 +91,11 @@ class StateSpace:
         """Mean and variance of f(., t)."""
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
+
+    def joint(self, t: float) -> tuple[Array, Array]:
+        """Mean (n,) and covariance (n, n) of f(., t) at all arms of a finite set."""
+        phi, now = self.phi(None), self.now(t)
+        return phi @ now.mean, np.asarray(phi @ now.covariance @ phi.T)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with its derivatives."""
