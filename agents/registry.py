@@ -43,6 +43,7 @@ BUILT_IN = {
     "switching-gp-ucb": "agents.zoo.switching_gp_ucb:SwitchingGPUCB",
     "seasons-gp-ucb": "agents.zoo.seasons_gp_ucb:SeasonsGPUCB",
     "phase-ucb": "agents.zoo.phase_ucb:PhaseUCB",
+    "auto-gp-ucb": "agents.zoo.auto_gp_ucb:AutoGPUCB",
     "fixed": "agents.zoo.fixed:Fixed",
     "random": "agents.zoo.random:Random",
     "ppo": "agents.rl.algorithms:PPO",
