@@ -11,10 +11,19 @@ from agents.auto.knowledge import Knowledge
 from agents.auto.past import Past
 from agents.auto.refit import MOST, Refit, refit
 from agents.auto.scale import TRANSFORMS, Scale
-from agents.auto.structures import FEW_ARMS, NOISE, Candidate, candidates
+from agents.auto.structures import FEW_ARMS, NOISE, Candidate, candidates, in_contexts
 from agents.base import Problem
-from agents.gp import Actions, Array, Normaliser, Posterior, StateSpace, make_posterior
-from agents.gp.bank import Bank, make_member
+from agents.gp import (
+    Actions,
+    Array,
+    InContext,
+    Kernel,
+    Normaliser,
+    Posterior,
+    StateSpace,
+    make_posterior,
+)
+from agents.gp.bank import Bank, make_members
 from agents.gp.censored import none_above
 
 KEEP = 0.05
@@ -74,19 +83,17 @@ def told_scale(problem: Problem) -> Scale | None:
 
 def build(problem: Problem, actions: Actions, past: Past, options: Options) -> Model:
     """A belief from all that is kept of the past; some eight rewards at least, or a told scale."""
-    found = candidates(
-        problem,
-        season=options.season,
-        persistence=options.persistence,
-        shared=options.shared,
-    )
+    season, persistence, shared = options.season, options.persistence, options.shared
+    found = candidates(problem, season=season, persistence=persistence, shared=shared)
+    if isinstance(actions, InContext):
+        found = in_contexts(problem, season=season)
     told, recent = told_scale(problem), past.newest(MOST)
     scale = told or choose_scale(found[-1], actions, recent, options.transform)
     noise = _noise_variance(problem, scale)
     fits = [_fit(c, actions, recent, scale, noise, options.refit and not told) for c in found]
     kept = list(range(len(fits))) if told else _kept([c.weight for c in found], fits)
     weights = np.array([found[i].weight for i in kept])
-    members = [_member(problem, actions, fits[i]) for i in kept]
+    members = [_member(problem, actions, fits[i].kernel, fits[i].noise_variance) for i in kept]
     expert = options.expert and _takes_experts(problem, members[0])
     if expert:
         hints = [replay(member, past, scale, expert=True) for member in members]
@@ -115,7 +122,7 @@ def informed(
 def first(problem: Problem, actions: Actions, past: Past, options: Options) -> Model:
     """Without a scale: a belief that knows where it has been, not what there was."""
     found = candidates(problem, season=options.season, persistence=options.persistence)
-    posterior = make_member(found[0].kernel, actions, NOISE, horizon=problem.horizon)
+    posterior = _member(problem, actions, found[0].kernel, NOISE)
     for action, t in zip(past.action, past.t.tolist(), strict=True):
         posterior.observe(action, t, 0.0)
     return Model(None, Bank([posterior]), (found[0].name,))
@@ -180,8 +187,8 @@ def _kept(prior: list[float], fits: list[Refit]) -> list[int]:
     return [int(i) for i in np.flatnonzero(weight >= KEEP * weight.sum())]
 
 
-def _member(problem: Problem, actions: Actions, fit: Refit) -> Posterior:
-    return make_member(fit.kernel, actions, fit.noise_variance, horizon=problem.horizon)
+def _member(problem: Problem, actions: Actions, kernel: Kernel, noise: float) -> Posterior:
+    return make_members([kernel], actions, noise, horizon=problem.horizon)[0]
 
 
 def _noise_variance(problem: Problem, scale: Scale) -> float:

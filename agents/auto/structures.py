@@ -22,6 +22,7 @@ from agents.base import Problem
 from agents.gp import (
     ActionKernel,
     Constant,
+    ContextSquaredExponential,
     Decay,
     Index,
     Kernel,
@@ -63,6 +64,16 @@ def candidates(
         for other in (False, True) if persistence else (False,):
             found.append(make(problem, one, other, shared))
     return found
+
+
+def in_contexts(problem: Problem, *, season: bool = True) -> list[Candidate]:
+    """Level and season, each with a context that matters and with one that does not."""
+    plain = candidates(problem, season=season, persistence=False)
+    there = [
+        Candidate(f"{c.name} in context", c.kernel * ContextSquaredExponential(1.0), c.weight)
+        for c in plain
+    ]
+    return [*plain, *there]
 
 
 def _plain(problem: Problem, season: bool, persistence: bool, _: bool) -> Candidate:

@@ -84,7 +84,7 @@ class StateSpace:
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
         """The same as to observe one after the other; fast for the first ones."""
-        self._tape.learn(self.phi(actions), t, y)
+        self._tape.learn(self.phi(actions), t, y, self.noise_variance)
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:

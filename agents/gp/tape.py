@@ -52,13 +52,13 @@ class Tape:
         else:
             self._take(entry)
 
-    def learn(self, phi: Array, t: Array, y: Array) -> None:
+    def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> None:
         """Take in the first observations, all of them at once if nothing decays."""
         if self.belief.decays or not math.isinf(self.belief.time):
             for row, when, reward in zip(phi, t.tolist(), y.tolist(), strict=True):
-                self.observe(row, when, reward)
+                self.observe(row, when, reward, noise_variance)
         elif len(t):
-            self.log_evidence = self.belief.learn(phi, t, y, self.noise_variance)
+            self.log_evidence = self.belief.learn(phi, t, y, noise_variance)
 
     def state(self) -> State:
         """Arrays only."""

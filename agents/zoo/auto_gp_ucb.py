@@ -13,10 +13,23 @@ from agents.auto.model import Model, Options, build, first, informed, told_scale
 from agents.auto.past import MOST, Past
 from agents.auto.scale import Scale
 from agents.base import Problem
-from agents.gp import UCB, Array, Bank, Normaliser, argmax, from_state, parse_beta, to_state
-from agents.gp import upper_bound as upper_bounds
+from agents.gp import (
+    UCB,
+    Actions,
+    Array,
+    Bank,
+    InContext,
+    InThisContext,
+    Normaliser,
+    Predictive,
+    argmax,
+    from_state,
+    parse_beta,
+    to_state,
+    upper_bound,
+)
 from agents.storage import Saveable
-from agents.zoo.prior import actions_of, same_actions
+from agents.zoo.prior import actions_of, context_columns, same_actions
 
 FIRST_REWARDS = 8
 """Rewards seen before a scale is set, where none is told."""
@@ -66,6 +79,7 @@ class AutoGPUCB(Saveable):
 
     name = "auto-gp-ucb"
     posterior: Bank
+    _view: Predictive
 
     def __init__(
         self,
@@ -81,24 +95,29 @@ class AutoGPUCB(Saveable):
         expert: bool = True,
         refit: bool = True,
     ) -> None:
-        self._actions = actions_of(problem)
+        mine = actions_of(problem)
+        told = told_scale(problem) is not None and prior is None
+        self._columns = list(context_columns(problem)) if told else []
+        self._actions: Actions = InContext(mine, len(self._columns)) if self._columns else mine
         self._beta = parse_beta(beta, self._actions)
         self._options = Options(transform, season, persistence, shared, expert, refit)
         self._knowledge = None if prior is None else load_knowledge(prior, problem)
         self._rows: deque[tuple[Any, float, float, bool]] = deque(maxlen=MOST)
         self._count, self._steps, self._next = 0, 0, math.inf
         past = problem.warm_start
-        if past is not None:
+        if past is not None and not self._columns:  # past decisions have no contexts
             for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
-                self._keep(action, float(t), float(reward), told=True)
+                self._keep(action, np.array([t]), float(reward), told=True)
         self._rebuild()
 
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
         self._steps += 1
         t, beta = float(observation[0]), self._beta(self._steps)
+        if isinstance(self._view, InThisContext):
+            self._view.context = np.array(observation, dtype=np.float64)[self._columns]
         if self._knowledge is not None:
-            bounds = upper_bounds(self.posterior.predict(t), beta) + self._knowledge.offset(t)
+            bounds = upper_bound(self.posterior.predict(t), beta) + self._knowledge.offset(t)
             return argmax(bounds, self._rng)
         chosen = self._ucb.choose(t, beta)
         if self._problem.n_actions is not None:
@@ -107,13 +126,12 @@ class AutoGPUCB(Saveable):
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
-        t, reward = float(observation[0]), float(reward)
-        if not self._keep(action, t, reward, told=False):
+        if not self._keep(action, observation, float(reward), told=False):
             return
         if self._count >= self._next:
             self._rebuild()
             return
-        where = self._rows[-1][0]
+        where, t, reward, _ = self._rows[-1]
         self.posterior.observe(where, t, self._forward(where, t, reward))
         if self._count % PRUNE_EVERY == 0:
             self._prune()
@@ -132,7 +150,7 @@ class AutoGPUCB(Saveable):
             if actions is None:
                 raise ValueError("actions must be given for a box: an array (q, d) in [-1, 1]")
             actions = np.asarray(actions, dtype=np.float64) * self._problem.action_half_width
-        mean, variance = self.posterior.predict(t, actions)
+        mean, variance = self._view.predict(t, actions)
         if self._knowledge is not None:
             offset = self._knowledge.offset(t)
             mean = mean + (offset if actions is None else offset[np.atleast_1d(actions)])
@@ -148,15 +166,18 @@ class AutoGPUCB(Saveable):
         """The scale of the rewards, once there is one."""
         return self._scale
 
-    def _keep(self, action: Any, t: float, reward: float, *, told: bool) -> bool:
+    def _keep(self, action: Any, observation: Array, reward: float, *, told: bool) -> bool:
         """Whether there was any news."""
+        t, context = float(observation[0]), np.array(observation)[self._columns]
         if math.isnan(reward):
             return False
-        if not (math.isfinite(t) and math.isfinite(reward)):
+        if not (math.isfinite(t) and math.isfinite(reward) and np.isfinite(context).all()):
             raise ValueError(f"a reward and its time must be finite, got {reward} at t = {t}")
         where = self._problem.checked(action)
         if self._problem.n_actions is None:
             where = where * self._problem.action_half_width
+        if isinstance(self._actions, InContext):
+            where = self._actions.joined(where, context)[0]
         self._rows.append((where, t, reward, told))
         self._count += 1
         return True
@@ -185,7 +206,12 @@ class AutoGPUCB(Saveable):
 
     def _adopt(self, model: Model) -> None:
         self._scale, self.posterior, self._names = model.scale, model.posterior, model.names
-        self._ucb = UCB(self.posterior, self._rng)
+        before, self._view = getattr(self, "_view", None), self.posterior
+        if self._columns:
+            self._view = InThisContext(self.posterior)
+            if isinstance(before, InThisContext):
+                self._view.context = before.context
+        self._ucb = UCB(self._view, self._rng)
 
     def _prune(self) -> None:
         """Drop what is improbable: it costs as much as the rest."""
@@ -208,6 +234,7 @@ class AutoGPUCB(Saveable):
             "t": past.t,
             "reward": past.reward,
             "told": past.told.astype(np.int64),
+            "context": self._view.context if isinstance(self._view, InThisContext) else None,
             "numbers": [self._count, self._steps, None if math.isinf(self._next) else self._next],
         }
 
@@ -218,7 +245,7 @@ class AutoGPUCB(Saveable):
             raise ValueError("the belief is about other actions than the problem has")
         columns = (state["action"], state["t"].tolist(), state["reward"].tolist(), state["told"])
         rows = zip(*columns, strict=True)
-        finite = self._problem.n_actions is not None
+        finite = self._problem.n_actions is not None and not self._columns
         self._rows.clear()
         self._rows.extend((int(a) if finite else a, t, r, bool(told)) for a, t, r, told in rows)
         count, steps, following = state["numbers"]
@@ -227,3 +254,5 @@ class AutoGPUCB(Saveable):
         scale = state["scale"]
         known = None if scale is None else Scale(scale[0], Normaliser(*scale[1:]))
         self._adopt(Model(known, posterior, tuple(state["names"])))
+        if isinstance(self._view, InThisContext):
+            self._view.context = np.array(state["context"])
