@@ -26,8 +26,8 @@ from agents.gp import (
 from agents.gp.bank import Bank, make_members
 from agents.gp.censored import none_above
 
-KEEP = 0.05
-"""Probability from which a structure is followed further."""
+KEEP, MOST_KEPT = 0.2, 2
+"""Probability from which a structure is followed further, and how many are at most."""
 Offset = Callable[[float], Array]
 
 
@@ -90,10 +90,11 @@ def build(problem: Problem, actions: Actions, past: Past, options: Options) -> M
     told, recent = told_scale(problem), past.newest(MOST)
     scale = told or choose_scale(found[-1], actions, recent, options.transform)
     noise = _noise_variance(problem, scale)
-    fits = [_fit(c, actions, recent, scale, noise, options.refit and not told) for c in found]
-    kept = list(range(len(fits))) if told else _kept([c.weight for c in found], fits)
-    weights = np.array([found[i].weight for i in kept])
-    members = [_member(problem, actions, fits[i].kernel, fits[i].noise_variance) for i in kept]
+    if told is None:
+        found = _likely(found, [_fit(c, actions, recent, scale, noise, False) for c in found])
+    moves = options.refit and told is None
+    fits = [_fit(c, actions, recent, scale, noise, moves) for c in found]
+    members = [_member(problem, actions, fit.kernel, fit.noise_variance) for fit in fits]
     expert = options.expert and _takes_experts(problem, members[0])
     if expert:
         hints = [replay(member, past, scale, expert=True) for member in members]
@@ -105,7 +106,8 @@ def build(problem: Problem, actions: Actions, past: Past, options: Options) -> M
     if not expert:
         for member in members:
             replay(member, past, scale)
-    return Model(scale, Bank(members, weights), tuple(found[i].name for i in kept))
+    prior = np.array([candidate.weight for candidate in found])
+    return Model(scale, Bank(members, prior), tuple(candidate.name for candidate in found))
 
 
 def informed(
@@ -181,10 +183,12 @@ def _fit(
     return refit(candidate.kernel, actions, past, scale.forward(past.reward), noise, move=move)
 
 
-def _kept(prior: list[float], fits: list[Refit]) -> list[int]:
-    score = np.log(prior) + [fit.log_evidence for fit in fits]
+def _likely(found: list[Candidate], fits: list[Refit]) -> list[Candidate]:
+    """The best, and the second best if it is nearly as good."""
+    score = np.log([c.weight for c in found]) + [fit.log_evidence for fit in fits]
     weight = np.exp(score - score.max())
-    return [int(i) for i in np.flatnonzero(weight >= KEEP * weight.sum())]
+    order = np.argsort(-weight, kind="stable")[:MOST_KEPT]
+    return [found[i] for i in order if weight[i] >= KEEP * weight.sum()]
 
 
 def _member(problem: Problem, actions: Actions, kernel: Kernel, noise: float) -> Posterior:

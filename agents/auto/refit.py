@@ -24,8 +24,8 @@ from agents.gp.evidence import HOPELESS
 
 SPREAD = 0.5
 """Standard deviation of the prior on the logarithm of a variance."""
-ITERATIONS = 12
-MOST = 128
+ITERATIONS = 8
+MOST = 96
 """Observations that are looked at: the newest."""
 
 

@@ -39,7 +39,7 @@ FORGETTING, DRIFT = 0.04, 0.02
 PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
 MEAN, ARM, SHARED_SEASON, OWN_SHOCKS, SHARED_SHOCKS = 3.0, 1.0, 0.5, 0.5, 0.75
-SEASON_SHARE, SEASON_LENGTH_SCALE = 0.25, 0.7
+SEASON_SHARE, SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.25, 0.7, 3
 NOISE = 0.03
 """Variance of the noise, as a share, where the problem tells none."""
 
@@ -100,9 +100,10 @@ def _composite(problem: Problem, season: bool, persistence: bool, shared: bool) 
     parts: list[Kernel] = [Constant(MEAN)]
     if season:
         v = 1.0 / len(periods)
-        clocks = [Season(p, SEASON_LENGTH_SCALE, share=SEASON_SHARE) for p in periods]
+        shape = (SEASON_LENGTH_SCALE, SEASON_HARMONICS)
+        clocks = [Season(p, *shape, SEASON_SHARE) for p in periods]
         parts += [v * ARM * (A * clock) for clock in clocks]
-        whole = [Season(p, SEASON_LENGTH_SCALE) for p in periods]
+        whole = [Season(p, *shape) for p in periods]
         parts += [v * SHARED_SEASON * clock for clock in whole] if shared else []
     else:
         parts.append(ARM * A)

@@ -21,7 +21,7 @@ from agents.gp.state_space import StateSpace
 
 PLAUSIBLE = 0.03
 """Arms that exceed the bound with less than this probability are left alone."""
-MOST = 12
+MOST = 5
 """Arms that are pushed down for one bound."""
 
 
@@ -59,7 +59,8 @@ def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> floa
     before = posterior.log_evidence
     mean, C = posterior.joint(t)
     open_arms = np.arange(len(bounds)) != arm
-    factors: list[tuple[int, Factor]] = []
+    arms: list[int] = []
+    factors: list[Factor] = []
     for _ in range(MOST):
         deviation = np.sqrt(np.maximum(np.diagonal(C), 1e-12))
         above = ndtr((mean - bounds) / deviation) * open_arms
@@ -71,7 +72,8 @@ def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> floa
         mean = mean + gain * (factor.y - mean[b])
         C = C - np.outer(gain, C[b])
         open_arms[b] = False
-        factors.append((b, factor))
-    for b, factor in factors:
-        posterior.weigh(b, t, *factor)
+        arms.append(b)
+        factors.append(factor)
+    if arms:
+        posterior.weigh_all(arms, t, np.array(factors))
     return posterior.log_evidence - before

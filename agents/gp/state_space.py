@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,17 @@ class StateSpace:
         """Mean and variance of f(., t)."""
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
+
+    def weigh_all(self, arms: Sequence[int], t: float, factors: Array) -> None:
+        """``weigh`` several arms at the time of the newest observation.
+
+        Args:
+            arms: Which, q of them.
+            t: When.
+            factors: (y, noise variance, log scale) of each, shape (q, 3).
+        """
+        self._tape.observe_all(t, self.phi(arms), factors)
+        self.count += len(arms)
 
     def joint(self, t: float) -> tuple[Array, Array]:
         """Mean (n,) and covariance (n, n) of f(., t) at all arms of a finite set."""

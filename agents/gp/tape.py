@@ -52,6 +52,19 @@ class Tape:
         else:
             self._take(entry)
 
+    def observe_all(self, t: float, phi: Array, factors: Array) -> None:
+        """Several factors (y, sigma^2, log scale), shape (q, 3), at the time of the belief."""
+        room = SPAN - len(self._entries) % SPAN
+        if self.belief.decays and len(phi) >= room:  # a mark must be set on the way
+            for row, (y, noise_variance, log_scale) in zip(phi, factors.tolist(), strict=True):
+                self.observe(row, t, y, noise_variance, log_scale)
+            return
+        self.log_evidence += self.belief.update_all(phi, t, factors[:, 0], factors[:, 1])
+        self.log_evidence += float(factors[:, 2].sum())
+        if self.belief.decays:
+            when = np.full(len(phi), t)
+            self._entries.extend(np.column_stack((when, factors, phi)))
+
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> None:
         """Take in the first observations, all of them at once if nothing decays."""
         if self.belief.decays or not math.isinf(self.belief.time):

@@ -68,7 +68,8 @@ class AutoGPUCB(Saveable):
         prior: "madrid", or a file with what was learned elsewhere (``agents/auto/knowledge.py``):
             it takes the place of structures, scale and variances. Belongs in the track
             "pretrained".
-        beta: Exploration, see ``parse_beta``.
+        beta: Exploration, see ``parse_beta``; "auto" is "paper" where the scale of the rewards is
+            told and 1 where it is not, which was best on Madrid 2016 and 2017.
         transform: "auto", "identity" or "log1p".
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
@@ -87,7 +88,7 @@ class AutoGPUCB(Saveable):
         rng: np.random.Generator,
         *,
         prior: str | None = None,
-        beta: str | float = "paper",
+        beta: str | float = "auto",
         transform: str = "auto",
         season: bool = True,
         persistence: bool = True,
@@ -99,7 +100,8 @@ class AutoGPUCB(Saveable):
         told = told_scale(problem) is not None and prior is None
         self._columns = list(context_columns(problem)) if told else []
         self._actions: Actions = InContext(mine, len(self._columns)) if self._columns else mine
-        self._beta = parse_beta(beta, self._actions)
+        known = "paper" if problem.reward_scale is not None else 1.0
+        self._beta = parse_beta(known if beta == "auto" else beta, self._actions)
         self._options = Options(transform, season, persistence, shared, expert, refit)
         self._knowledge = None if prior is None else load_knowledge(prior, problem)
         self._rows: deque[tuple[Any, float, float, bool]] = deque(maxlen=MOST)
@@ -117,7 +119,7 @@ class AutoGPUCB(Saveable):
         if isinstance(self._view, InThisContext):
             self._view.context = np.array(observation, dtype=np.float64)[self._columns]
         if self._knowledge is not None:
-            bounds = upper_bound(self.posterior.predict(t), beta) + self._knowledge.offset(t)
+            bounds = upper_bound(self._view.predict(t), beta) + self._knowledge.offset(t)
             return argmax(bounds, self._rng)
         chosen = self._ucb.choose(t, beta)
         if self._problem.n_actions is not None:
@@ -206,7 +208,9 @@ class AutoGPUCB(Saveable):
 
     def _adopt(self, model: Model) -> None:
         self._scale, self.posterior, self._names = model.scale, model.posterior, model.names
-        before, self._view = getattr(self, "_view", None), self.posterior
+        members = self.posterior.members
+        before = getattr(self, "_view", None)
+        self._view = self.posterior if len(members) > 1 else members[0]
         if self._columns:
             self._view = InThisContext(self.posterior)
             if isinstance(before, InThisContext):
