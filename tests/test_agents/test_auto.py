@@ -77,7 +77,7 @@ def chosen(rewards, rng):
 
 
 def test_transformation_is_chosen_by_evidence():
-    """Wrong on TRANSFORM_RATE"""
+    """Of 120 other draws of each kind, none was taken for the other."""
     for seed in range(8):
         rng = np.random.default_rng(seed)
         y = draw(Index() + Decay(0.2), 60, rng)
@@ -98,9 +98,10 @@ def test_scale_is_invertible_and_counts_its_slope():
 
 
 def test_season_is_switched_on_and_off_by_evidence():
-    """A season is never missed, and taken for granted where there is none in one of eight worlds.
+    """A season is not missed (in 0 of 60 other seeds), and seldom seen where there is none.
 
-    In RATES of 100 other seeds.
+    60 rewards with noise are few: in 9 of 60 other seeds nothing but a season was kept. More than
+    three in eight would have a probability of 2 %.
     """
     wrong = 0
     for seed in range(8):
@@ -111,7 +112,7 @@ def test_season_is_switched_on_and_off_by_evidence():
         level = draw(Index() + Constant(1.0), 60, rng)
         names = built(past_of(level + rng.normal(0, 0.3, level.shape), rng)).names
         wrong += not {"level", "persistence"} & set(names)
-    assert wrong <= 1
+    assert wrong <= 3
 
 
 def test_refit_finds_the_noise():
@@ -184,7 +185,10 @@ def test_what_an_expert_did_not_choose_was_worth_no_more():
 
 
 def test_experts_are_told_from_chance():
-    """The best of each step, or random choices: told apart in six of six (and EXPERT_RATE)."""
+    """The best of each step, or random choices: all told apart.
+
+    Of 60 other seeds no expert was missed, and chance was taken for an expert in 2.
+    """
     for seed in range(3):
         rng = np.random.default_rng(seed)
         rewards = 20.0 + draw(2.0 * Index() + Decay(0.3), 40, rng)
