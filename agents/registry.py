@@ -73,6 +73,7 @@ BUILT_IN = {
     "sw-linucb": "agents.zoo.sw_linucb:SWLinUCB",
     "bob": "agents.zoo.bob:Bob",
     "dlinucb-pool": "agents.zoo.dlinucb_pool:DLinUCBPool",
+    "auto-gp-ucb": "agents.zoo.auto_gp_ucb:AutoGPUCB",
     "fixed": "agents.zoo.fixed:Fixed",
     "random": "agents.zoo.random:Random",
     "ppo": "agents.rl.algorithms:PPO",

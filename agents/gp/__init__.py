@@ -36,7 +36,7 @@ from agents.gp.posterior import (
 )
 from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
 from agents.gp.state_space import StateSpace
-from agents.gp.time_kernels import Constant, Decay, Periodic, TimeSquaredExponential
+from agents.gp.time_kernels import Constant, Decay, Periodic, Season, TimeSquaredExponential
 
 __all__ = [
     "UCB",
@@ -74,6 +74,7 @@ __all__ = [
     "Predictive",
     "PrintedBeta",
     "RankError",
+    "Season",
     "Selective",
     "SquaredExponential",
     "State",

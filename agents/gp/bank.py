@@ -128,7 +128,8 @@ class Bank:
         """Posterior probability of each candidate, shape (k,)."""
         if self._weights is None:
             score = self._scores()
-            self._weights = np.exp(score - logsumexp(score))
+            weights = np.exp(score - score.max())
+            self._weights = weights / weights.sum()
         return self._weights
 
     @property

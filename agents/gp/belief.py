@@ -89,7 +89,7 @@ class Belief:
             self._catch_up(wave)
         for clock, cross, out in self._outer:
             np.matmul(cross, wave[clock], out=out)
-        if self.decays:
+        if self.decays and t != self.time:
             self._refresh((1.0 - rho**2) * psi**2)
         self._slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
         return self._slice
@@ -104,7 +104,7 @@ class Belief:
         s = float(phi @ now.covariance @ phi) + noise_variance
         g = phi @ self._cross  # (P h, h . w)
         e = y - float(g[-1])
-        if self.decays and t >= self.time:
+        if self.decays and t > self.time:
             self._move(g[:-1], phi, now)
         g[-1] = -e
         g *= 1.0 / math.sqrt(s)
@@ -156,6 +156,31 @@ class Belief:
             H[:, b.rows] = grid.reshape(len(t), -1)
         return H
 
+    def update_all(self, phi: Array, t: float, y: Array, noise_variance: Array) -> float:
+        """Take in several values at the time of the state: one product instead of many.
+
+        Args:
+            phi: Action features, shape (q, M_a).
+            t: The time of the state.
+            y: Shape (q,).
+            noise_variance: Shape (q,).
+
+        Returns:
+            Their log density.
+        """
+        if self._collects or t != self.time:
+            rows = zip(phi, y.tolist(), noise_variance.tolist(), strict=True)
+            return sum(self.update(row, t, value, noise) for row, value, noise in rows)
+        now, G = self.at(t), phi @ self._cross
+        L = cholesky(phi @ now.covariance @ phi.T + np.diag(noise_variance), lower=True)
+        G[:, -1] -= y
+        X = solve_triangular(L, G, lower=True)
+        steps = np.ascontiguousarray(X[:, :-1])
+        dgemm(-1.0, X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
+        self._slice = None
+        log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
+        return -0.5 * (float(X[:, -1] @ X[:, -1]) + log_det + len(y) * math.log(2 * math.pi))
+
     @property
     def X(self) -> Array:
         """Steps not yet in S, shape (below 16, m + 1)."""
@@ -199,9 +224,11 @@ class Belief:
 
     def _refresh(self, fresh: Array) -> None:
         """Add what is new at t to the variance of v."""
+        width = self.features.width + 1
         for b in self.features.blocks:
-            i = np.arange(b.columns.start, b.columns.stop)
-            self._covariance[i, i] += fresh[b.clock].sum()
+            if b.log_rho:
+                diagonal = slice(b.columns.start * width, b.columns.stop * width, width)
+                self._covariance.ravel()[diagonal] += fresh[b.clock].sum()
 
     def _move(self, g: Array, phi: Array, now: Slice) -> None:
         """Move the state, and with it the gain g = P h, to the time of the slice."""
@@ -209,5 +236,11 @@ class Belief:
         fresh = 1.0 - r * r
         g *= r
         g += fresh * phi[self._column] * now.psi[self._tick]
-        self.S *= np.multiply.outer(r, np.append(r, 1.0))
-        self.S.flat[:: len(r) + 2] += fresh
+        if all(b.log_rho for b in self.features.blocks):
+            self.S *= np.multiply.outer(r, np.append(r, 1.0))
+        else:  # far fewer entries change
+            for b in self.features.blocks:
+                if b.log_rho:
+                    self.S[b.rows] *= r[b.rows.start]
+                    self.S[:, b.rows] *= r[b.rows.start]
+        self.S.ravel()[:: len(r) + 2] += fresh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,9 +57,9 @@ class StateSpace:
 
     def reset(self) -> None:
         """Forget all observations."""
-        self.count, self._log_weight = 0, 0.0
+        self.count = 0
         self._belief = Belief(self.features)
-        self._tape = Tape(self._belief, self.noise_variance)
+        self._tape = Tape(self._belief)
 
     @property
     def name(self) -> str:
@@ -69,19 +69,26 @@ class StateSpace:
     @property
     def log_evidence(self) -> float:
         """Sum of the log densities of the observations, each given those before it."""
-        return self._tape.log_evidence + self._log_weight
+        return self._tape.log_evidence
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
-        """Rank-one update."""
-        require_finite(t, y)
+        """Rank-one update; a weight divides the noise variance."""
         require_weight(weight)
+        self.weigh(action, t, y, self.noise_variance / weight)
+
+    def weigh(
+        self, action: Any, t: float, y: float, noise_variance: float, log_scale: float = 0.0
+    ) -> None:
+        """Multiply the belief by exp(log_scale) N(y; f(action, t), noise_variance).
+
+        That is what an observation does, and what anything else that is known of f(action, t) does
+        when it is approximated by such a factor (``censored.py``).
+        """
+        require_finite(t, y)
         if self._phi is not None and action < 0:
             raise IndexError(f"there is no arm {action}")
         phi = self.phi(action)[0] if self._phi is None else self._phi[action]
-        # sqrt(weight) times an observation is one with the usual noise, of density / sqrt(weight).
-        root = math.sqrt(weight)
-        self._tape.observe(root * phi, t, root * y)
-        self._log_weight += math.log(root)
+        self._tape.observe(phi, t, y, noise_variance, log_scale)
         self.count += 1
 
     def discount(self, factor: float) -> None:
@@ -91,13 +98,29 @@ class StateSpace:
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
         """Observe many, one after the other or, where nothing decays, at once."""
-        self._tape.learn(self.phi(actions), t, y)
+        self._tape.learn(self.phi(actions), t, y, self.noise_variance)
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t)."""
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
+
+    def weigh_all(self, arms: Sequence[int], t: float, factors: Array) -> None:
+        """``weigh`` several arms at the time of the newest observation.
+
+        Args:
+            arms: Which, q of them.
+            t: When.
+            factors: (y, noise variance, log scale) of each, shape (q, 3).
+        """
+        self._tape.observe_all(t, self.phi(arms), factors)
+        self.count += len(arms)
+
+    def joint(self, t: float) -> tuple[Array, Array]:
+        """Mean (n,) and covariance (n, n) of f(., t) at all arms of a finite set."""
+        phi, now = self.phi(None), self.now(t)
+        return phi @ now.mean, np.asarray(phi @ now.covariance @ phi.T)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with its derivatives."""
@@ -119,12 +142,12 @@ class StateSpace:
 
     def state(self) -> State:
         """What ``restore`` needs; the features are saved beside it."""
-        return {"count": self.count, "log_weight": self._log_weight} | self._tape.state()
+        return {"count": self.count} | self._tape.state()
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
         self._tape.restore(state)
-        self.count, self._log_weight = int(state["count"]), float(state.get("log_weight", 0.0))
+        self.count = int(state["count"])
 
     def now(self, t: float) -> Slice:
         """The belief about f(., t) in the space of action features; valid until the next call."""

@@ -17,6 +17,8 @@ from agents.gp.belief import Belief
 from agents.gp.posterior import State
 
 SPAN = 32
+NUMBERS = 4
+"""Of an observation, beside its features."""
 
 
 class Mark(NamedTuple):
@@ -31,31 +33,48 @@ class Mark(NamedTuple):
 class Tape:
     """A belief with its recent past."""
 
-    def __init__(self, belief: Belief, noise_variance: float) -> None:
-        self.belief, self.noise_variance, self.log_evidence = belief, noise_variance, 0.0
-        self._entries: list[Array] = []  # (phi, t, y) after the older mark
+    def __init__(self, belief: Belief) -> None:
+        self.belief, self.log_evidence = belief, 0.0
+        self._entries: list[Array] = []  # (t, y, sigma^2, log scale, phi) after the older mark
         self._older = self._newer = self._mark()
 
-    def observe(self, phi: Array, t: float, y: float) -> None:
-        """Take in an observation, early or late."""
+    def observe(
+        self, phi: Array, t: float, y: float, noise_variance: float, log_scale: float = 0.0
+    ) -> None:
+        """Take in an observation, early or late; its density counts times exp(log_scale)."""
         if not self.belief.decays:
-            self.log_evidence += self.belief.update(phi, t, y, self.noise_variance)
-        elif self._older.time <= t < self.belief.time:
-            self._replay(sorted([*self._entries, np.r_[phi, t, y]], key=lambda entry: entry[-2]))
+            self.log_evidence += self.belief.update(phi, t, y, noise_variance) + log_scale
+            return
+        entry = np.r_[t, y, noise_variance, log_scale, phi]
+        if self._older.time <= t < self.belief.time:
+            self._replay(sorted([*self._entries, entry], key=lambda entry: float(entry[0])))
         else:
-            self._take(np.r_[phi, t, y])
+            self._take(entry)
 
-    def learn(self, phi: Array, t: Array, y: Array) -> None:
+    def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> None:
         """Take in many observations, at once if nothing decays."""
         if not self.belief.decays:
-            self.log_evidence += self.belief.learn(phi, t, y, self.noise_variance)
+            self.log_evidence += self.belief.learn(phi, t, y, noise_variance)
             return
         for row, when, reward in zip(phi, t.tolist(), y.tolist(), strict=True):
-            self.observe(row, when, reward)
+            self.observe(row, when, reward, noise_variance)
+
+    def observe_all(self, t: float, phi: Array, factors: Array) -> None:
+        """Several factors (y, sigma^2, log scale), shape (q, 3), at the time of the belief."""
+        room = SPAN - len(self._entries) % SPAN
+        if self.belief.decays and len(phi) >= room:  # a mark must be set on the way
+            for row, (y, noise_variance, log_scale) in zip(phi, factors.tolist(), strict=True):
+                self.observe(row, t, y, noise_variance, log_scale)
+            return
+        self.log_evidence += self.belief.update_all(phi, t, factors[:, 0], factors[:, 1])
+        self.log_evidence += float(factors[:, 2].sum())
+        if self.belief.decays:
+            when = np.full(len(phi), t)
+            self._entries.extend(np.column_stack((when, factors, phi)))
 
     def state(self) -> State:
         """Arrays only."""
-        width = self.belief.features.width + 2
+        width = self.belief.features.width + NUMBERS
         entries = np.array(self._entries).reshape(-1, width)
         marks = {"now": self._mark()}
         if self.belief.decays:
@@ -86,8 +105,9 @@ class Tape:
         self.log_evidence = mark.log_evidence
 
     def _take(self, entry: Array) -> None:
-        phi, t, y = entry[:-2], float(entry[-2]), float(entry[-1])
-        self.log_evidence += self.belief.update(phi, t, y, self.noise_variance)
+        t, y, noise_variance, log_scale = entry[:NUMBERS].tolist()
+        density = self.belief.update(entry[NUMBERS:], t, y, noise_variance)
+        self.log_evidence += density + log_scale
         self._entries.append(entry)
         if len(self._entries) == SPAN:
             self._newer = self._mark()

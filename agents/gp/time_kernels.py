@@ -76,6 +76,51 @@ class Periodic(TimeKernel):
 
 
 @dataclass(frozen=True)
+class Season(TimeKernel):
+    """A level and a few harmonics: c(d) = 1 - share + share sum_k w_k cos(2 pi k d / tau).
+
+    k runs from 0 to ``harmonics`` and w_k are the first weights of ``Periodic``, brought to sum 1:
+    what is left of that kernel when fine detail within a season is given up for a small state
+    (2 ``harmonics`` + 1 features; at l = 1, four harmonics are 0.9997 of it).
+
+    Attributes:
+        period: tau, any positive real number, in the unit of t.
+        length_scale: l, as in ``Periodic``.
+        harmonics: How many.
+        share: Of the variance, in (0, 1]; the rest is the same at all times.
+    """
+
+    period: float
+    length_scale: float = 1.0
+    harmonics: int = 4
+    share: float = 1.0
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "period": POSITIVE,
+        "length_scale": (0.05, 1e3),
+        "share": (1e-3, 1.0),
+    }
+
+    def __post_init__(self) -> None:
+        _require_positive(period=self.period, length_scale=self.length_scale, share=self.share)
+        if self.share > 1.0:
+            raise ValueError(f"share must lie in (0, 1], got {self.share}")
+        if not isinstance(self.harmonics, int) or self.harmonics < 1:
+            raise ValueError(f"harmonics must be a whole number from 1 on, got {self.harmonics!r}")
+
+    def __call__(self, lag: Array) -> Array:
+        """The formula above."""
+        return self.spectrum().at(lag)
+
+    def spectrum(self) -> Spectrum:
+        """Frequencies k / tau."""
+        k = np.arange(self.harmonics + 1)
+        weight = np.where(k == 0, 1.0, 2.0) * ive(k, 1.0 / self.length_scale**2)
+        weight *= self.share / weight.sum()
+        weight[0] += 1.0 - self.share
+        return Spectrum(k / self.period, weight)
+
+
+@dataclass(frozen=True)
 class Decay(TimeKernel):
     """Slow forgetting (TV-GP-UCB): c(d) = (1 - eps)^(|d| / 2).
 

@@ -1,0 +1,1 @@
+"""The parts of ``auto-gp-ucb``: what it takes for granted about rewards, arms and time: little."""

@@ -1,0 +1,153 @@
+"""What was learned elsewhere, in a small file: profiles, covariances, persistence.
+
+The file is JSON. It describes rewards at places (coordinates in the unit of the problem's
+``action_features``) on a transformed scale: ``profile`` is their mean for each step of a season and
+each place, and the rest a Gaussian process, a sum of terms
+
+    level: F F^T + diag(own),    decay: the same x Decay(eps),    season: the same x Season,
+
+plus noise. A problem may have some of the places only; which ones is found by their coordinates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.auto.scale import TRANSFORMS, Scale
+from agents.base import Problem
+from agents.gp import (
+    Array,
+    Decay,
+    EmpiricalCovariance,
+    Kernel,
+    Normaliser,
+    Season,
+    Sum,
+    Term,
+    TimeKernel,
+)
+
+FORMAT, VERSION = "periodic-gp prior", 1
+SAME_PLACE = 0.05
+"""Distance up to which two places are the same."""
+MOST_BYTES = 2**20
+SHIPPED = {"madrid": Path(__file__).with_name("madrid.json")}
+
+
+class PriorError(ValueError):
+    """A file that is no prior, or one about something else: a sentence that says which."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """A prior for the arms of one problem.
+
+    Attributes:
+        kernel: Covariance of the transformed rewards around the profile.
+        noise_variance: Of the transformed rewards.
+        scale: The transformation.
+        profile: Prior mean, shape (steps of a season, arms).
+        period: Length of the season.
+    """
+
+    kernel: Kernel
+    noise_variance: float
+    scale: Scale
+    profile: Array
+    period: float
+
+    def offset(self, t: float) -> Array:
+        """Prior mean of all arms at time t, shape (n,)."""
+        steps = len(self.profile)
+        return np.asarray(self.profile[int(t / self.period % 1.0 * steps + 1e-9) % steps])
+
+
+def load_knowledge(name: str, problem: Problem) -> Knowledge:
+    """A shipped prior by its name, or one in a file, for the arms of a problem.
+
+    Raises:
+        PriorError: If there is no such file, if it is damaged, or about other places.
+    """
+    path = SHIPPED.get(name, Path(name))
+    content = _read(str(path))
+    try:
+        arms = _matched(np.array(content["places"], dtype=np.float64), problem)
+        return _knowledge(content, arms, _sign(problem))
+    except PriorError as error:
+        raise PriorError(f"cannot use the prior {name!r}: {error}") from None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise PriorError(
+            f"cannot use the prior {name!r}: it is damaged ({type(error).__name__}: {error})"
+        ) from None
+
+
+@lru_cache(maxsize=8)
+def _read(path: str) -> Mapping[str, Any]:
+    file = Path(path)
+    if not file.is_file():
+        known = ", ".join(SHIPPED)
+        raise PriorError(f"there is no prior {path!r}: it is a file, or one of {known}")
+    if file.stat().st_size > MOST_BYTES:
+        raise PriorError(f"cannot use the prior {path!r}: it is larger than {MOST_BYTES:,} bytes")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise PriorError(f"cannot use the prior {path!r}: not JSON ({error})") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise PriorError(f"cannot use the prior {path!r}: it does not say {FORMAT!r}")
+    if content.get("version") != VERSION:
+        raise PriorError(
+            f"cannot use the prior {path!r}: version {content.get('version')!r}, "
+            f"this one reads {VERSION}"
+        )
+    return content
+
+
+def _matched(places: Array, problem: Problem) -> list[int]:
+    """For each arm its place in the file."""
+    if places.ndim != 2 or not np.isfinite(places).all():
+        raise PriorError("its places are no coordinates")
+    if problem.action_features is None or problem.action_features.shape[1] != places.shape[1]:
+        raise PriorError(f"the actions need {places.shape[1]} coordinates to be told apart")
+    apart = np.linalg.norm(problem.action_features[:, None] - places, axis=2)
+    far = np.flatnonzero(apart.min(axis=1) > SAME_PLACE)
+    if len(far):
+        raise PriorError(f"it knows nothing of the place of action {far[0]}")
+    return [int(i) for i in apart.argmin(axis=1)]
+
+
+def _sign(problem: Problem) -> float:
+    """-1 where the least is sought: rewards are then the negatives of what was measured."""
+    past = problem.warm_start
+    return -1.0 if past is not None and (past.reward[np.isfinite(past.reward)] < 0).any() else 1.0
+
+
+def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Knowledge:
+    profile = np.array(content["profile"], dtype=np.float64)[:, arms]
+    noise, period = float(content["noise_variance"]), float(content["period"])
+    if content["transform"] not in TRANSFORMS:
+        raise PriorError(f"transform must be one of {', '.join(TRANSFORMS)}")
+    if not (np.isfinite(profile).all() and noise > 0 and 0 < period < np.inf):
+        raise PriorError("its profile, noise_variance and period must be finite, the last two > 0")
+    kernel = Sum(tuple(_term(term, arms, period) for term in content["terms"]))
+    scale = Scale(content["transform"], Normaliser())
+    return Knowledge(kernel, noise, scale, sign * profile, period)
+
+
+def _term(term: Mapping[str, Any], arms: list[int], period: float) -> Term:
+    F, own = (np.array(term[key], dtype=np.float64)[arms] for key in ("factor", "own"))
+    if not (np.isfinite(F).all() and np.isfinite(own).all() and (own >= 0).all()):
+        raise PriorError("a covariance must have finite factors and variances from 0 on")
+    clocks: dict[str, tuple[TimeKernel, ...]] = {"level": ()}
+    if term["part"] == "decay":
+        clocks["decay"] = (Decay(float(term["eps"])),)
+    if term["part"] == "season":
+        clocks["season"] = (Season(period, float(term["length_scale"]), int(term["harmonics"])),)
+    return Term(1.0, (EmpiricalCovariance(F @ F.T + np.diag(own)),), clocks[term["part"]])

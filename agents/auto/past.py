@@ -1,0 +1,48 @@
+"""What an agent has seen, as far as it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.gp import Array
+
+MOST = 2048
+"""Observations that are kept: the newest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """Observations in the order in which they came.
+
+    Attributes:
+        action: In the coordinates of the kernel: arms, or points (n, d).
+        t: Times.
+        reward: Rewards.
+        told: Whether each was part of the warm start.
+    """
+
+    action: NDArray[Any]
+    t: Array
+    reward: Array
+    told: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Any, float, float, bool]]) -> Past:
+        """From rows (action, t, reward, told)."""
+        action, t, reward, told = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return cls(
+            np.array(action), np.array(t, dtype=float), np.array(reward), np.array(told, dtype=bool)
+        )
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def newest(self, n: int) -> Past:
+        """The last n in time."""
+        keep = np.argsort(self.t, kind="stable")[-n:]
+        return Past(self.action[keep], self.t[keep], self.reward[keep], self.told[keep])

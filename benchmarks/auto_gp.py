@@ -1,0 +1,223 @@
+"""auto-gp-ucb, judged: the core worlds, Madrid, ablations, cost and pictures, and the page of it.
+
+    python benchmarks/auto_gp.py [core] [ablation] [madrid-2018] [cost] [pictures] [--docs docs]
+                                 [--store auto-gp.sqlite] [--workers 2]
+
+Without names all parts are run. Each writes its figures into DOCS/auto-gp.json, from which the page
+DOCS/auto-gp.md is made. Finished runs are kept in the store and not run again. Madrid needs the
+measurements of 2016 to 2018 (``periodic-gp data list``). Every knob was set on 2016 and 2017 and on
+seeds from 100 on; ``madrid-2018`` and ``core`` (seeds 0 to 9) only judge.
+"""
+
+import argparse
+import datetime
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from auto_gp_page import pictures, write_page
+from madrid_prior import learn
+
+import evaluation
+from agents.registry import AgentSpec
+from evaluation.entries import Limits, agent_entry, env_entry, parse_seeds
+from evaluation.protocol import Protocol
+from evaluation.runner import play
+from evaluation.statistics import paired_difference, paired_ratio
+from evaluation.worlds import WorldSpec
+from periodic_envs.data.errors import DataError
+
+AUTO, PRETRAINED = "auto-gp-ucb", "auto-gp-ucb:prior=madrid"
+CONTEXT = "periodic-gp-ucb:time_length_scale=1,context_length_scale=1"
+TOLD = (
+    "periodic-gp-ucb",
+    "periodic-gp-ucb:time_length_scale=1",
+    "switching-gp-ucb",
+    "seasons-gp-ucb",
+    "gp-ucb",
+    "tv-gp-ucb",
+    "gp-thompson",
+    "fixed",
+)
+"""Agents among which the best is told the truth about each of the core worlds."""
+WITHOUT = ("transform=identity", "season=false", "persistence=false", "shared=false")
+WITHOUT += ("expert=false", "refit=false", "beta=paper")
+DAYS = (3, 18)
+"""Development windows start on these days of every month of 2016 and 2017."""
+
+
+def run(name: str, envs: list[Any], agents: list[Any], seeds: str, options: Any) -> pd.DataFrame:
+    """Regret of all agents in all worlds."""
+    protocol = Protocol(
+        name=name,
+        envs=tuple(map(env_entry, envs)),
+        agents=tuple(map(agent_entry, agents)),
+        seeds=parse_seeds(seeds),
+        limits=Limits(seconds=1800.0, memory_mb=4096),
+    )
+    found = evaluation.run(protocol, store=options.store, workers=options.workers)
+    for failed in found.failures:
+        raise SystemExit(f"{failed.agent} in {failed.env} failed: {failed.reason}")
+    return found.totals
+
+
+def core(options: Any) -> list[dict[str, Any]]:
+    """Against the best agent of the zoo that is told the truth, on every core id."""
+    standard = Protocol.load("standard")
+    agents: list[Any] = [*TOLD, AUTO]
+    contextual = [e.label for e in standard.envs if "Contextual" in e.label]
+    agents.append({"name": CONTEXT, "label": CONTEXT, "envs": contextual})
+    envs = [
+        {"id": e.spec.env_id, "label": e.label, "arguments": standard.arguments(e)}
+        for e in standard.envs
+    ]
+    regret = run("auto-gp core", envs, agents, "0:10", options)
+    regret = regret.set_index(["env", "agent", "seed"])["regret"].sort_index()
+    rows = []
+    for entry in standard.envs:
+        mine = regret[entry.label, AUTO]
+        there = [a for a in (*TOLD, CONTEXT) if (entry.label, a) in regret.index.droplevel(2)]
+        best = min(there, key=lambda agent: regret[entry.label, agent].mean())
+        theirs = regret[entry.label, best]
+        ratio = paired_ratio(mine.to_numpy(), theirs.to_numpy())
+        rows.append(
+            {
+                "world": entry.label.removeprefix("PeriodicGP-"),
+                "auto": float(mine.mean()),
+                "best": best,
+                "told": float(theirs.mean()),
+                "ratio": [ratio.estimate, ratio.low, ratio.high],
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def windows() -> list[str]:
+    """First days of the development windows that have enough measurements."""
+    days = [datetime.date(y, m, d) for y in (2016, 2017) for m in range(1, 13) for d in DAYS]
+    return [str(day) for day in days if _measured(str(day))]
+
+
+def _measured(start: str) -> bool:
+    try:
+        WorldSpec("PeriodicGP-Madrid-v0", {"start": start}).make()
+    except (DataError, ValueError):
+        return False
+    return True
+
+
+def ablation(options: Any) -> list[dict[str, Any]]:
+    """What each part brings on the development windows, paired by window."""
+    priors = {year: options.store.parent / f"prior-{year}.json" for year in (2016, 2017)}
+    for year, path in priors.items():
+        path.write_text(json.dumps(learn([year])))
+    starts, names = windows(), [AUTO, *(f"{AUTO}:{part}" for part in WITHOUT), "gp-ucb"]
+    names += ["periodic-gp-ucb", f"{AUTO}, pretrained", f"{AUTO}, pretrained, expert=false"]
+    total = {name: np.zeros(len(starts)) for name in [*names, "static"]}
+    for i, start in enumerate(starts):
+        env = WorldSpec("PeriodicGP-Madrid-v0", {"start": start}).make()
+        other = priors[2033 - int(start[:4])]
+        total["static"][i] = static_regret(env)
+        for name in names:
+            spec = AgentSpec.parse(name.partition(", ")[0])
+            if "pretrained" in name:
+                spec.settings["prior"] = str(other)
+                spec.settings["expert"] = "expert=false" not in name
+            total[name][i] = play(env, spec, 0).regret.sum()
+    rows = []
+    for name in names:
+        base = f"{AUTO}, pretrained" if "pretrained" in name else AUTO
+        gap = paired_difference(total[name], total[base])
+        share = float(total[name].sum() / total["static"].sum())
+        rows.append({"agent": name, "share": share, "gap": [gap.estimate, gap.low, gap.high]})
+        print(rows[-1], flush=True)
+    return [{"windows": len(starts), "static": float(total["static"].mean())}, *rows]
+
+
+def static_regret(env: Any) -> float:
+    """Regret of the best station in hindsight."""
+    env.reset(seed=0)
+    first, process = env.public.first_step, env.episode.process
+    arms, steps = range(env.public.n_actions), range(first, first + env.horizon)
+    values = np.array([[float(process.mean(arm, t)) for arm in arms] for t in steps])
+    return float(values.max(1).sum() - values.sum(0).max())
+
+
+def madrid_2018(options: Any) -> list[dict[str, Any]]:
+    """The twelve windows of 2018, through the protocol."""
+    protocol = Protocol.load("madrid-2018")
+    rows = []
+    for goal in ("max", "min"):
+        entries = [e for e in protocol.envs if e.label.endswith(goal)]
+        envs = [
+            {"id": e.spec.env_id, "label": e.label, "arguments": e.spec.arguments, "group": e.group}
+            for e in entries
+        ]
+        agents: list[Any] = [e.label for e in protocol.agents if e.track == "online"]
+        agents.append({"name": PRETRAINED, "label": PRETRAINED, "track": "pretrained"})
+        found = run(f"auto-gp madrid-2018 {goal}", envs, agents, "0:1", options)
+        total = found.pivot(index="env", columns="agent", values="regret")
+        for name in total.columns:
+            ratio = paired_ratio(total[name].to_numpy(), total["best-fixed"].to_numpy())
+            gp = float(total[name].sum() / total["gp-ucb"].sum())
+            track = found.loc[found["agent"] == name, "track"].iloc[0]
+            rows.append(
+                {
+                    "goal": goal,
+                    "agent": name,
+                    "track": track,
+                    "regret": float(total[name].sum()),
+                    "static": [ratio.estimate, ratio.low, ratio.high],
+                    "gp": gp,
+                }
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def cost(_: Any) -> list[dict[str, Any]]:
+    """CPU time per step, all of it (construction and refits), against periodic-gp-ucb."""
+    worlds = ["Synthetic", "SyntheticDiscrete", "RideShare", "MultiSeason", "MadridSim"]
+    rows = []
+    for world in worlds:
+        env = WorldSpec(f"PeriodicGP-{world}-v0", {"horizon": 192}).make()
+        times: dict[str, list[float]] = {"periodic-gp-ucb": [], AUTO: []}
+        for seed in range(6):
+            for name, spent in times.items():
+                start = time.process_time()
+                run_ = play(env, AgentSpec.parse(name), seed)
+                spent.append((time.process_time() - start) / len(run_.reward))
+        ours, theirs = (1e3 * float(np.mean(times[n][1:])) for n in (AUTO, "periodic-gp-ucb"))
+        rows.append({"world": world, "auto": ours, "periodic": theirs, "ratio": ours / theirs})
+        print(rows[-1], flush=True)
+    return rows
+
+
+PARTS = {"core": core, "ablation": ablation, "madrid-2018": madrid_2018, "cost": cost}
+
+
+def main() -> None:
+    """Run the parts that are asked for, and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}, pictures; all by default")
+    parser.add_argument("--docs", type=Path, default=Path(__file__).parents[1] / "docs")
+    parser.add_argument("--store", type=Path, default=Path("auto-gp.sqlite"))
+    parser.add_argument("--workers", type=int, default=None)
+    options = parser.parse_args()
+    kept = options.docs / "auto-gp.json"
+    figures = json.loads(kept.read_text()) if kept.is_file() else {}
+    for name in options.parts or [*PARTS, "pictures"]:
+        if name == "pictures":
+            figures[name] = pictures(options.docs)
+        else:
+            figures[name] = PARTS[name](options)
+        kept.write_text(json.dumps(figures, indent=1) + "\n")
+    write_page(figures, options.docs)
+
+
+if __name__ == "__main__":
+    main()

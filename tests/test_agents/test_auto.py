@@ -1,0 +1,299 @@
+"""auto-gp-ucb learns what it is not told: scale, structure, variances, and whose choices it saw."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from agents import Experience, Problem, load, make_agent
+from agents.auto import model, refit
+from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
+from agents.auto.past import MOST, Past
+from agents.auto.scale import Scale
+from agents.auto.structures import candidates
+from agents.gp import Constant, Decay, Dense, Finite, Index, Season, StateSpace
+from agents.gp.censored import at_most, none_above
+from agents.testing import example_problem, observe
+from agents.zoo.auto_gp_ucb import FIRST_REWARDS, GROWTH
+
+PERIOD = 6.0
+
+
+def problem_of(arms=4, **known):
+    space = spaces.Box(np.array([0.0]), np.array([1e6]), dtype=np.float64)
+    periods = known.pop("periods", (PERIOD,))
+    return Problem(
+        action_space=spaces.Discrete(arms), observation_space=space, periods=periods, **known
+    )
+
+
+def past_of(rewards, rng, told=False):
+    """Random arms of a table (steps, arms)."""
+    t = np.arange(len(rewards))
+    arm = rng.integers(rewards.shape[1], size=len(t))
+    return Past(arm, t.astype(float), rewards[t, arm], np.full(len(t), told))
+
+
+def told(past):
+    return Experience(past.t, past.action, past.reward)
+
+
+def built(past, **options):
+    problem = problem_of()
+    return model.build(problem, Finite.arms(4), past, model.Options(**options))
+
+
+def draw(kernel, steps, rng, arms=4):
+    """A table (steps, arms) from a kernel."""
+    points = Finite.arms(arms).points(np.tile(np.arange(arms), steps))
+    t = np.repeat(np.arange(steps, dtype=float), arms)
+    K = kernel.gram(points, t, points, t) + 1e-8 * np.eye(len(t))
+    return (np.linalg.cholesky(K) @ rng.normal(size=len(t))).reshape(steps, arms)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_composite_engine_agrees_with_the_dense_reference(seed):
+    rng = np.random.default_rng(seed)
+    kernel = candidates(problem_of(periods=(6.0, 14.5)))[-1].kernel
+    assert len(kernel.terms) == 7  # mean, two seasons, each arm's and shared, two decays
+    engines = [E(kernel, Finite.arms(4), 0.05) for E in (StateSpace, Dense)]
+    for t in np.sort(rng.uniform(0, 60, 30)):
+        arm, y = int(rng.integers(4)), rng.normal()
+        for engine in engines:
+            engine.observe(arm, float(t), y)
+    (mean, variance), (m, v) = (engine.predict(61.0) for engine in engines)
+    np.testing.assert_allclose(mean, m, atol=1e-8)
+    np.testing.assert_allclose(variance, v, atol=1e-8)
+    assert engines[0].log_evidence == pytest.approx(engines[1].log_evidence, abs=1e-6)
+
+
+def chosen(rewards, rng):
+    """The transformation that some rewards of a table speak for."""
+    structure = candidates(problem_of())[-1]
+    past = past_of(rewards, rng)
+    return model.choose_scale(structure, Finite.arms(4), past, "auto").transform
+
+
+def test_transformation_is_chosen_by_evidence():
+    """Of 120 other draws of each kind, none was taken for the other."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = draw(Index() + Decay(0.2), 60, rng)
+        for sign in (1.0, -1.0):
+            assert chosen(sign * (4.0 + 4.0 * y), rng) == "identity"
+            assert chosen(sign * np.expm1(3.0 + y), rng) == "log1p"
+
+
+def test_scale_is_invertible_and_counts_its_slope():
+    rewards = np.array([-30.0, -0.2, 0.0, 2.0, 500.0])
+    for name in ("identity", "log1p"):
+        scale = Scale.of(rewards, name)
+        np.testing.assert_allclose(scale.backward(scale.forward(rewards)), rewards, atol=1e-9)
+        h = 1e-6
+        slope = (scale.forward(rewards + h) - scale.forward(rewards - h)) / (2 * h)
+        keep = rewards != 0.0  # the second derivative jumps there
+        assert np.log(slope[keep]).sum() == pytest.approx(scale.log_slope(rewards[keep]), abs=1e-4)
+
+
+def test_season_is_switched_on_and_off_by_evidence():
+    """A season is not missed (in 0 of 60 other seeds), and seldom seen where there is none.
+
+    60 rewards with noise are few: in 9 of 60 other seeds nothing but a season was kept. More than
+    three in eight would have a probability of 2 %.
+    """
+    wrong = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        season = draw(Index() * Season(PERIOD, 0.7) + Constant(1.0), 60, rng)
+        names = built(past_of(season + rng.normal(0, 0.3, season.shape), rng)).names
+        assert set(names) <= {"season", "both"}, (seed, names)
+        level = draw(Index() + Constant(1.0), 60, rng)
+        names = built(past_of(level + rng.normal(0, 0.3, level.shape), rng)).names
+        wrong += not {"level", "persistence"} & set(names)
+    assert wrong <= 3
+
+
+def test_refit_finds_the_noise():
+    """Of two worlds with noise 0.05 and 1 of the signal: within a factor of 3 on every seed."""
+    for variance in (0.05, 1.0):
+        rng = np.random.default_rng(3)
+        y = draw(Index(), 60, rng, arms=8)
+        y += rng.normal(0, np.sqrt(variance), y.shape)
+        past = past_of(y, rng)
+        kernel, arms = 1.0 * Index(), Finite.arms(8)
+        found = refit.refit(kernel, arms, past, past.reward, 0.2)
+        assert variance / 3 < found.noise_variance < variance * 3
+        still = refit.refit(kernel, arms, past, past.reward, 0.2, move=False)
+        assert still.noise_variance == 0.2
+        assert found.log_evidence > still.log_evidence
+
+
+def test_refit_gradient_is_that_of_its_loss():
+    rng = np.random.default_rng(0)
+    kernel = candidates(problem_of())[-1].kernel
+    past = past_of(rng.normal(size=(20, 4)), rng)
+    grams = refit._grams(kernel, Finite.arms(4), past, 0.1)
+    theta, h = rng.normal(0, 0.3, len(grams)), 1e-6
+    _, slope = refit._loss(theta, grams, past.reward)
+    for i, step in enumerate(h * np.eye(len(theta))):
+        above, below = (refit._loss(theta + s, grams, past.reward)[0] for s in (step, -step))
+        assert slope[i] == pytest.approx((above - below) / (2 * h), abs=1e-5)
+
+
+def test_work_is_bounded_and_ever_rarer(monkeypatch):
+    """Refits come at 8, 24, 72, ... rewards, look at 96 of them, and replay at most 2,048."""
+    problem = problem_of(periods=())
+    agent = make_agent("auto-gp-ucb:persistence=false", problem, np.random.default_rng(0))
+    seen: list[tuple[int, int]] = []
+    real = model.build
+    monkeypatch.setattr(
+        "agents.zoo.auto_gp_ucb.build",
+        lambda *args: seen.append((agent._count, len(args[2]))) or real(*args),
+    )
+    rng = np.random.default_rng(1)
+    for t in range(2_500):
+        agent.update(np.array([float(t)]), t % 4, float(rng.normal()))
+    counts = [FIRST_REWARDS * GROWTH**k for k in range(6)]
+    assert [count for count, _ in seen] == counts
+    assert [kept for _, kept in seen] == [min(count, MOST) for count in counts]
+    assert len(agent.state()["t"]) == MOST
+
+
+def test_bound_has_the_moments_of_the_cut_normal():
+    x = np.linspace(-15.0, 15.0, 300_001)
+    density = np.exp(-0.5 * (x - 0.3) ** 2 / 2.0) / np.sqrt(4.0 * np.pi)
+    for bound in (-2.0, 0.0, 3.0):
+        y, variance, log_scale = at_most(0.3, 2.0, bound)
+        factor = np.exp(log_scale - 0.5 * (x - y) ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+        for power in range(3):
+            exact, ours = (
+                np.trapezoid(p * x**power, x) for p in (density * (x <= bound), density * factor)
+            )
+            assert ours == pytest.approx(exact, abs=2e-4)
+
+
+def test_what_an_expert_did_not_choose_was_worth_no_more():
+    posterior = StateSpace(1.0 * Index(), Finite.arms(3), 0.01)
+    posterior.observe(0, 0.0, 0.5)
+    before = posterior.predict(1.0).mean
+    hint = none_above(posterior, 0, 0.0, np.full(3, 0.5))
+    after = posterior.predict(1.0).mean
+    assert (after[1:] < before[1:] - 0.3).all()
+    assert hint == pytest.approx(2 * np.log(0.6915), abs=1e-3)  # Phi(0.5) each
+
+
+def test_experts_are_told_from_chance():
+    """The best of each step, or random choices: all told apart.
+
+    Of 60 other seeds no expert was missed, and chance was taken for an expert in 2.
+    """
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rewards = 20.0 + draw(2.0 * Index() + Decay(0.3), 40, rng)
+        best = Past(rewards.argmax(1), np.arange(40.0), rewards.max(1), np.full(40, True))
+        chance = past_of(rewards, rng, told=True)
+        for past, expert in ((best, True), (chance, False)):
+            problem = problem_of(warm_start=told(past))
+            options = model.Options(transform="identity")
+            found = model.build(problem, Finite.arms(4), past, options).posterior
+            plain = model.build(problem, Finite.arms(4), past, replace(options, expert=False))
+            same = np.allclose(found.predict(41.0).mean, plain.posterior.predict(41.0).mean)
+            assert same is not expert, (seed, expert)
+
+
+@pytest.mark.parametrize("count", [0, 48, 5_000])
+def test_any_amount_of_past_is_fine(count):
+    rng = np.random.default_rng(0)
+    table = 10.0 + 3.0 * np.sin(2 * np.pi * (np.arange(6)[:, None] / 6 + np.arange(4) / 4))
+    past = past_of(np.tile(table, (count // 6 + 1, 1))[:count], rng)
+    warm = told(past) if count else None
+    agent = make_agent("auto-gp-ucb:persistence=false", problem_of(warm_start=warm), rng)
+    regret = []
+    for t in range(count, count + 60):
+        arm = agent.act(np.array([float(t)]))
+        agent.update(np.array([float(t)]), arm, table[t % 6, arm])
+        regret.append(table[t % 6].max() - table[t % 6, arm])
+    assert np.mean(regret[30:]) < (0.3 if count else 1.0)  # by chance: 3
+
+
+def test_a_told_scale_uses_the_papers_structures():
+    agent = make_agent("auto-gp-ucb", example_problem("box"), np.random.default_rng(0))
+    assert set(agent.structures()) == {"level", "season", "persistence", "drifting season"}
+    assert agent.scale.transform == "identity"
+
+
+def madrid():
+    content = json.loads(SHIPPED["madrid"].read_text())
+    return problem_of(arms=24, action_features=np.array(content["places"]), periods=(24.0,))
+
+
+def test_pretrained_knows_the_profile_before_it_has_seen_anything(tmp_path):
+    agent = make_agent("auto-gp-ucb:prior=madrid", madrid(), np.random.default_rng(0))
+    profile = np.array(json.loads(SHIPPED["madrid"].read_text())["profile"])
+    for hour in (3, 9, 21):
+        np.testing.assert_allclose(agent.belief(24.0 + hour)[0], np.expm1(profile[hour]))
+    for t in range(20):
+        agent.update(observe(t), agent.act(observe(t)), 10.0 + t)
+    agent.save(tmp_path / "agent")
+    again = load(tmp_path / "agent")
+    for t in range(20, 30):
+        arm = agent.act(observe(t))
+        assert again.act(observe(t)) == arm
+        for each in (agent, again):
+            each.update(observe(t), arm, 30.0 - t)
+
+
+def test_pretrained_matches_places_whatever_their_order():
+    problem = madrid()
+    order = np.random.default_rng(0).permutation(24)[:9]
+    some = problem_of(arms=9, action_features=problem.action_features[order], periods=(24.0,))
+    whole, part = (load_knowledge("madrid", p) for p in (problem, some))
+    np.testing.assert_array_equal(part.profile, whole.profile[:, order])
+    for mine, all_of in zip(part.kernel.terms, whole.kernel.terms, strict=True):
+        expected = all_of.actions[0].matrix[np.ix_(order, order)]
+        np.testing.assert_array_equal(mine.actions[0].matrix, expected)
+
+
+def test_shipped_prior_is_small():
+    assert SHIPPED["madrid"].stat().st_size < 10_000
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": "something else"}, "does not say 'periodic-gp prior'"),
+        ({"version": 7}, "version 7"),
+        ({"noise_variance": -1.0}, "must be finite, the last two > 0"),
+        ({"transform": "sqrt"}, "transform must be one of"),
+        ({"profile": "high"}, "damaged"),
+        ({"places": [[99.0, 99.0]] * 24}, "knows nothing of the place of action 0"),
+        ({"terms": [{"part": "level"}]}, "damaged"),
+        ({"terms": [{"part": "level", "factor": [[0.1]] * 24, "own": [-1.0] * 24}]}, "from 0 on"),
+    ],
+)
+def test_a_bad_prior_is_refused_in_one_sentence(tmp_path, change, says):
+    content = json.loads(SHIPPED["madrid"].read_text()) | change
+    path = tmp_path / "prior.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(PriorError, match=says) as error:
+        load_knowledge(str(path), madrid())
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_or_unreadable_prior_is_refused(tmp_path):
+    with pytest.raises(PriorError, match="there is no prior 'nowhere'"):
+        make_agent("auto-gp-ucb:prior=nowhere", madrid(), np.random.default_rng(0))
+    path = tmp_path / "broken.json"
+    path.write_text("{")
+    with pytest.raises(PriorError, match="not JSON"):
+        load_knowledge(str(path), madrid())
+    with pytest.raises(PriorError, match="need 2 coordinates"):
+        load_knowledge("madrid", problem_of())
+
+
+@pytest.mark.parametrize("bad", [{"transform": "sqrt"}, {"season": 3}, {"refit": "yes"}])
+def test_bad_settings_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        model.Options(**bad)
