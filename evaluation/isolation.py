@@ -11,10 +11,13 @@ Run strangers' code in a container.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import math
 import os
 import pickle
+import select
 import signal
 import socket
 import struct
@@ -23,6 +26,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,6 +59,10 @@ class Nursery:
             _raise_agents(theirs)
         theirs.close()
 
+    def fileno(self) -> int:
+        """Of the line to it."""
+        return self._control.fileno()
+
     def new_agent(self, preload: Sequence[str]) -> socket.socket:
         """A line to a new agent's process; the one before it is ended."""
         ours, theirs = socket.socketpair()
@@ -71,6 +79,11 @@ def open_nursery() -> None:
     global _nursery
     if hasattr(socket, "send_fds") and hasattr(os, "fork"):
         _nursery = Nursery()
+
+
+def nursery_file() -> set[int]:
+    """The line to the nursery, where there is one."""
+    return set() if _nursery is None else {_nursery.fileno()}
 
 
 class RemoteMind:
@@ -104,6 +117,8 @@ class RemoteMind:
     def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
         """Tell what the last action gave (None at the start), and ask for the next one."""
         shown = None if observation is None else observation.tolist()
+        if select.select([self._line], [], [], 0.0)[0]:
+            raise AgentFailedError("the agent's process spoke before it was asked")
         start = time.perf_counter()
         _send(self._line, json.dumps([reward, shown]).encode())
         action = self._answer()
@@ -140,21 +155,21 @@ def preload_of(name: str) -> Sequence[str]:
 
 def _raise_agents(control: socket.socket) -> None:
     """The nursery's life: it ends with its worker."""
-    child = 0
     try:
-        os.dup2(2, 1)  # what an agent prints is no output of the harness
-        # The worker's lines to its driver are not for agents.
-        os.closerange(3, control.fileno())
-        os.closerange(control.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
+        # What an agent prints is not shown: it could forge the judge's words on the screen.
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(nowhere, standard)
+        close_files({control.fileno()})
+        _adopt_orphans()
         while True:
             wish, lines, _, _ = socket.recv_fds(control, 4096, 1)
-            _end(child)
+            _end_children()
             if not wish:
                 return
             for module in json.loads(wish):
                 import_module(module)
-            child = os.fork()
-            if child == 0:
+            if os.fork() == 0:
                 control.close()
                 _live(socket.socket(fileno=lines[0]))
             os.close(lines[0])
@@ -162,10 +177,49 @@ def _raise_agents(control: socket.socket) -> None:
         os._exit(0)
 
 
-def _end(child: int) -> None:
-    if child:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+def close_files(kept: set[int]) -> None:
+    """Close what was inherited but for these: the worker's lines to its driver are not for agents.
+
+    What comes through them is unpickled there.
+    """
+    edges = [2, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
+    for low, high in pairwise(edges):
+        os.closerange(low + 1, high)
+
+
+def hide_from_others() -> None:
+    """Let no other process of this user look into this one's memory and files (Linux).
+
+    It does not keep out root: do not run strangers' agents as root.
+    """
+    _prctl(4, 0)  # PR_SET_DUMPABLE
+
+
+def _adopt_orphans() -> None:
+    """Children of an agent whose parent has ended become ours, so that they can be ended."""
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
+def _prctl(option: int, value: int) -> None:
+    with contextlib.suppress(Exception):  # not on this system
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _end_children() -> None:
+    """The agent before, and whatever it has started."""
+    me = os.getpid()
+    while True:
+        try:
+            with open(f"/proc/{me}/task/{me}/children") as file:
+                children = [int(child) for child in file.read().split()]
+        except OSError:  # not on this system: the agent itself is waited for
+            children = []
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0 if children else os.WNOHANG)
+        except ChildProcessError:
+            return
 
 
 def _live(line: socket.socket) -> None:

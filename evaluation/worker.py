@@ -31,7 +31,15 @@ from threadpoolctl import threadpool_limits
 from agents.registry import BUILT_IN
 from evaluation.cell import Cell, Outcome, pack, sources_of, unpack
 from evaluation.entries import Limits
-from evaluation.isolation import AgentFailedError, RemoteMind, open_nursery, preload_of
+from evaluation.isolation import (
+    AgentFailedError,
+    RemoteMind,
+    close_files,
+    hide_from_others,
+    nursery_file,
+    open_nursery,
+    preload_of,
+)
 from evaluation.mind import Mind
 from evaluation.protocol import TRAINING
 from evaluation.provenance import agent_source, machine
@@ -62,6 +70,7 @@ class OverTimeError(BaseException):
 def start_worker(environment: dict[str, str]) -> None:
     """Ctrl-C is the driver's to handle; what it knows of the data, the worker knows, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hide_from_others()
     os.environ.update(environment)
     # The driver has said so, once; every child of every worker would say it again.
     warnings.simplefilter("ignore", SimulatedDataWarning)
@@ -193,6 +202,7 @@ def _ended(child: int) -> int:
 def _be_child(cell: Cell, pipe: int) -> None:
     """Answer and end, without a way back into the worker's code."""
     try:
+        close_files({pipe} | (nursery_file() if cell.isolated else set()))
         os.dup2(2, 1)  # what an agent prints is no output of the harness
         with os.fdopen(pipe, "wb") as file:
             file.write(_encoded(run_cell(cell)))

@@ -20,14 +20,20 @@ from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
 from evaluation.cli.sweeps import DEFAULT_STORE, RunOption, StoreOption, chosen_results
 from evaluation.entries import TRACKS, agent_entry
-from evaluation.leaderboard.bundle import MANIFEST, MOST_MANIFEST_BYTES, BundleError, read_file
+from evaluation.isolation import hide_from_others
+from evaluation.leaderboard.bundle import (
+    MANIFEST,
+    MOST_MANIFEST_BYTES,
+    BundleError,
+    Manifest,
+    read_file,
+)
 from evaluation.leaderboard.content import season_content
-from evaluation.leaderboard.hidden import HiddenSeeds
 from evaluation.leaderboard.log import LogError
-from evaluation.leaderboard.season import SEASON, Season, SeasonError, check_new
+from evaluation.leaderboard.season import SEASON, SUBMISSIONS, Season, SeasonError, check_new
 from evaluation.leaderboard.secret import Secret, SecretError, default_path
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import TIERS, Verification, verify
+from evaluation.leaderboard.verify import TIERS, CannotCheckError, Verification, verify
 from evaluation.protocol import Protocol
 from evaluation.report.live import LiveStore, store_content
 from evaluation.report.page import render
@@ -62,7 +68,7 @@ def submit_agent(
     author: Annotated[list[str] | None, typer.Option(help="Several times for several.")] = None,
     link: Annotated[str | None, typer.Option(help="Where to read about it: https://...")] = None,
     training_steps: Annotated[
-        int, typer.Option(min=0, help="Interactions before judgement: the pretrained track.")
+        int, typer.Option(min=0, help="Interactions you trained it with: the track pretrained.")
     ] = 0,
     track: Annotated[str | None, typer.Option(help=f"One of {', '.join(TRACKS)}.")] = None,
     workers: WorkersOption = None,
@@ -75,7 +81,6 @@ def submit_agent(
         {
             "name": agent,
             "track": track or ("pretrained" if training_steps else "online"),
-            "training_steps": training_steps,
         }
     )
     spec = AgentSpec(entry.spec.name.rpartition(":")[2], entry.spec.settings)
@@ -88,6 +93,7 @@ def submit_agent(
                 out,
                 authors=author or ["anonymous"],
                 link=link,
+                declared_steps=training_steps,
                 workers=workers,
                 on_progress=report,
             )
@@ -112,11 +118,9 @@ def verify_bundle(
     """Check a submission, tier by tier. Up to "replayed" no code of the agent is run."""
     check_tier(through)
     with _sentences():
-        hidden = None
-        if through == "hidden-seed":
-            if secret is None:
-                raise CommandError("hidden seeds need a season's secret: --secret FILE")
-            hidden = HiddenSeeds(Secret.load(secret).salt)
+        if through == "hidden-seed" and secret is None:
+            raise CommandError("hidden seeds need a season's secret: --secret FILE")
+        salt = None if secret is None else Secret.load(secret).salt
         chosen = Protocol.load(protocol or _named_protocol(bundle))
         with Reporter(quiet=False) as report:
             found = verify(
@@ -124,7 +128,7 @@ def verify_bundle(
                 chosen,
                 through=through,
                 agent=agent,
-                hidden=hidden,
+                salt=salt,
                 workers=workers,
                 on_progress=report,
             )
@@ -141,13 +145,17 @@ def open_season(
     secret: SecretOption = None,
 ) -> None:
     """Open a season: publishes its protocol, the key of its log and the hash of its salt."""
-    place = secret or default_path(name)
     with _sentences():
-        check_new(folder / name)
+        check_new(folder, name)
+        place = secret or default_path(name)
         chosen = Protocol.load(protocol)
         made = Secret.create(place)
-        with Reporter(quiet=False) as report:
-            season = Season.open(folder / name, chosen, made, on_progress=report)
+        try:
+            with Reporter(quiet=False) as report:
+                season = Season.open(folder / name, chosen, made, on_progress=report)
+        except BaseException:
+            place.unlink()  # of a season that never was
+            raise
     say(f"Opened season {season.name} in {season.folder}, challenge {season.challenge[:12]}")
     say(f"Its secret is in {place}: keep it to yourself, and keep a copy.")
 
@@ -164,11 +172,13 @@ def add_submission(
 ) -> None:
     """Verify submissions, write the verdicts into the log, and keep those that pass."""
     check_tier(through)
+    for bundle in bundles:
+        if not bundle.is_dir():  # a slip of the hand is no verdict
+            raise CommandError(f"there is no folder {str(bundle)!r}")
     refused = 0
     with _sentences():
         opened = _season(folder, season)
         key = Secret.load(secret or default_path(opened.name))
-        opened.check_secret(key)
         judge = _Judge(opened, key, through, agent, workers)
         for bundle in bundles:
             refused += not judge(bundle)
@@ -198,7 +208,9 @@ def fill_season(
         key = Secret.load(secret or default_path(opened.name))
         judge = _Judge(opened, key, through, None, workers)
         offered = Protocol.load(protocol or str(opened.about["protocol"]["name"]))
-        there = {one.manifest.label for one in opened.accepted()}
+        there = {
+            one.manifest.label for one in opened.accepted() if one.manifest.source_sha256 is None
+        }
         for entry in offered.restricted(agents=agents).agents:
             if entry.label in there:
                 say(f"{entry.label}: is in season {opened.name} already")
@@ -229,10 +241,14 @@ def check_season(season: SeasonOption = None, folder: FolderOption = FOLDER) -> 
     """Check the log's signatures and every file that it speaks of."""
     with _sentences():
         opened = _season(folder, season)
-        accepted = opened.accepted()
+        accepted, strays = opened.accepted(), opened.strays()
         entries = opened.log.entries()
     say(f"Season {opened.name}: {len(entries)} entries and {len(accepted)} submissions are intact.")
     say(f"Head of the log: {opened.log.head}")
+    if strays:
+        raise CommandError(
+            f"the log does not know {strays[0]!r} in {opened.folder / SUBMISSIONS}; it is not shown"
+        )
 
 
 @app.command("build")
@@ -247,6 +263,8 @@ def build_page(
     run: RunOption = None,
 ) -> None:
     """Make one self-contained page: it works offline, from disk."""
+    if not out.parent.is_dir():
+        raise CommandError(f"cannot write {str(out)!r}: there is no folder {str(out.parent)!r}")
     with _sentences():
         if store is not None:
             with Store(store, create=False) as opened:
@@ -255,8 +273,8 @@ def build_page(
             content = season_content(_season(folder, season))
     _write_page(out, content)
     say(f"Built {out.resolve()}")
-    if open_page:
-        webbrowser.open(out.resolve().as_uri())
+    if open_page and not webbrowser.open(out.resolve().as_uri()):
+        say("No browser could be started: open the file yourself.")
 
 
 def serve_store(
@@ -286,6 +304,7 @@ class _Judge:
     def __init__(
         self, season: Season, key: Secret, through: str, agent: str | None, workers: int | None
     ) -> None:
+        hide_from_others()
         season.check_secret(key)
         self._season, self._key, self._through = season, key, through
         self._agent, self._workers = agent, workers
@@ -298,15 +317,22 @@ class _Judge:
                 self._protocol,
                 through=self._through,
                 agent=self._agent,
-                hidden=HiddenSeeds(self._key.salt),
+                salt=self._key.salt,
                 uniform=self._uniform,
                 workers=self._workers,
                 on_progress=report,
             )
-        kept = self._season.record(found, bundle, self._key)
+        taken = [] if found.manifest is None else self._taken(found.manifest)
+        kept = self._season.record(found, self._key)
+        if kept and taken:
+            say(f"Note: the name {taken[0]!r} is taken; this one is shown with a number.")
         say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
         _say_verdicts(found)
         return kept
+
+    def _taken(self, manifest: Manifest) -> list[str]:
+        others = [one.manifest for one in self._season.accepted()]
+        return [m.label for m in others if m.label == manifest.label and m.id != manifest.id]
 
 
 def check_tier(through: str) -> None:
@@ -333,11 +359,13 @@ def _say_verdicts(found: Verification) -> None:
 
 def _named_protocol(bundle: Path) -> str:
     """The protocol that a bundle names, if it is one of ours: it is only a name."""
+    if not bundle.is_dir():
+        raise BundleError(f"there is no folder {str(bundle)!r}")
     try:
         table = json.loads(read_file(bundle / MANIFEST, MOST_MANIFEST_BYTES))
         name = table.get("protocol")
     except (ValueError, RecursionError, AttributeError) as error:
-        raise BundleError(f"{str(bundle)!r} is no submission: {error}") from None
+        raise BundleError(f"{str(bundle)!r} is no submission ({MANIFEST}): {error}") from None
     if name not in protocols.names():
         raise CommandError("it names no protocol of ours; say which: --protocol NAME or file.toml")
     return str(name)
@@ -359,5 +387,8 @@ def _sentences() -> Iterator[None]:
     """Whatever is wrong with a bundle, a log or a secret is one sentence."""
     try:
         yield
-    except (BundleError, LogError, SeasonError, SecretError, ServeError) as error:
+    except (
+        *(BundleError, CannotCheckError, LogError),
+        *(SeasonError, SecretError, ServeError),
+    ) as error:
         raise CommandError(str(error)) from error

@@ -15,7 +15,7 @@ from agents.registry import AgentSpec
 from evaluation.cell import Cell, Outcome
 from evaluation.entries import TRACKS, AgentEntry
 from evaluation.leaderboard.bundle import STEPS
-from evaluation.leaderboard.replay import expected_times
+from evaluation.leaderboard.replay import action_width, expected_times
 from evaluation.leaderboard.season import Accepted, Season
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import run_names
@@ -110,7 +110,7 @@ def _results(season: Season, protocol: Protocol, rows: dict[str, Accepted]) -> R
     for i, ((env, seed), columns) in enumerate(season.references().items()):
         outcomes.append((_cell(protocol, f"{i}", env, YARDSTICKS, YARDSTICKS, seed), columns))
     for label, one in rows.items():
-        runs = read_steps((one.folder / STEPS).read_bytes(), times)
+        runs = read_steps((one.folder / STEPS).read_bytes(), times, action_width(protocol))
         parts = zip(names, runs, one.regrets(), strict=True)
         for i, ((env, seed), run, regret) in enumerate(parts):
             cell = _cell(protocol, f"{label} {i}", env, label, one.manifest.track, seed)

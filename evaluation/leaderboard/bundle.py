@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ FORMAT = 1
 MANIFEST, STEPS = "manifest.json", "steps.parquet"
 MOST_MANIFEST_BYTES = 4 * 2**20
 MOST_CELLS = 100_000
+MOST_TABLE = 20_000
+"""Letters of settings, machine or worlds."""
 
 
 class BundleError(ValueError):
@@ -95,19 +98,24 @@ class Manifest:
         _require(known, 'track must be "online" or "pretrained"', self.track)
         for name in ("settings", "machine"):
             _require(isinstance(getattr(self, name), dict), f"{name} must be a table", "")
+        for name in ("settings", "machine", "envs"):
+            _plain(name, getattr(self, name))
         _require(_whole(self.training_steps), "training_steps must be a whole number from 0 on", "")
+        trained = self.training_steps == 0 or self.track == "pretrained"
+        _require(trained, 'training is for the track "pretrained"', self.training_steps)
         _require(_real(self.agent_seconds), "agent_seconds must be a number from 0 on", "")
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
         """Read what a stranger wrote, or say what is wrong with it."""
         try:
-            table = json.loads(data, parse_constant=_no_constant)
+            table = json.loads(data, parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             raise BundleError(f"{MANIFEST} is not JSON: {error}") from None
         names = {field.name for field in fields(cls)}
         _require(isinstance(table, dict), f"{MANIFEST} must be a table", "")
-        missing, strange = sorted(names - table.keys()), sorted(table.keys() - names)
+        missing = sorted(names - table.keys())
+        strange = sorted(key[:50] for key in table.keys() - names)[:3]
         _require(not missing, f"{MANIFEST} lacks", ", ".join(missing))
         _require(not strange, f"{MANIFEST} has what does not belong there", ", ".join(strange))
         for name in ("envs", "seeds", "authors", "cells"):
@@ -128,18 +136,21 @@ class Manifest:
         return hashlib.sha256(self.to_json()).hexdigest()
 
 
-def read(folder: Path) -> tuple[Manifest, bytes]:
-    """The manifest of a bundle and the bytes of its steps, the hash of which is right."""
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a bundle, in a folder that holds nothing else but the steps."""
     if not folder.is_dir():
         raise BundleError(f"there is no folder {str(folder)!r}")
     strange = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, STEPS))
     _require(not strange, "the folder holds what does not belong there", ", ".join(strange[:3]))
-    manifest = Manifest.from_json(read_file(folder / MANIFEST, MOST_MANIFEST_BYTES))
-    rows = sum(cell.steps for cell in manifest.cells)
+    return Manifest.from_json(read_file(folder / MANIFEST, MOST_MANIFEST_BYTES))
+
+
+def read_steps_file(folder: Path, manifest: Manifest, *, rows: int) -> bytes:
+    """The bytes of the steps, no more than so many rows of the protocol need."""
     steps = read_file(folder / STEPS, 100_000 + 300 * rows)
     if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
         raise BundleError(f"{STEPS} is not the file that {MANIFEST} was written for (its SHA-256)")
-    return manifest, steps
+    return steps
 
 
 def read_file(path: Path, most: int) -> bytes:
@@ -202,15 +213,48 @@ def _digest(name: str, value: Any) -> None:
 
 
 def _short_text(name: str, value: Any, most: int) -> None:
-    good = isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
+    good = isinstance(value, str) and 0 < len(value) <= most and _visible(value)
     _require(good, f"{name} must be a text of 1 to {most} printable letters", str(value)[:80])
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number")
+def _visible(text: str) -> bool:
+    """Whether people see what is there: no controls, no lone halves, no blanks around it."""
+    fillers = any("FILLER" in unicodedata.name(letter, "") for letter in text)
+    return text.isprintable() and text == text.strip() and not fillers
+
+
+def _plain(name: str, value: Any) -> None:
+    """Tables that strangers fill in are small and printable."""
+    try:
+        text = canonical_json(value)
+        shown = all(word.isprintable() for word in _texts(value))
+    except (ValueError, RecursionError):
+        raise BundleError(f"{name} must be plain data of finite numbers") from None
+    _require(len(text) <= MOST_TABLE, f"{name} is longer than {MOST_TABLE:,} letters", len(text))
+    _require(shown, f"{name} holds letters that cannot be shown", "")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in plain data, names included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not -float("inf") < value < float("inf"):
+        raise ValueError(f"{text} is not a finite number")
+    return value
 
 
 def _require(true: bool, rule: str, value: Any) -> None:
     if not true:
-        shown = str(value)
+        shown = str(value)[:200]
         raise BundleError(f"{rule}: {shown!r}" if shown else rule)

@@ -38,7 +38,7 @@ def season_content(season: Season) -> dict[str, Any]:
         "subtitle": f"Season {season.name}, protocol {season.about['protocol']['name']}",
         "facts": [
             ["Protocol", str(season.about["protocol"]["description"])],
-            ["Challenge", season.challenge],
+            ["SHA-256 of the protocol (worlds, seeds, limits, data)", season.challenge],
             ["Opened", str(entries[0]["time"])],
             ["Last verdict", str(entries[-1]["time"])],
             ["Public key of the log", str(season.about["public_key"])],
@@ -52,8 +52,9 @@ def season_content(season: Season) -> dict[str, Any]:
 
 
 def _refusal(one: Accepted) -> str:
-    words = [v["words"] for v in one.verdicts[-1]["verdicts"] if not v["passed"]]
-    return f"Refused: {one.manifest.label} ({words[0]})."
+    verdicts = [verdict for entry in one.verdicts for verdict in entry["verdicts"]]
+    words = [verdict["words"] for verdict in verdicts if not verdict["passed"]]
+    return f"Refused: {one.manifest.label} ({words[-1]})."
 
 
 def _about(one: Accepted) -> About:
@@ -63,12 +64,12 @@ def _about(one: Accepted) -> About:
     settings = ", ".join(f"{k} = {v}" for k, v in manifest.settings.items())
     lines = [
         ("Submission", manifest.id),
-        ("Agent", manifest.agent),
+        ("Run as", manifest.agent),
         ("Settings", settings or "its defaults"),
-        ("Training", f"{manifest.training_steps:,} interactions"),
+        ("Training, by its author's word", f"{manifest.training_steps:,} interactions"),
         ("SHA-256 of its code", manifest.source_sha256 or "built in"),
         ("Submitted", manifest.created),
-        ("Agent's time", f"{manifest.agent_seconds:,.1f} s for all runs"),
+        ("Agent's time, by its author", f"{manifest.agent_seconds:,.1f} s for all runs"),
         ("Machine", f"Python {machine.get('python')}, {machine.get('platform')}"),
         ("Versions", ", ".join(f"{name} {found}" for name, found in versions.items())),
     ]
@@ -76,4 +77,5 @@ def _about(one: Accepted) -> About:
         for verdict in entry["verdicts"]:
             outcome = "passed" if verdict["passed"] else "refused"
             lines.append((f"{verdict['tier']}: {outcome}", f"{verdict['words']} ({entry['time']})"))
-    return About(one.tier, ", ".join(manifest.authors), manifest.link, tuple(lines))
+    authors = ", ".join(manifest.authors)
+    return About(one.tier, authors, manifest.link, tuple(lines), one.ms_per_step)

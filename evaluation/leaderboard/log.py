@@ -49,18 +49,28 @@ class Log:
 
     def entries(self) -> list[dict[str, Any]]:
         """All entries, checked from the first to the last."""
-        found, previous = [], ""
-        for number, line in enumerate(self._lines()):
-            entry = self._checked(line, number, previous)
-            previous = hashlib.sha256(line).hexdigest()
-            found.append(entry)
-        head = self._signed(self._head.read_bytes(), "log.head") if self._head.exists() else None
-        if head != (None if not found else {"entries": len(found), "last": previous}):
+        found, hashes = self._chain()
+        if self._marked() != (len(found), hashes[-1]):
             raise LogError(
                 f"{self.path.name} does not end where log.head says: lines were added without the "
                 "key, or cut off"
             )
         return found
+
+    def _chain(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """The entries, and the hash of nothing and of every line."""
+        found, hashes = [], [""]
+        for number, line in enumerate(self._lines()):
+            found.append(self._checked(line, number, hashes[-1]))
+            hashes.append(hashlib.sha256(line).hexdigest())
+        return found, hashes
+
+    def _marked(self) -> tuple[int, str]:
+        """How many lines there are by ``log.head``, and the hash of the last."""
+        if not self._head.exists():
+            return 0, ""
+        head = self._signed(self._head.read_bytes(), "log.head")
+        return int(head["entries"]), str(head["last"])
 
     @property
     def head(self) -> str | None:
@@ -73,17 +83,24 @@ class Log:
         if key.public_key().public_bytes_raw() != self._key.public_bytes_raw():
             raise LogError(f"this is not the key that {self.path.name} is signed with")
         with FileLock(self.path.with_suffix(".lock")):
-            number = len(self.entries())
+            found, hashes = self._chain()
+            number = len(found)
+            # A power cut between the two files below leaves one line more than the head knows.
+            behind = number > 0 and self._marked() == (number - 1, hashes[-2])
+            if not behind:
+                self.entries()
             entry = {
                 **content,
                 "number": number,
                 "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                "previous": self.head or "",
+                "previous": hashes[-1],
             }
             line = _sign(entry, key)
+            if len(line) + 1 >= MOST_LINE:
+                raise LogError(f"an entry of {len(line):,} bytes is too long for the log")
             head = {"entries": number + 1, "last": hashlib.sha256(line).hexdigest()}
             before = self.path.read_bytes() if number else b""
-            # The log first: if power fails between the two, `entries` says so and nothing is lost.
+            # The log first: if power fails between the two, the next entry mends the head.
             _replace(self.path, before + line + b"\n")
             _replace(self._head, _sign(head, key) + b"\n")
         return entry

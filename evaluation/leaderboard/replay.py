@@ -28,6 +28,12 @@ def world_of(protocol: Protocol, entry: EnvEntry) -> PeriodicBanditEnv:
     return WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
 
 
+def action_width(protocol: Protocol) -> int:
+    """Coordinates of an action, the largest number of any world of the protocol."""
+    spaces_ = [world_of(protocol, entry).action_space for entry in protocol.envs]
+    return max(int(np.prod(space.shape or (1,))) for space in spaces_)
+
+
 def expected_times(protocol: Protocol) -> list[NDArray[np.int64]]:
     """What t is in every run of a submission."""
     times = []

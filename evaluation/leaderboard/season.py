@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.cell import cells_of, pack, unpack
-from evaluation.leaderboard.bundle import MANIFEST, STEPS, Manifest, read, read_file
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, read_file
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.verify import TIERS, Uniform, Verification
+from evaluation.leaderboard.verify import TIERS, Regrets, Verdict, Verification
 from evaluation.protocol import YARDSTICKS, Protocol
 from evaluation.summary import UNIFORM
 from evaluation.sweep import Progress, run_cells
@@ -41,7 +41,14 @@ SEASON, REFERENCES, LOG, SUBMISSIONS, REGRETS = (
     "regrets.npz",
 )
 MOST_BYTES = 2**28
+_ABOUT = (
+    *("name", "protocol", "challenge", "data"),
+    *("public_key", "salt_sha256", "references_sha256"),
+)
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+
+
+_OF_THE_LOG = ("kind", "number", "time", "previous")
 
 
 class SeasonError(Exception):
@@ -64,6 +71,12 @@ class Accepted:
     verdicts: list[dict[str, Any]]
     folder: Path
 
+    @property
+    def ms_per_step(self) -> float | None:
+        """As the maintainers have measured it, if they have run it."""
+        measured = [entry["ms_per_step"] for entry in self.verdicts if "ms_per_step" in entry]
+        return float(measured[-1]) if measured else None
+
     def regrets(self) -> list[NDArray[np.float64]]:
         """Regret of every step of every run, as replayed when it was accepted."""
         arrays = unpack((self.folder / REGRETS).read_bytes())
@@ -82,13 +95,12 @@ class Season:
         self.folder = folder
         try:
             self.about: dict[str, Any] = json.loads(read_file(folder / SEASON, 2**22))
-            self.name = str(self.about["name"])
-            self.challenge = str(self.about["challenge"])
-            self.log = Log(folder / LOG, str(self.about["public_key"]))
-        except LogError:
-            raise
-        except Exception as error:
+        except ValueError as error:
             raise SeasonError(f"there is no season in {str(folder)!r}: {error}") from None
+        if not isinstance(self.about, dict) or self.about.keys() != set(_ABOUT):
+            raise SeasonError(f"{str(folder / SEASON)!r} must have {', '.join(_ABOUT)}")
+        self.name, self.challenge = str(self.about["name"]), str(self.about["challenge"])
+        self.log = Log(folder / LOG, str(self.about["public_key"]))
 
     @classmethod
     def open(
@@ -100,7 +112,7 @@ class Season:
         on_progress: Callable[[Progress], object] = lambda progress: None,
     ) -> Season:
         """Begin a season: what is published now cannot be changed later."""
-        check_new(folder)
+        check_new(folder.parent, folder.name)
         (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
         references = _references(protocol, on_progress)
         (folder / REFERENCES).write_bytes(references)
@@ -137,13 +149,15 @@ class Season:
         ):
             raise SecretError(f"this secret does not belong to season {self.name}")
 
-    def record(self, found: Verification, bundle: Path, secret: Secret) -> bool:
+    def record(self, found: Verification, secret: Secret) -> bool:
         """Write verdicts into the log, and keep the submission if it was replayed.
 
         Returns:
             Whether it is in the season now.
         """
         self.check_secret(secret)
+        if found.manifest is not None and (copied := self._copied(found.manifest)):
+            found.verdicts.append(Verdict("well-formed", False, copied))
         accepted = bool(found.regrets) and found.manifest is not None and found.passed
         hashes: dict[str, Any] = {}
         if found.manifest is not None:
@@ -152,18 +166,28 @@ class Season:
             # In half the digits: they are for tables and pictures, and can be replayed.
             halved = enumerate(regret.astype(np.float32) for regret in found.regrets)
             regrets = pack({f"cell_{i}": regret for i, regret in halved})
-            self._keep(found.manifest, bundle, regrets)
+            self._keep(found.manifest, found.steps, regrets)
             hashes["regrets_sha256"] = hashlib.sha256(regrets).hexdigest()
+            if found.ms_per_step is not None:
+                hashes["ms_per_step"] = found.ms_per_step
         verdicts = [asdict(verdict) for verdict in found.verdicts]
         self.log.append({"kind": "verdict", **hashes, "verdicts": verdicts}, secret.key)
         return accepted
 
-    def _keep(self, manifest: Manifest, bundle: Path, regrets: bytes) -> None:
+    def _copied(self, manifest: Manifest) -> str | None:
+        """Somebody else's steps under another name."""
+        for other in self.accepted():
+            same = other.manifest.steps_sha256 == manifest.steps_sha256
+            if same and other.manifest.id != manifest.id:
+                name = f"{other.manifest.label!r} by {', '.join(other.manifest.authors)}"
+                return f"its steps are those of {name} (submission {other.manifest.id[:12]})"
+        return None
+
+    def _keep(self, manifest: Manifest, steps: bytes, regrets: bytes) -> None:
         target = self.folder / SUBMISSIONS / manifest.id
         part = target.with_name(f".{manifest.id}.part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        _, steps = read(bundle)
         (part / MANIFEST).write_bytes(manifest.to_json())
         (part / STEPS).write_bytes(steps)
         (part / REGRETS).write_bytes(regrets)
@@ -175,7 +199,7 @@ class Season:
         entries = self.log.entries()
         if not entries or entries[0].get("kind") != "opened":
             raise LogError(f"{LOG} does not begin with the opening of the season")
-        opened = {key: entries[0].get(key) for key in self.about}
+        opened = {key: value for key, value in entries[0].items() if key not in _OF_THE_LOG}
         if opened != self.about:
             raise LogError(f"{SEASON} was changed after the season was opened")
         self._check_hash(self.folder / REFERENCES, str(self.about["references_sha256"]))
@@ -184,11 +208,12 @@ class Season:
             if entry["kind"] == "verdict" and "submission" in entry:
                 by_id.setdefault(str(entry["submission"]), []).append(entry)
         found = [self._one(name, verdicts) for name, verdicts in by_id.items()]
-        there = {path.name for path in (self.folder / SUBMISSIONS).iterdir()}
-        strange = sorted(there - {path.folder.name for path in found if path is not None})
-        if strange:
-            raise LogError(f"the log does not know the submission {strange[0][:80]!r}")
         return [one for one in found if one is not None]
+
+    def strays(self) -> list[str]:
+        """Folders that the log does not know: harmless, since rows come from the log alone."""
+        known = {one.folder.name for one in self.accepted()}
+        return sorted({path.name for path in self.folder.glob(f"{SUBMISSIONS}/*")} - known)
 
     def _one(self, name: str, entries: list[dict[str, Any]]) -> Accepted | None:
         """A submission by what the log says last about it; None if it was never let in."""
@@ -196,26 +221,29 @@ class Season:
         if not kept:
             return None
         folder = self.folder / SUBMISSIONS / name
+        files = {path.name for path in folder.glob("*")}
+        if files != {MANIFEST, STEPS, REGRETS}:
+            raise LogError(f"submission {name[:12]} does not hold its three files and no other")
         manifest = Manifest.from_json(read_file(folder / MANIFEST, MOST_BYTES))
         if manifest.id != name:
             raise LogError(f"the manifest of submission {name[:12]} was changed after its verdict")
         self._check_hash(folder / STEPS, manifest.steps_sha256)
         self._check_hash(folder / REGRETS, str(kept[-1]["regrets_sha256"]))
-        passed = [v["tier"] for e in entries for v in e["verdicts"] if v["passed"]]
-        refused = [v["tier"] for v in entries[-1]["verdicts"] if not v["passed"]]
-        if refused:  # caught later: what it had before does not count
-            return Accepted(manifest, "refused", entries, folder)
-        return Accepted(manifest, max(passed, key=TIERS.index), entries, folder)
+        return Accepted(manifest, _standing(entries), entries, folder)
 
     def _check_hash(self, path: Path, expected: str) -> None:
-        if hashlib.sha256(read_file(path, MOST_BYTES)).hexdigest() != expected:
-            place = path.relative_to(self.folder)
-            raise LogError(f"{place.as_posix()} was changed after it was recorded")
+        place = path.relative_to(self.folder).as_posix()
+        try:
+            content = read_file(path, MOST_BYTES)
+        except BundleError as error:
+            raise LogError(f"{place}, of which the log speaks: {error}") from None
+        if hashlib.sha256(content).hexdigest() != expected:
+            raise LogError(f"{place} was changed after it was recorded")
 
-    def uniform(self) -> Uniform:
+    def uniform(self) -> Regrets:
         """What choosing at random loses in its runs."""
         found = self.references().items()
-        return Uniform({name: float(columns[UNIFORM].sum()) for name, columns in found})
+        return {name: float(columns[UNIFORM].sum()) for name, columns in found}
 
     def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
         """Columns of the reference rows, by world and seed."""
@@ -227,14 +255,26 @@ class Season:
         return found
 
 
-def check_new(folder: Path) -> None:
+def _standing(entries: list[dict[str, Any]]) -> str:
+    """The highest tier passed, or "refused" until the tier that refused it is passed."""
+    best = refused = -1
+    for verdict in (verdict for entry in entries for verdict in entry["verdicts"]):
+        place = TIERS.index(verdict["tier"])
+        if not verdict["passed"]:
+            refused = max(refused, place)
+            continue
+        best = max(best, place)
+        if place >= refused:
+            refused = -1
+    return "refused" if refused >= 0 else TIERS[best]
+
+
+def check_new(leaderboard: Path, name: str) -> None:
     """Refuse a name that is none, and a season that is there already."""
-    if not _NAME.match(folder.name):
-        raise SeasonError(
-            f"a season's name has letters, digits, dots and dashes, got {folder.name!r}"
-        )
-    if (folder / SEASON).exists():
-        raise SeasonError(f"there is a season in {str(folder)!r} already")
+    if not _NAME.match(name):
+        raise SeasonError(f"a season's name has letters, digits, dots and dashes, got {name!r}")
+    if (leaderboard / name / SEASON).exists():
+        raise SeasonError(f"there is a season in {str(leaderboard / name)!r} already")
 
 
 def _references(protocol: Protocol, on_progress: Callable[[Progress], object]) -> bytes:

@@ -8,6 +8,9 @@ agent_seconds. Flat on purpose: nested columns can hide any number of values in 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +24,10 @@ from evaluation.leaderboard.bundle import STEPS, BundleError
 Array = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
 
-MOST_DIMENSIONS = 64
+MOST_BYTES = 2**31
+"""Memory for reading the table, libraries included."""
+REFUSED = 3
+"""Exit code of the process that reads a table that is refused."""
 _CODECS = ("UNCOMPRESSED", "SNAPPY", "ZSTD")
 
 
@@ -56,15 +62,16 @@ def schema(width: int) -> pa.Schema:
     return pa.schema([("cell", pa.int64()), ("t", pa.int64()), *actions, *rest])
 
 
-def read_steps(data: bytes, times: Sequence[NDArray[Any]]) -> list[Columns]:
+def read_steps(data: bytes, times: Sequence[NDArray[Any]], width: int) -> list[Columns]:
     """Steps by cell, in their order, or the reason why the table is refused.
 
     Args:
         data: The file.
         times: What t must be in every cell.
+        width: Coordinates of an action, the largest number of any world.
     """
     rows = sum(map(len, times))
-    table = _table(data, rows)
+    table = _table_of_a_stranger(data, rows, width)
     cell, t = (table.column(name).to_numpy() for name in ("cell", "t"))
     counts = [len(expected) for expected in times]
     if not np.array_equal(cell, np.repeat(np.arange(len(times)), counts)):
@@ -82,14 +89,50 @@ def read_steps(data: bytes, times: Sequence[NDArray[Any]]) -> list[Columns]:
     return [{name: parts[name][i] for name in whole} for i in range(len(times))]
 
 
-def _table(data: bytes, rows: int) -> pa.Table:
-    """Read no more than is expected, whatever the file says of itself."""
+def _table_of_a_stranger(data: bytes, rows: int, width: int) -> pa.Table:
+    """The table, unpacked by a process of its own with little memory: a file can lie about itself.
+
+    What comes back is an Arrow stream that our own code has written.
+    """
+    command = [sys.executable, "-m", "evaluation.leaderboard.steps", str(rows), str(width)]
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            command, input=data, capture_output=True, timeout=300, check=False, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        raise BundleError(f"{STEPS} takes too long to read") from None
+    if done.returncode == REFUSED:
+        raise BundleError(done.stderr.decode(errors="replace").strip()[-400:])
+    if done.returncode:
+        raise BundleError(f"{STEPS} cannot be read within {MOST_BYTES >> 30} GB of memory")
+    with pa.ipc.open_stream(done.stdout) as stream:
+        return stream.read_all()
+
+
+def _read_alone() -> None:
+    """What that process does."""
+    rows, width = (int(word) for word in sys.argv[1:])
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    try:
+        table = _table(sys.stdin.buffer.read(), rows, width)
+    except BundleError as error:
+        sys.stderr.write(str(error))
+        sys.exit(REFUSED)
+    with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
+        stream.write_table(table)
+
+
+def _table(data: bytes, rows: int, width: int) -> pa.Table:
+    """The table if it is what it should be, by its own words and by what is in it."""
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         about, found = file.metadata, file.schema_arrow
-        width = len(found) - 4
-        if not 1 <= width <= MOST_DIMENSIONS or not found.equals(schema(width)):
-            raise BundleError(f"{STEPS} must have the columns {', '.join(schema(1).names)}")
+        if not found.equals(schema(width)):
+            raise BundleError(f"{STEPS} must have the columns {', '.join(schema(width).names)}")
         if about.num_rows != rows:
             raise BundleError(f"{STEPS} has {about.num_rows:,} rows, the protocol {rows:,} steps")
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
@@ -132,3 +175,7 @@ def _matrix(action: NDArray[Any]) -> Array:
 def _padded(action: Array, width: int) -> Array:
     missing = np.full((len(action), width - action.shape[1]), np.nan)
     return np.concatenate((action, missing), axis=1)
+
+
+if __name__ == "__main__":
+    _read_alone()

@@ -36,6 +36,7 @@ def submit(
     *,
     authors: Sequence[str],
     link: str | None = None,
+    declared_steps: int = 0,
     store: Path | None = None,
     workers: int | None = None,
     on_progress: Callable[[Progress], object] = lambda progress: None,
@@ -48,6 +49,7 @@ def submit(
         out: Folder of the bundle; it appears when it is complete.
         authors: Who made the agent.
         link: Where to read about it.
+        declared_steps: Interactions that its author trained it with, in the track "pretrained".
         store: Finished runs are kept there, so that a stopped command can go on; by default beside
             ``out``, until the bundle is written.
         workers: Processes; by default one per core.
@@ -57,34 +59,56 @@ def submit(
         BundleError: If something about it is not fit to be shown, or runs failed.
     """
     check_words(agent.label, authors, link)
+    if agent.training_steps:
+        raise BundleError(
+            "the harness trains no submissions: train it yourself, hand in what it learned with "
+            "its code, and declare the interactions"
+        )
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
     cells = agent_cells(judged)  # says what is wrong before anything is written
     kept = store or out.with_name(f".{out.name}.sqlite")
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BundleError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
+
+    def watch(progress: Progress) -> None:
+        on_progress(progress)
+        _stop_at_failure(progress)
+
     with Store(kept) as opened:
-        results = run(judged, store=opened, workers=workers, isolated=True, on_progress=on_progress)
-        if results.failures:
-            cell = results.failures[0]
-            raise BundleError(
-                f"{len(results.failures):,} of {results.size:,} runs failed, so there is nothing "
-                f"to submit; the first: {cell.env}, seed {cell.seed}: {cell.reason}"
-            )
+        # What failed before is tried again: the author has mended it.
+        run(
+            judged,
+            store=opened,
+            workers=workers,
+            isolated=True,
+            retry_failed=True,
+            on_progress=watch,
+        )
         manifest = _write(
             judged,
             cells,
             [opened.columns(cell.key) for cell in cells],
             out,
-            {
-                "authors": tuple(authors),
-                "link": link,
-            },
+            {"authors": tuple(authors), "link": link, "training_steps": declared_steps},
         )
     if store is None:
         for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
             kept.with_name(name).unlink(missing_ok=True)
     return manifest
+
+
+def _stop_at_failure(progress: Progress) -> None:
+    """One failed run is enough: a submission needs all of them."""
+    outcome, cell = progress.outcome, progress.cell
+    if outcome is not None and cell is not None and outcome.reason is not None:
+        raise BundleError(
+            f"the agent failed in {cell.env}, seed {cell.seed}: {outcome.reason}; mend it and give "
+            "the same command again (finished runs are kept)"
+        )
 
 
 def public_name(name: str) -> str:
@@ -137,7 +161,6 @@ def _write(
         agent=public_name(entry.spec.name),
         settings=entry.spec.settings,
         track=entry.track,
-        training_steps=entry.training_steps,
         source_sha256=own_hash(entry.spec.name),
         machine=machine(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),

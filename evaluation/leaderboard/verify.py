@@ -11,56 +11,47 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.registry import BUILT_IN, AgentSpec, UnknownAgentError
 from evaluation.agent_code import own_hash
-from evaluation.cell import Cell, cells_of, with_key
+from evaluation.cell import cells_of, with_key
 from evaluation.entries import AgentEntry, ProtocolError
-from evaluation.leaderboard.bundle import BundleError, Manifest, read
-from evaluation.leaderboard.hidden import HiddenSeeds, is_worse_on_hidden_seeds
-from evaluation.leaderboard.replay import expected_times, replay
+from evaluation.leaderboard.bundle import (
+    BundleError,
+    Manifest,
+    read_manifest,
+    read_steps_file,
+)
+from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
+from evaluation.leaderboard.replay import action_width, expected_times, replay
 from evaluation.leaderboard.steps import Columns, read_steps
 from evaluation.leaderboard.submit import agent_cells, env_records, run_names
-from evaluation.protocol import TRAINING, YARDSTICKS, Protocol
+from evaluation.protocol import YARDSTICKS, Protocol
 from evaluation.summary import UNIFORM
 from evaluation.sweep import Progress, run_cells
 
 Array = NDArray[np.float64]
 Report = Callable[[Progress], object]
+Regrets = Mapping[tuple[str, int], float]
+"""By world and seed."""
 
 TIERS = ("well-formed", "replayed", "re-run", "hidden-seed")
 ACTION_TOLERANCE = 1e-6
 """Of the coordinates of a box; arms must be equal."""
+MOST_WORDS = 1000
 SAMPLE = 12
 """Runs that are run again."""
 
 
-class Uniform:
-    """What choosing at random loses in each run of a protocol, computed once.
-
-    Args:
-        known: By world and seed, where it is known already.
-    """
-
-    def __init__(self, known: Mapping[tuple[str, int], float] | None = None) -> None:
-        self._known = dict(known or {})
-
-    def of(self, protocol: Protocol) -> dict[tuple[str, int], float]:
-        """By world and seed."""
-        cells = [cell for cell in cells_of(protocol) if cell.track == YARDSTICKS]
-        new = [cell for cell in cells if (cell.env, cell.seed) not in self._known]
-        outcomes = run_cells(new) if new else {}
-        for cell in new:
-            columns = outcomes[cell.key].columns
-            self._known[cell.env, cell.seed] = float(columns[UNIFORM].sum())
-        return {(cell.env, cell.seed): self._known[cell.env, cell.seed] for cell in cells}
+class CannotCheckError(Exception):
+    """A tier that says nothing about a submission: one sentence about what is missing."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +62,10 @@ class Verdict:
     passed: bool
     words: str
 
+    def __post_init__(self) -> None:
+        short = "".join(c if c.isprintable() else " " for c in self.words)[:MOST_WORDS]
+        object.__setattr__(self, "words", short)
+
 
 @dataclass
 class Verification:
@@ -79,14 +74,18 @@ class Verification:
     Attributes:
         manifest: What it says about itself, once it is well-formed.
         verdicts: What the tiers came to, the last may be a refusal.
+        steps: The bytes of its steps, which all of this is about.
         runs: Its steps, by cell.
         regrets: Regret of every step, by cell, from the worlds: once it is replayed.
+        ms_per_step: Of the agent, as we have measured it: once it is run again.
     """
 
     manifest: Manifest | None = None
     verdicts: list[Verdict] = field(default_factory=list)
+    steps: bytes = b""
     runs: list[Columns] = field(default_factory=list)
     regrets: list[Array] = field(default_factory=list)
+    ms_per_step: float | None = None
 
     @property
     def passed(self) -> bool:
@@ -106,8 +105,8 @@ def verify(
     *,
     through: str = "replayed",
     agent: str | None = None,
-    hidden: HiddenSeeds | None = None,
-    uniform: Uniform | None = None,
+    salt: bytes | None = None,
+    uniform: Regrets | None = None,
     sample: int = SAMPLE,
     rng: np.random.Generator | None = None,
     workers: int | None = None,
@@ -120,14 +119,17 @@ def verify(
         protocol: What it must be of; nothing in the bundle chooses a world.
         through: The last tier to try.
         agent: Where its code is, for the tiers that run it; not needed for built-in agents.
-        hidden: Seeds for the last tier.
-        uniform: What choosing at random loses, if it is known already.
+        salt: The secret that hidden seeds are derived from.
+        uniform: What choosing at random loses in the public runs, if it is known already.
         sample: Runs that are run again.
         rng: Chooses them; by default nobody can know beforehand.
         workers: Processes that run the agent; by default one per core.
         on_progress: Told how far a run is.
+
+    Raises:
+        CannotCheckError: If a tier cannot be tried at all, which is nobody's verdict.
     """
-    found, chance = Verification(), uniform or Uniform()
+    found = Verification()
     checks: dict[str, Callable[[], str]] = {
         "well-formed": lambda: _well_formed(found, folder, protocol),
         "replayed": lambda: _replayed(found, protocol),
@@ -135,20 +137,20 @@ def verify(
             found, _judged(found, protocol, agent), sample, rng, workers, on_progress
         ),
         "hidden-seed": lambda: _on_hidden_seeds(
-            found, _judged(found, protocol, agent), hidden, chance, workers, on_progress
+            found, _judged(found, protocol, agent), salt, uniform, workers, on_progress
         ),
     }
     for tier in TIERS[: TIERS.index(through) + 1]:
         try:
             found.verdicts.append(Verdict(tier, True, checks[tier]()))
-        except (BundleError, ProtocolError, UnknownAgentError) as error:
+        except BundleError as error:
             found.verdicts.append(Verdict(tier, False, str(error)))
             break
     return found
 
 
 def _well_formed(found: Verification, folder: Path, protocol: Protocol) -> str:
-    manifest, steps = read(folder)
+    manifest = read_manifest(folder)
     if manifest.challenge != protocol.challenge:
         raise BundleError(
             f"it is of another protocol ({manifest.protocol!r}, challenge "
@@ -158,20 +160,26 @@ def _well_formed(found: Verification, folder: Path, protocol: Protocol) -> str:
     if manifest.envs != env_records(protocol) or manifest.seeds != protocol.seeds:
         raise BundleError("its worlds or seeds are not those of the protocol that it names")
     names = [(cell.env, cell.seed) for cell in manifest.cells]
-    twice = (
-        {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
-    )
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise BundleError(f"the cell {min(twice)} is there more than once")
+        raise BundleError(f"the cell {twice[0]} is there more than once")
     if names != run_names(protocol):
         raise BundleError("its cells are not all runs of the protocol, in order")
     times = expected_times(protocol)
     short = [c for c, t in zip(manifest.cells, times, strict=True) if c.steps != len(t)]
     if short:
         raise BundleError(f"{short[0].env}, seed {short[0].seed} has {short[0].steps} steps")
-    found.runs = read_steps(steps, times)
+    rows = sum(map(len, times))
+    found.steps = read_steps_file(folder, manifest, rows=rows)
+    found.runs = read_steps(found.steps, times, action_width(protocol))
+    for cell, run in zip(manifest.cells, found.runs, strict=True):
+        if run["seconds"].sum() > protocol.limits.seconds:
+            raise BundleError(
+                f"{cell.env}, seed {cell.seed} took longer than the protocol's limit of "
+                f"{protocol.limits.seconds:g} seconds"
+            )
     found.manifest = manifest
-    return f"{len(names):,} runs, {sum(map(len, times)):,} steps, hashes and schema are right"
+    return f"{len(names):,} runs, {rows:,} steps, hashes and schema are right"
 
 
 def _replayed(found: Verification, protocol: Protocol) -> str:
@@ -186,16 +194,30 @@ def _judged(found: Verification, protocol: Protocol, place: str | None) -> Proto
     assert manifest is not None
     name = manifest.agent
     if name not in BUILT_IN:
-        if place is None:
-            raise BundleError(
-                f"say where the code of {name!r} is, to run it: --agent file.py:Class"
-            )
+        name = _code(manifest, place)
+    entry = AgentEntry(manifest.label, AgentSpec(name, manifest.settings), manifest.track)
+    try:
+        return replace(protocol, agents=(entry,))
+    except ProtocolError as error:
+        raise BundleError(str(error)) from None
+
+
+def _code(manifest: Manifest, place: str | None) -> str:
+    """Where the submitted code is, on this machine."""
+    if place is None:
+        raise CannotCheckError(
+            f"say where the code of {manifest.agent!r} is, to run it: --agent file.py:Class"
+        )
+    try:
         name = AgentSpec.parse(place).name
-        if own_hash(name) != manifest.source_sha256:
-            raise BundleError(f"the code of {place!r} is not the code that was submitted (SHA-256)")
-    spec = AgentSpec(name, manifest.settings)
-    entry = AgentEntry(manifest.label, spec, manifest.track, manifest.training_steps)
-    return replace(protocol, agents=(entry,))
+        same = own_hash(name) == manifest.source_sha256
+    except UnknownAgentError as error:
+        raise CannotCheckError(str(error)) from None
+    if name.rpartition(":")[2] != manifest.agent.rpartition(":")[2]:
+        raise CannotCheckError(f"{manifest.agent!r} was submitted, not {place!r}")
+    if not same:
+        raise CannotCheckError(f"the code of {place!r} is not the code that was submitted")
+    return name
 
 
 def _rerun(
@@ -210,9 +232,7 @@ def _rerun(
     rng = rng or np.random.default_rng()
     chosen = sorted(rng.choice(len(cells), min(sample, len(cells)), replace=False).tolist())
     again = [replace(cells[i], isolated=True) for i in chosen]
-    outcomes = run_cells(
-        [*_trainings(protocol, again), *again], workers=workers, on_progress=on_progress
-    )
+    outcomes = run_cells(again, workers=workers, on_progress=on_progress)
     for i, cell in zip(chosen, again, strict=True):
         outcome, where = outcomes[cell.key], f"{cell.env}, seed {cell.seed}"
         if outcome.reason is not None:
@@ -226,12 +246,12 @@ def _rerun(
                 f"the agent chooses {_shown(action[step])} at t = {found.runs[i]['t'][step]} of "
                 f"{where}, but {_shown(logged[step])} was submitted"
             )
-    return f"the agent chose the same actions in {len(chosen)} runs drawn by lot"
-
-
-def _trainings(protocol: Protocol, cells: list[Cell]) -> list[Cell]:
-    wanted = {cell.lesson for cell in cells}
-    return [c for c in cells_of(protocol) if c.track == TRAINING and c.key in wanted]
+    seconds = np.concatenate([outcomes[cell.key].columns["seconds"] for cell in again])
+    found.ms_per_step = 1e3 * float(seconds.mean())
+    return (
+        f"the agent chose the same actions in {len(chosen)} runs drawn by lot, in "
+        f"{found.ms_per_step:.3g} ms per step"
+    )
 
 
 def _shown(action: Array) -> str:
@@ -241,56 +261,55 @@ def _shown(action: Array) -> str:
 def _on_hidden_seeds(
     found: Verification,
     protocol: Protocol,
-    hidden: HiddenSeeds | None,
-    uniform: Uniform,
+    salt: bytes | None,
+    uniform: Regrets | None,
     workers: int | None,
     on_progress: Report,
 ) -> str:
-    if hidden is None:
-        raise BundleError("hidden seeds need a season's secret")
-    origins = protocol.origins
-    moving = [e.label for e in protocol.envs if not (o := origins[e.label]) or not o.replay]
-    if not moving:
-        raise BundleError("every world of this protocol replays data: hidden seeds say nothing")
     assert found.manifest is not None
+    if salt is None:
+        raise CannotCheckError("hidden seeds need a season's secret")
+    fixed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
+    if fixed:
+        raise CannotCheckError(f"{fixed[0]!r} replays data, for which there are no hidden seeds")
+    hidden = HiddenSeeds(salt, found.manifest.id)
     pairs = zip(found.manifest.cells, found.regrets, strict=True)
-    reported = {(c.env, c.seed): float(r.sum()) for c, r in pairs if c.env in moving}
-    unseen = protocol.restricted(envs=moving, seeds=hidden.worlds)
+    reported = {(c.env, c.seed): float(r.sum()) for c, r in pairs}
+    public = _normalised(reported, uniform or _uniform(protocol, workers))
+    if not can_tell(public, len(hidden.worlds)):
+        raise CannotCheckError("the protocol has too few runs for hidden seeds to show anything")
+    unseen = protocol.restricted(seeds=hidden.worlds)
     cells = [
         with_key(replace(cell, agent_seed=hidden.agent(cell.env, cell.seed), isolated=True))
-        if cell.track != TRAINING
-        else cell
-        for cell in cells_of(unseen)
-        if cell.track != YARDSTICKS
+        for cell in agent_cells(unseen)
     ]
     outcomes = run_cells(cells, workers=workers, on_progress=on_progress)
     failed = [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
     if failed:
         raise BundleError(f"the agent failed on a hidden seed: {failed[0]}")
     regret = {
-        (cell.env, cell.seed): float(outcomes[cell.key].columns["regret"].sum())
-        for cell in cells
-        if cell.track != TRAINING
+        (cell.env, cell.seed): float(outcomes[cell.key].columns["regret"].sum()) for cell in cells
     }
-    verdict = is_worse_on_hidden_seeds(
-        _normalised(reported, uniform.of(protocol.restricted(envs=moving))),
-        _normalised(regret, uniform.of(unseen)),
+    verdict = is_worse_on_hidden_seeds(public, _normalised(regret, _uniform(unseen, workers)))
+    numbers = (
+        f"{verdict.hidden:.3f} on {len(hidden.worlds)} hidden seeds of each world, "
+        f"{verdict.public:.3f} on the public ones (permutation test, p = {verdict.p_value:.2g})"
     )
     if verdict.worse:
-        raise BundleError(
-            f"on {len(hidden.worlds)} hidden seeds its normalised regret is {verdict.hidden:.3f}, "
-            f"reported is {verdict.public:.3f} (permutation test, p = {verdict.p_value:.2g}): it "
-            "knows the public seeds"
-        )
-    return (
-        f"normalised regret {verdict.hidden:.3f} on {len(hidden.worlds)} hidden seeds in "
-        f"{len(moving)} worlds, {verdict.public:.3f} reported (p = {verdict.p_value:.2g})"
-    )
+        raise BundleError(f"its normalised regret is {numbers}: it knows the public seeds")
+    return f"normalised regret {numbers}"
 
 
-def _normalised(
-    regret: dict[tuple[str, int], float], uniform: dict[tuple[str, int], float]
-) -> dict[str, Any]:
+def _uniform(protocol: Protocol, workers: int | None) -> Regrets:
+    """What choosing at random loses in each run of a protocol."""
+    cells = [cell for cell in cells_of(protocol) if cell.track == YARDSTICKS]
+    outcomes = run_cells(cells, workers=workers)
+    return {
+        (cell.env, cell.seed): float(outcomes[cell.key].columns[UNIFORM].sum()) for cell in cells
+    }
+
+
+def _normalised(regret: Regrets, uniform: Regrets) -> dict[str, Array]:
     """Regret of each run as a share of choosing at random, by world."""
     found: dict[str, list[float]] = {}
     for name, value in regret.items():

@@ -30,6 +30,8 @@ NOTES = (
     "choosing at random. The ranking is by its interquartile mean over all runs of all worlds.",
     "Intervals cover 95 %, by drawing whole runs again. Agents met the same worlds and the same "
     "noise, so differences are paired.",
+    "In a comparison of two, better means that the 95 % interval of the mean difference is clear "
+    "of zero. It is not corrected for looking at many pairs: some will be clear by chance.",
 )
 
 
@@ -41,6 +43,7 @@ class About:
     authors: str = ""
     link: str | None = None
     provenance: tuple[tuple[str, str], ...] = ()
+    ms_per_step: float | None = None
 
 
 def board_content(
@@ -66,23 +69,23 @@ def board_content(
     """
     tasks = table(results, track=track)
     ranked = overall(results, track=track)
-    order = _order(results, tasks, ranked, track)
-    steps = {task: _kept_steps(results, task, order, track) for task in results.tasks}
+    order = _order(tasks, ranked)
+    steps = {task: _kept_steps(results, task, list(order), track) for task in results.tasks}
     profiles = _profiles(results, track)
     phases = {task: phase_rows(results, task, track) for task in results.tasks}
     rows = [
         {
             "agent": agent,
-            "rank": place,
+            "rank": place if complete else None,
             "tier": about.get(agent, About()).tier,
             "authors": about.get(agent, About()).authors,
             "link": about.get(agent, About()).link,
-            **_overall(ranked, agent),
+            **_overall(ranked, agent, about.get(agent, About()).ms_per_step),
             "envs": [_env(results, tasks, t, agent, track, steps, phases) for t in results.tasks],
             "profile": profiles.get(agent),
             "provenance": [list(pair) for pair in about.get(agent, About()).provenance],
         }
-        for place, agent in enumerate(order, start=1)
+        for place, (agent, complete) in enumerate(order.items(), start=1)
     ]
     return {
         "id": id,
@@ -111,8 +114,8 @@ def board_content(
             }
             for name in REFERENCES
         ],
-        "pairs": _pairs(results, order, track),
-        "sensitivity": _sensitivity(results, order, track),
+        "pairs": _pairs(results, list(order), track),
+        "sensitivity": _sensitivity(results, list(order), track),
     }
 
 
@@ -127,17 +130,17 @@ def progress_content(results: Results) -> dict[str, Any]:
     }
 
 
-def _order(results: Results, tasks: pd.DataFrame, ranked: pd.DataFrame, track: str) -> list[str]:
-    """Best first; agents that have not finished every world follow, by what they have."""
-    first = [] if ranked.empty else list(ranked["agent"])
+def _order(tasks: pd.DataFrame, ranked: pd.DataFrame) -> dict[str, bool]:
+    """Agents, the best first; those that have not finished every world follow, without a rank."""
+    first = {} if ranked.empty else {str(agent): True for agent in ranked["agent"]}
     if tasks.empty:
         return first
     rest = tasks[~tasks["agent"].isin([*first, *REFERENCES])]
     means = rest.groupby("agent")["normalised"].mean().sort_values()
-    return [*first, *(str(agent) for agent in means.index)]
+    return {**first, **{str(agent): False for agent in means.index}}
 
 
-def _overall(ranked: pd.DataFrame, agent: str) -> dict[str, Any]:
+def _overall(ranked: pd.DataFrame, agent: str, measured: float | None) -> dict[str, Any]:
     rows = ranked[ranked["agent"] == agent] if not ranked.empty else ranked
     if rows.empty:
         return {"normalised": None, "mean_rank": None, "ms_per_step": None, "complete": False}
@@ -145,7 +148,7 @@ def _overall(ranked: pd.DataFrame, agent: str) -> dict[str, Any]:
     return {
         "normalised": _triple(row["normalised"], row["normalised_low"], row["normalised_high"]),
         "mean_rank": _triple(row["rank"], row["rank_low"], row["rank_high"]),
-        "ms_per_step": _number(row["ms_per_step"]),
+        "ms_per_step": _number(row["ms_per_step"] if measured is None else measured),
         "complete": True,
     }
 
@@ -164,17 +167,20 @@ def _env(
     if found.empty:
         return None
     row = found.iloc[0]
-    uniform = tasks[(tasks["task"] == task) & (tasks["agent"] == UNIFORM)]
-    scale = float(uniform.iloc[0]["regret"]) if len(uniform) else math.nan
-    regret = np.array([row["regret"], row["low"], row["high"]])
+    # Regret is never negative, though an interval for its mean may reach there.
+    regret = np.maximum([row["regret"], row["low"], row["high"]], 0.0)
+    # On the runs that this agent has: others may have finished more.
+    share = float(row.get("normalised", math.nan))
+    scale = row["regret"] / share if share > 0 else math.nan
     runs = results.runs(task, agent, track)
     kept = steps[task][1]
     kept = kept[kept < runs.regret.shape[1]]
     curves = np.cumsum(runs.regret, axis=1)[:, kept]
     # The band of a sum needs the sums only: differences of kept points are the steps between.
     band = curve_band(np.diff(curves, axis=1, prepend=0.0), resamples=400)
+    band = Band(band.estimate, np.maximum(band.low, 0.0), band.high)
     content = {
-        "normalised": _triple(*(regret / scale if scale > 0 else np.full(3, np.nan))),
+        "normalised": _triple(*(regret / scale)) if scale > 0 else [_number(share), None, None],
         "regret": _triple(*regret),
         "runs": int(row["runs"]),
         "curve": _band(band),
@@ -214,8 +220,8 @@ def _pairs(results: Results, order: list[str], track: str) -> dict[str, Any]:
     agents, scores = score_matrix(results, track=track)
     everywhere = None
     if len(agents):
-        known = [agents.index(agent) for agent in order if agent in agents]
-        everywhere = _matrix(1.0 - scores[known].mean(axis=2), len(order))
+        places = [order.index(agent) for agent in agents]
+        everywhere = _matrix(1.0 - scores.mean(axis=2), places, len(order))
     return {
         "rows": len(order),
         "envs": [_task_pairs(results, task, order, track) for task in results.tasks],
@@ -229,15 +235,15 @@ def _task_pairs(results: Results, task: str, order: list[str], track: str) -> An
     if mine.empty:
         return None
     wide = mine.pivot_table(index=["env", "seed"], columns="agent", values="regret")
-    # Rows come in the order of the ranking; the first ones have finished most.
     present = [agent for agent in order if agent in wide.columns]
     common = wide[present].dropna()
-    if common.empty or len(present) < len(order):
+    if common.empty:
         return None
-    return _matrix(common.to_numpy().T, len(order))
+    return _matrix(common.to_numpy().T, [order.index(agent) for agent in present], len(order))
 
 
-def _matrix(totals: Array, rows: int) -> dict[str, Any]:
+def _matrix(totals: Array, places: list[int], rows: int) -> dict[str, Any]:
+    """Row minus row; ``places`` says which rows of the table the totals are of."""
     found = paired_matrix(totals)
     named = {
         "difference": found.estimate,
@@ -245,11 +251,10 @@ def _matrix(totals: Array, rows: int) -> dict[str, Any]:
         "high": found.high,
         "p": found.p_value,
     }
-    size = len(totals)
     padded = {}
     for name, matrix in named.items():
         whole = np.full((rows, rows), np.nan)
-        whole[:size, :size] = matrix
+        whole[np.ix_(places, places)] = matrix
         padded[name] = [_numbers(row) for row in whole]
     return padded
 

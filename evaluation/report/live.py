@@ -22,7 +22,9 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
         f"Python {m.get('python', '?')}, {m.get('platform', '?')}" for m in results.machines
     ]
     about = {
-        entry["label"]: About(provenance=(("Agent", entry["name"]), ("Settings", _settings(entry))))
+        entry["label"]: About(
+            provenance=(("Run as", entry["name"]), ("Settings", _settings(entry)))
+        )
         for entry in results.run.protocol["agents"]
     }
     return {
@@ -30,7 +32,7 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
         "subtitle": results.run.protocol["description"],
         "facts": [
             ["Protocol hash", results.run.hash],
-            ["Started", results.run.started],
+            ["Started", results.run.started[:19].replace("T", " ") + " UTC"],
             ["Command", results.run.command],
             ["Machine", "; ".join(machines)],
         ],

@@ -216,10 +216,9 @@ def test_hostile_names_are_text_everywhere(page: Any) -> None:
     """In the table, the legend, the menus and Plotly's labels, which understand some HTML."""
     assert set(HOSTILE) <= set(agents(page))
     page.locator("#env-0 .part").nth(1).scroll_into_view_if_needed()
-    ticks = page.locator('[data-chart^="phases"] .ytick text')
-    ticks.first.wait_for()
-    ticks = ticks.all_text_contents()
-    assert HOSTILE[0] in ticks
+    found = page.locator('[data-chart^="phases"] .ytick text')
+    until(page, lambda: HOSTILE[0] in found.all_text_contents())
+    ticks = found.all_text_contents()
     assert any(tick.startswith("</script><img src=x") for tick in ticks)
     assert page.locator("img[src=x], #page script, #page b:has-text('&amp;')").count() == 0
     assert HOSTILE[1] in page.locator("#compare option").all_text_contents()

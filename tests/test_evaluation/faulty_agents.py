@@ -339,3 +339,36 @@ class Rambles(Good):
             with contextlib.suppress(OSError):
                 os.write(fd, b"\xff" * 64)
         return 0
+
+
+class FailsUntil(Good):
+    """Until a file is there."""
+
+    def __init__(self, problem, rng, marker):
+        super().__init__(problem, rng)
+        if not Path(marker).exists():
+            raise RuntimeError("not yet")
+
+
+class AnswersAhead(Good):
+    """Says the next actions before it is asked, to look quick."""
+
+    def act(self, observation):
+        for fd in range(3, 200):
+            with contextlib.suppress(OSError):
+                os.write(fd, b"\x0b" + b"\0" * 7 + b'["value",0]')
+        return 0
+
+
+class LeavesSomebody(Good):
+    """Starts a process that outlives it."""
+
+    def __init__(self, problem, rng, log):
+        super().__init__(problem, rng)
+        child = os.fork()
+        if child == 0:
+            if os.fork() == 0:
+                Path(log).write_text(str(os.getpid()))
+                time.sleep(600)
+            os._exit(0)
+        os.waitpid(child, 0)

@@ -71,6 +71,26 @@ def test_a_stubborn_agent_is_ended_with_its_run(tmp_path) -> None:
     assert not os.path.exists(f"/proc/{pid}")
 
 
+def test_answers_that_were_not_asked_for_are_refused() -> None:
+    found = reasons(run(protocol("AnswersAhead", seeds="0:1"), workers=1, isolated=True))
+    assert found["AnswersAhead"] == "the agent's process spoke before it was asked"
+
+
+def test_what_an_agent_started_is_ended_with_it(tmp_path) -> None:
+    log = tmp_path / "log"
+    run(protocol(f"LeavesSomebody:log={log}", "random", seeds="0:1"), workers=1, isolated=True)
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end and os.path.exists(f"/proc/{log.read_text()}"):
+        time.sleep(0.05)
+    assert not os.path.exists(f"/proc/{log.read_text()}")
+
+
+def test_no_line_to_the_driver_is_left_in_any_childs_hands() -> None:
+    """What comes through it is unpickled there."""
+    steps = run(protocol("SearchesFiles", seeds="0:1"), workers=1).steps
+    assert set(steps["action"]) == {0}
+
+
 def test_without_a_nursery_it_says_so() -> None:
     from dataclasses import replace
 

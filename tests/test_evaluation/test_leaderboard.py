@@ -15,14 +15,14 @@ import pytest
 
 from evaluation.entries import agent_entry
 from evaluation.leaderboard.board import boards
-from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
 from evaluation.leaderboard.content import season_content
-from evaluation.leaderboard.hidden import HiddenSeeds, is_worse_on_hidden_seeds
+from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.season import LOG, REFERENCES, REGRETS, SEASON, Season, SeasonError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import verify
+from evaluation.leaderboard.verify import CannotCheckError, Verdict, verify
 from evaluation.protocol import Protocol
 from evaluation.report.page import render
 
@@ -97,7 +97,7 @@ def test_an_honest_bundle_passes(pristine: Path) -> None:
 
 
 def test_the_manifest_says_what_it_must(pristine: Path) -> None:
-    manifest, _ = read(pristine)
+    manifest = read_manifest(pristine)
     assert manifest.challenge == PROTOCOL.challenge
     assert manifest.authors == ("A. Author",)
     assert manifest.source_sha256 is None
@@ -137,6 +137,15 @@ MANIFESTS = [
     ({"cells": [{"env": "x"}]}, "a cell has env, seed, steps and regret"),
     ({"cells": []}, "larger than|not all runs"),
     ({"surprise": 1}, "does not belong there: 'surprise'"),
+    ({"x" * 2_000_000: 1}, "does not belong there: 'x{50}'"),
+    ({"training_steps": 640}, 'for the track "pretrained"'),
+    ({"label": " "}, "printable"),
+    ({"label": "random\u3164"}, "printable"),
+    ({"label": "\u202eevil"}, "printable"),
+    ({"settings": {"a": "\ud800"}}, "cannot be shown"),
+    ({"machine": {"python": "\x1b[2J"}}, "cannot be shown"),
+    ({"settings": {"a": "x" * 30_000}}, "longer than 20,000"),
+    ({"settings": []}, "settings"),
 ]
 
 
@@ -154,8 +163,9 @@ def test_manifests_that_are_refused(bundle: Path, change: dict, reason: str) -> 
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("[]", "must be a table"),
-        ('{"format": NaN}', "NaN is not a number"),
+        ('{"format": NaN}', "NaN is not a finite number"),
         ("9" * 10_000, "not JSON"),
+        ('{"settings": {"a": 1e999}}', "not a finite number"),
         ("{}", "lacks"),
         (" " * (5 * 2**20), "larger than"),
     ],
@@ -277,20 +287,34 @@ def test_code_is_asked_for_and_compared(tmp_path: Path) -> None:
     manifest = submit(entry(f"{file}:Good", "Good"), protocol, out, authors=["Me"], workers=1)
     assert manifest.agent == "mine.py:Good"
     assert len(manifest.source_sha256 or "") == 64
-    found = verify(out, protocol, through="re-run", workers=1)
-    assert "say where the code of 'mine.py:Good' is" in found.verdicts[-1].words
+    with pytest.raises(CannotCheckError, match=r"say where the code of 'mine\.py:Good' is"):
+        verify(out, protocol, through="re-run", workers=1)
+    with pytest.raises(CannotCheckError, match="was submitted, not"):
+        verify(out, protocol, through="re-run", agent=f"{file}:Talks", workers=1)
+    with pytest.raises(CannotCheckError, match="there is no file"):
+        verify(out, protocol, through="re-run", agent="nowhere.py:Good", workers=1)
     found = verify(out, protocol, through="re-run", agent=f"{file}:Good", workers=1)
     assert found.passed
     file.write_text(file.read_text() + "\n# changed\n")
-    found = verify(out, protocol, through="re-run", agent=f"{file}:Good", workers=1)
-    assert "not the code that was submitted" in found.verdicts[-1].words
+    with pytest.raises(CannotCheckError, match="not the code that was submitted"):
+        verify(out, protocol, through="re-run", agent=f"{file}:Good", workers=1)
 
 
 def test_a_failing_agent_is_not_submitted_and_nothing_is_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "bundle"
-    with pytest.raises(BundleError, match=r"runs failed.*a bad day"):
-        submit(entry(f"{AGENTS}:Raises", "R"), PROTOCOL, out, authors=["Me"], workers=1)
+    marker = tmp_path / "marker"
+    failing = entry(f"{AGENTS}:FailsUntil:marker={marker}", "F")
+    with pytest.raises(BundleError, match=r"the agent failed in .*: RuntimeError: not yet"):
+        submit(failing, PROTOCOL, out, authors=["Me"], workers=1)
     assert not out.exists()
+    marker.touch()
+    submit(failing, PROTOCOL, out, authors=["Me"], workers=1)
+    with pytest.raises(BundleError, match="cannot make the folder"):
+        submit(entry("random"), PROTOCOL, marker / "x", authors=["Me"], workers=1)
+    trained = replace(entry("gp-ucb"), track="pretrained", training_steps=64)
+    with pytest.raises(BundleError, match="the harness trains no submissions"):
+        submit(trained, PROTOCOL, tmp_path / "t", authors=["Me"], workers=1)
+    shutil.rmtree(out)
     out.mkdir()
     (out / "precious").touch()
     with pytest.raises(BundleError, match="there already"):
@@ -349,6 +373,22 @@ def test_changes_of_the_log_are_found(log: Log, secret: Secret, tmp_path: Path) 
         log.entries()
 
 
+def test_a_power_cut_between_log_and_head_is_mended_by_the_next_entry(
+    log: Log, secret: Secret
+) -> None:
+    head = log.path.with_suffix(".head")
+    before = head.read_bytes()
+    log.append({"word": "four"}, secret.key)
+    head.write_bytes(before)
+    with pytest.raises(LogError, match="does not end where"):
+        log.entries()
+    log.append({"word": "five"}, secret.key)
+    assert [entry["word"] for entry in log.entries()][-2:] == ["four", "five"]
+    with pytest.raises(LogError, match="too long"):
+        log.append({"word": "x" * 2_000_000}, secret.key)
+    assert len(log.entries()) == 5
+
+
 def test_a_secret_is_its_owners_alone(tmp_path: Path, secret: Secret) -> None:
     path = tmp_path / "secret.json"
     assert path.stat().st_mode & 0o077 == 0
@@ -369,12 +409,12 @@ def finished(tmp_path_factory, pristine: Path) -> tuple[Path, Secret]:
     folder = tmp_path_factory.mktemp("leaderboard") / "s1"
     secret = Secret.create(folder.parent / "secret.json")
     season = Season.open(folder, PROTOCOL, secret)
-    season.record(verify(pristine, PROTOCOL, through="re-run", sample=2), pristine, secret)
+    season.record(verify(pristine, PROTOCOL, through="re-run", sample=2), secret)
     for agent, label in (("fixed", "<script>alert(1)</script>"), ("gp-ucb", "best-fixed")):
         out = folder.parent / agent
         submit(entry(agent), PROTOCOL, out, authors=["B"])
         edit(out, label=label)  # whatever an author writes by hand
-        season.record(verify(out, PROTOCOL), out, secret)
+        season.record(verify(out, PROTOCOL), secret)
     return folder, secret
 
 
@@ -415,7 +455,8 @@ def test_the_page_shows_what_was_replayed(season: Season) -> None:
         (lambda s: append(one(s) / STEPS), "steps.parquet was changed"),
         (lambda s: append(one(s) / REGRETS), "regrets.npz was changed"),
         (lambda s: append(s.folder / REFERENCES), "references.npz was changed"),
-        (lambda s: (one(s).parent / "other").mkdir(), "does not know the submission 'other'"),
+        (lambda s: (one(s) / "other").mkdir(), "does not hold its three files"),
+        (lambda s: (one(s) / STEPS).unlink(), "does not hold its three files"),
         (lambda s: (s.folder / LOG).unlink(), "does not end where|does not begin"),
     ],
 )
@@ -431,6 +472,36 @@ def test_a_season_keeps_its_word(season: Season) -> None:
     (season.folder / SEASON).write_text(json.dumps({**about, "salt_sha256": DIGEST}))
     with pytest.raises(LogError, match=r"season\.json was changed"):
         Season(season.folder).accepted()
+    (season.folder / SEASON).write_text(json.dumps({"name": "s1"}))
+    with pytest.raises(SeasonError, match="must have name, protocol"):
+        Season(season.folder)
+
+
+def test_a_folder_that_the_log_does_not_know_is_named_and_not_shown(season: Season) -> None:
+    (one(season).parent / "other").mkdir()
+    assert season.strays() == ["other"]
+    assert sum(len(board.rows) for board in boards(season)) == 3
+
+
+def test_somebody_elses_steps_are_refused(season: Season, finished, tmp_path: Path) -> None:
+    victim = next(a.folder for a in season.accepted() if a.manifest.label == "random")
+    thief = tmp_path / "thief"
+    thief.mkdir()
+    for name in (MANIFEST, STEPS):
+        shutil.copy(victim / name, thief / name)
+    edit(thief, authors=["Impostor"], label="mine")
+    found = verify(thief, PROTOCOL)
+    assert found.passed
+    assert not season.record(found, finished[1])
+    assert "its steps are those of 'random' by A. Author" in found.verdicts[-1].words
+    assert len(season.accepted()) == 3
+
+
+def test_times_are_measured_by_the_maintainers(season: Season) -> None:
+    """What an author says of an agent's time counts only where nobody has run it."""
+    row = season_content(season)["boards"][0]["rows"][0]
+    measured = next(a.ms_per_step for a in season.accepted() if a.manifest.label == "random")
+    assert row["ms_per_step"] == pytest.approx(measured, rel=1e-4)
 
 
 def one(season: Season) -> Path:
@@ -458,9 +529,10 @@ def test_seasons_that_cannot_be_used(tmp_path: Path, secret: Secret, season: Sea
 
 
 def test_hidden_seeds_depend_on_the_secret_alone() -> None:
-    assert HiddenSeeds(b"a").worlds == HiddenSeeds(b"a").worlds
-    assert not set(HiddenSeeds(b"a").worlds) & set(HiddenSeeds(b"b").worlds)
-    hidden = HiddenSeeds(b"a", 3)
+    assert HiddenSeeds(b"a", "x").worlds == HiddenSeeds(b"a", "x").worlds
+    assert not set(HiddenSeeds(b"a", "x").worlds) & set(HiddenSeeds(b"b", "x").worlds)
+    assert not set(HiddenSeeds(b"a", "x").worlds) & set(HiddenSeeds(b"a", "y").worlds)
+    hidden = HiddenSeeds(b"a", "x", 3)
     assert len({hidden.agent(env, seed) for env in "xy" for seed in hidden.worlds}) == 6
 
 
@@ -473,14 +545,14 @@ def test_an_agent_that_memorised_the_public_seeds_falls(tmp_path: Path) -> None:
         PROTOCOL,
         through="hidden-seed",
         agent=cheat,
-        hidden=HiddenSeeds(b"a secret of the test"),
+        salt=b"a secret of the test",
         sample=2,
     )
     assert [verdict.passed for verdict in found.verdicts] == [True, True, True, False]
     assert "it knows the public seeds" in found.verdicts[-1].words
     season_secret = Secret.create(tmp_path / "secret.json")
     season = Season.open(tmp_path / "s", PROTOCOL, season_secret)
-    assert not season.record(found, out, season_secret)
+    assert not season.record(found, season_secret)
     assert season.accepted() == []
     assert season.log.entries()[-1]["verdicts"][-1]["passed"] is False
 
@@ -494,14 +566,15 @@ def test_who_is_caught_later_is_named_and_not_ranked(tmp_path: Path, finished) -
         shutil.copy(bundle / name, copy / name)
     found = verify(copy, PROTOCOL)
     found.verdicts.append(replace(found.verdicts[-1], tier="hidden-seed", passed=False))
-    season.record(found, copy, secret)
+    season.record(found, secret)
+    assert all("random" not in board.rows for board in boards(season))
+    season.record(verify(copy, PROTOCOL), secret)  # a lower tier does not wash it clean
     assert all("random" not in board.rows for board in boards(season))
     assert any("Refused: random" in note for note in season_content(season)["notes"])
 
 
 def test_an_honest_agent_passes_on_hidden_seeds(pristine: Path) -> None:
-    hidden = HiddenSeeds(b"another secret", 3)
-    found = verify(pristine, PROTOCOL, through="hidden-seed", hidden=hidden, sample=1)
+    found = verify(pristine, PROTOCOL, through="hidden-seed", salt=b"another secret", sample=1)
     assert found.tier == "hidden-seed"
 
 
@@ -510,12 +583,12 @@ def test_the_hidden_test_keeps_its_level(monkeypatch) -> None:
 
     More than 33 (8.2 %) would be a false alarm with a probability of 0.003 (binomial).
     """
-    monkeypatch.setattr("evaluation.leaderboard.hidden._PERMUTATIONS", 999)
+    monkeypatch.setattr("evaluation.leaderboard.hidden._PERMUTATIONS", 499)
     rng = np.random.default_rng(0)
     small = 0
     for _ in range(400):
         public = {env: rng.gamma(2.0, size=10) for env in "abc"}
-        hidden = {env: rng.gamma(2.0, size=5) for env in "abc"}
+        hidden = {env: rng.gamma(2.0, size=10) for env in "abc"}
         small += is_worse_on_hidden_seeds(public, hidden).p_value <= 0.05
     assert small <= 33
 
@@ -526,7 +599,24 @@ def test_a_season_without_moving_worlds_has_no_hidden_seeds(tmp_path: Path) -> N
     )
     out = tmp_path / "bundle"
     submit(entry("random"), replayed, out, authors=["A"], workers=1)
-    found = verify(
-        out, replayed, through="hidden-seed", hidden=HiddenSeeds(b"s"), sample=1, workers=1
-    )
-    assert "every world of this protocol replays data" in found.verdicts[-1].words
+    with pytest.raises(CannotCheckError, match="replays data"):
+        verify(out, replayed, through="hidden-seed", salt=b"s", sample=1, workers=1)
+
+
+def test_a_cheat_that_hides_in_the_tails_is_found() -> None:
+    """It is perfect on most public seeds and at its worst on a few, so that its mean is honest."""
+    rng = np.random.default_rng(0)
+    public = {env: np.where(np.arange(10) % 5 == 0, 3.5, 0.0) for env in "abcdef"}
+    hidden = {env: rng.normal(0.7, 0.15, 10) for env in "abcdef"}
+    assert is_worse_on_hidden_seeds(public, hidden).worse
+
+
+def test_too_few_runs_say_nothing() -> None:
+    assert not can_tell({"a": np.zeros(5)}, 5)
+    assert can_tell({"a": np.zeros(5), "b": np.zeros(5)}, 10)
+
+
+def test_a_verdict_is_short_and_printable() -> None:
+    words = Verdict("replayed", False, "\x1b[2J" + "x" * 5000).words
+    assert len(words) == 1000
+    assert words.isprintable()
