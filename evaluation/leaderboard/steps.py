@@ -62,16 +62,19 @@ def schema(width: int) -> pa.Schema:
     return pa.schema([("cell", pa.int64()), ("t", pa.int64()), *actions, *rest])
 
 
-def read_steps(data: bytes, times: Sequence[NDArray[Any]], width: int) -> list[Columns]:
+def read_steps(
+    data: bytes, times: Sequence[NDArray[Any]], width: int, *, trusted: bool = False
+) -> list[Columns]:
     """Steps by cell, in their order, or the reason why the table is refused.
 
     Args:
         data: The file.
         times: What t must be in every cell.
         width: Coordinates of an action, the largest number of any world.
+        trusted: Whether these very bytes have been read before.
     """
     rows = sum(map(len, times))
-    table = _table_of_a_stranger(data, rows, width)
+    table = (_table if trusted else _table_of_a_stranger)(data, rows, width)
     cell, t = (table.column(name).to_numpy() for name in ("cell", "t"))
     counts = [len(expected) for expected in times]
     if not np.array_equal(cell, np.repeat(np.arange(len(times)), counts)):
