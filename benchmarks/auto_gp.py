@@ -98,6 +98,15 @@ def core(options: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def merged(rows: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """New rows in the place of old ones, whose ratio stays on record."""
+    by_world = {row["world"]: row for row in new}
+    for row in rows:
+        if row["world"] in by_world and row["seeds"] != by_world[row["world"]]["seeds"]:
+            by_world[row["world"]]["before"] = {"seeds": row["seeds"], "ratio": row["ratio"]}
+    return [by_world.get(row["world"], row) for row in rows]
+
+
 def labels(envs: list[dict[str, Any]]) -> list[str]:
     """Of worlds."""
     return [env["label"] for env in envs]
@@ -225,8 +234,7 @@ def main() -> None:
         else:
             found = PARTS[name](options)
             if name == "core" and options.worlds:
-                new = {row["world"]: row for row in found}
-                found = [new.get(row["world"], row) for row in figures["core"]]
+                found = merged(figures["core"], found)
             figures[name] = found
         kept.write_text(json.dumps(figures, indent=1) + "\n")
     write_page(figures, options.docs)
