@@ -297,3 +297,23 @@ def test_a_missing_or_unreadable_prior_is_refused(tmp_path):
 def test_bad_settings_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         model.Options(**bad)
+
+
+@pytest.mark.parametrize("decays", [True, False])
+def test_several_factors_at_once_are_the_same_as_one_by_one(decays):
+    rng = np.random.default_rng(0)
+    kernel = candidates(problem_of(), persistence=decays)[-1].kernel
+    together, one_by_one = (StateSpace(kernel, Finite.arms(4), 0.05) for _ in range(2))
+    for t in range(20):  # enough to pass several marks of the tape
+        factors = np.column_stack((rng.normal(size=3), rng.uniform(0.1, 2, 3), rng.normal(size=3)))
+        for engine in (together, one_by_one):
+            engine.observe(0, float(t), 0.1 * t)
+        together.weigh_all([1, 2, 3], float(t), factors)
+        for arm, factor in zip((1, 2, 3), factors.tolist(), strict=True):
+            one_by_one.weigh(arm, float(t), *factor)
+    for engine in (together, one_by_one):
+        engine.observe(2, 15.5, 1.0)  # late: the tape replays the factors
+    for ours, theirs in zip(together.joint(21.0), one_by_one.joint(21.0), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+    assert together.log_evidence == pytest.approx(one_by_one.log_evidence, abs=1e-8)
+    assert together.count == one_by_one.count
