@@ -69,7 +69,7 @@ class AutoGPUCB(Saveable):
             it takes the place of structures, scale and variances. Belongs in the track
             "pretrained".
         beta: Exploration, see ``parse_beta``; "auto" is "paper" where the scale of the rewards is
-            told and 1 where it is not, which was best on Madrid 2016 and 2017.
+            told and 1 where it is not, which did as well as any on Madrid 2016 and 2017.
         transform: "auto", "identity" or "log1p".
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
