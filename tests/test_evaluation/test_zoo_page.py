@@ -186,3 +186,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.returncode == 0, result.stderr
     assert "too few runs to decide" in result.stdout
     assert (tmp_path / "zoo.md").is_file()
+
+
+def test_the_standard_protocol_has_every_agent_of_the_zoo() -> None:
+    run = {entry.spec.name for entry in Protocol.load("standard").agents}
+    assert run == {name.partition(":")[0] for members in FAMILIES.values() for name in members}
