@@ -33,7 +33,8 @@ class FourierPeriodUCB(ArmAgent):
     fractions j / q with q <= n / 2, taken one after the other and fitted away by least squares,
     while the largest response exceeds sigma^2 log(M / level) for M fractions: white noise does so
     with probability ``level``. Of responses that noise cannot tell apart the one is taken that
-    keeps the period shortest. Stage two takes UCB1's width. A box is cut into points.
+    keeps the period shortest. Stage two takes a width of
+    sigma sqrt(2 log n / n), half of what `ucb1` has here. A box is cut into points.
 
     Args:
         problem: What is known.
