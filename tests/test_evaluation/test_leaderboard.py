@@ -26,7 +26,8 @@ from evaluation.leaderboard.verify import CannotCheckError, Verdict, verify
 from evaluation.protocol import Protocol
 from evaluation.report.page import render
 
-CHEAT = Path(__file__).parents[2] / "examples" / "memorising_agent.py"
+ROOT = Path(__file__).parents[2]
+CHEAT = ROOT / "examples" / "memorising_agent.py"
 AGENTS = Path(__file__).with_name("faulty_agents.py")
 WORLDS = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]
 PROTOCOL = Protocol.from_dict(
@@ -620,3 +621,14 @@ def test_a_verdict_is_short_and_printable() -> None:
     words = Verdict("replayed", False, "\x1b[2J" + "x" * 5000).words
     assert len(words) == 1000
     assert words.isprintable()
+
+
+@pytest.mark.parametrize(
+    "folder", sorted((ROOT / "leaderboard").glob("*/season.json")), ids=lambda p: p.parent.name
+)
+def test_the_published_seasons_are_intact(folder: Path) -> None:
+    season = Season(folder.parent)
+    accepted = season.accepted()
+    assert not season.strays()
+    assert len(accepted) > 0
+    assert all(one.manifest.challenge == season.challenge for one in accepted)
