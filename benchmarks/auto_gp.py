@@ -223,9 +223,10 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=Path(__file__).parents[1] / "docs")
     parser.add_argument("--store", type=Path, default=Path("auto-gp.sqlite"))
     parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--seeds", default="0:10", help="of core")
+    parser.add_argument("--seeds", default="0:40", help="of core")
     parser.add_argument("--worlds", nargs="*", help="of core, the others keep their rows")
     options = parser.parse_args()
+    options.docs.mkdir(parents=True, exist_ok=True)
     kept = options.docs / "auto-gp.json"
     figures = json.loads(kept.read_text()) if kept.is_file() else {}
     for name in options.parts or [*PARTS, "pictures"]:

@@ -244,9 +244,8 @@ hindsight, and of GP-UCB's. No knob was set by looking at 2018; intervals are ov
 CORE = f"""
 ## The core worlds
 
-200 steps (`{COMMAND} core`, and with `--worlds PeriodicGP-Stationary-v0 PeriodicGP-Piecewise-v0
---seeds 0:40`, where ten seeds say little), against the agent of the zoo with the least regret there
-(all that are told the season, contexts, scale and noise). Nothing was set on these seeds.
+200 steps (`{COMMAND} core`), against the agent of the zoo with the least regret there (all that are
+told the season, contexts, scale and noise). Nothing was set on these seeds.
 
 """
 
