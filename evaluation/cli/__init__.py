@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from evaluation.cli import data, leaderboard, reproduce, sweeps, worlds, zoo
+from evaluation.cli import data, leaderboard, reproduce, submissions, sweeps, worlds, zoo
 from evaluation.cli.shared import CommandError, console
 from evaluation.database import StoreError
 from evaluation.entries import ProtocolError
@@ -31,8 +31,8 @@ app.command("plot")(sweeps.plot)
 app.command("export")(sweeps.export)
 app.command("protocols")(sweeps.list_protocols)
 app.command("reproduce")(reproduce.reproduce)
-app.command("submit")(leaderboard.submit_agent)
-app.command("verify")(leaderboard.verify_bundle)
+app.command("submit")(submissions.submit_agent)
+app.command("verify")(submissions.verify_bundle)
 app.command("serve")(leaderboard.serve_store)
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("zoo")(zoo.zoo)

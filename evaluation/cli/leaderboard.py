@@ -1,43 +1,41 @@
-"""Commands of the leaderboard: ``submit``, ``verify``, ``leaderboard ...``, ``serve``."""
+"""Commands of the leaderboard and its page: ``leaderboard ...``, ``serve``."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import tempfile
 import webbrowser
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from agents.registry import AgentSpec
-from evaluation import protocol as protocols
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
+from evaluation.cli.submissions import (
+    CodeOption,
+    SecretOption,
+    ThroughOption,
+    WorkersOption,
+    check_tier,
+    say_verdicts,
+    sentences,
+)
 from evaluation.cli.sweeps import DEFAULT_STORE, RunOption, StoreOption, chosen_results
-from evaluation.entries import TRACKS, agent_entry
 from evaluation.isolation import hide_from_others
 from evaluation.leaderboard.bundle import (
-    MANIFEST,
-    MOST_MANIFEST_BYTES,
     BundleError,
     Manifest,
-    read_file,
 )
 from evaluation.leaderboard.content import season_content
-from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.season import SEASON, SUBMISSIONS, Season, SeasonError, check_new
-from evaluation.leaderboard.secret import Secret, SecretError, default_path
+from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import TIERS, CannotCheckError, Verification, verify
+from evaluation.leaderboard.verify import verify
 from evaluation.protocol import Protocol
 from evaluation.report.live import LiveStore, store_content
 from evaluation.report.page import render
-from evaluation.report.serve import ServeError, serve
+from evaluation.report.serve import serve
 from evaluation.report.worlds import Pictures
 from evaluation.store import Store
 
@@ -48,93 +46,6 @@ FolderOption = Annotated[Path, typer.Option("--folder", help="The leaderboard.")
 SeasonOption = Annotated[
     str | None, typer.Option("--season", help="Its name; by default the last by name.")
 ]
-SecretOption = Annotated[
-    Path | None, typer.Option("--secret", help="The season's secret; by default in your settings.")
-]
-ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
-CodeOption = Annotated[
-    str | None, typer.Option("--agent", help="Its code, to run it: file.py:Class, module:Class.")
-]
-WorkersOption = Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")]
-
-
-def submit_agent(
-    agent: Annotated[
-        str, typer.Argument(help="name, file.py:Class or module:Class, with :setting=value,...")
-    ],
-    protocol: Annotated[str, typer.Option(help="A protocol's name, or a .toml file.")] = "standard",
-    out: Annotated[Path, typer.Option(help="Folder of the bundle.")] = Path("submission"),
-    name: Annotated[str | None, typer.Option(help="Its name in the leaderboard.")] = None,
-    author: Annotated[list[str] | None, typer.Option(help="Several times for several.")] = None,
-    link: Annotated[str | None, typer.Option(help="Where to read about it: https://...")] = None,
-    training_steps: Annotated[
-        int, typer.Option(min=0, help="Interactions you trained it with: the track pretrained.")
-    ] = 0,
-    track: Annotated[str | None, typer.Option(help=f"One of {', '.join(TRACKS)}.")] = None,
-    workers: WorkersOption = None,
-) -> None:
-    """Run your agent through a protocol, in isolation, and write a bundle to hand in.
-
-    Stopped, it goes on where it was when the same command is given again.
-    """
-    entry = agent_entry(
-        {
-            "name": agent,
-            "track": track or ("pretrained" if training_steps else "online"),
-        }
-    )
-    spec = AgentSpec(entry.spec.name.rpartition(":")[2], entry.spec.settings)
-    entry = replace(entry, label=name or str(spec))
-    with _sentences(), Reporter(quiet=False) as report:
-        try:
-            manifest = submit(
-                entry,
-                Protocol.load(protocol),
-                out,
-                authors=author or ["anonymous"],
-                link=link,
-                declared_steps=training_steps,
-                workers=workers,
-                on_progress=report,
-            )
-        except KeyboardInterrupt:
-            say("Stopped. Give the same command again to go on.")
-            raise typer.Exit(130) from None
-    say(f"Wrote {len(manifest.cells):,} runs of {manifest.label} into {out}/")
-    say(f"Submission {manifest.id}")
-    say(f"Check it as others will: periodic-gp verify {out}")
-
-
-def verify_bundle(
-    bundle: Annotated[Path, typer.Argument(help="Folder of a submission.")],
-    protocol: Annotated[
-        str | None, typer.Option(help="What it must be of; by default the one that it names.")
-    ] = None,
-    through: ThroughOption = "replayed",
-    agent: CodeOption = None,
-    secret: SecretOption = None,
-    workers: WorkersOption = None,
-) -> None:
-    """Check a submission, tier by tier. Up to "replayed" no code of the agent is run."""
-    check_tier(through)
-    with _sentences():
-        if through == "hidden-seed" and secret is None:
-            raise CommandError("hidden seeds need a season's secret: --secret FILE")
-        salt = None if secret is None else Secret.load(secret).salt
-        chosen = Protocol.load(protocol or _named_protocol(bundle))
-        with Reporter(quiet=False) as report:
-            found = verify(
-                bundle,
-                chosen,
-                through=through,
-                agent=agent,
-                salt=salt,
-                workers=workers,
-                on_progress=report,
-            )
-    _say_verdicts(found)
-    if not found.passed:
-        raise typer.Exit(1)
 
 
 @app.command("open")
@@ -145,7 +56,7 @@ def open_season(
     secret: SecretOption = None,
 ) -> None:
     """Open a season: publishes its protocol, the key of its log and the hash of its salt."""
-    with _sentences():
+    with sentences():
         check_new(folder, name)
         place = secret or default_path(name)
         chosen = Protocol.load(protocol)
@@ -176,7 +87,7 @@ def add_submission(
         if not bundle.is_dir():  # a slip of the hand is no verdict
             raise CommandError(f"there is no folder {str(bundle)!r}")
     refused = 0
-    with _sentences():
+    with sentences():
         opened = _season(folder, season)
         key = Secret.load(secret or default_path(opened.name))
         judge = _Judge(opened, key, through, agent, workers)
@@ -203,7 +114,7 @@ def fill_season(
     """Hand in the built-in agents, through the same door as everybody else's."""
     check_tier(through)
     refused = 0
-    with _sentences():
+    with sentences():
         opened = _season(folder, season)
         key = Secret.load(secret or default_path(opened.name))
         judge = _Judge(opened, key, through, None, workers)
@@ -239,7 +150,7 @@ def fill_season(
 @app.command("check")
 def check_season(season: SeasonOption = None, folder: FolderOption = FOLDER) -> None:
     """Check the log's signatures and every file that it speaks of."""
-    with _sentences():
+    with sentences():
         opened = _season(folder, season)
         accepted, strays = opened.accepted(), opened.strays()
         entries = opened.log.entries()
@@ -265,7 +176,7 @@ def build_page(
     """Make one self-contained page: it works offline, from disk."""
     if not out.parent.is_dir():
         raise CommandError(f"cannot write {str(out)!r}: there is no folder {str(out.parent)!r}")
-    with _sentences():
+    with sentences():
         if store is not None:
             with Store(store, create=False) as opened:
                 content = store_content(chosen_results(opened, run), Pictures())
@@ -289,7 +200,7 @@ def serve_store(
     with Store(store, create=False) as opened:
         chosen_results(opened, run)  # say now what is missing
     content = LiveStore(store, lambda opened: chosen_results(opened, run))
-    with _sentences():
+    with sentences():
         serve(
             content,
             host=host,
@@ -327,18 +238,12 @@ class _Judge:
         if kept and taken:
             say(f"Note: the name {taken[0]!r} is taken; this one is shown with a number.")
         say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
-        _say_verdicts(found)
+        say_verdicts(found)
         return kept
 
     def _taken(self, manifest: Manifest) -> list[str]:
         others = [one.manifest for one in self._season.accepted()]
         return [m.label for m in others if m.label == manifest.label and m.id != manifest.id]
-
-
-def check_tier(through: str) -> None:
-    """Refuse a tier that there is none of."""
-    if through not in TIERS:
-        raise CommandError(f"--through must be one of {', '.join(TIERS)}, got {through!r}")
 
 
 def _write_page(out: Path, content: dict[str, Any]) -> None:
@@ -352,25 +257,6 @@ def _write_page(out: Path, content: dict[str, Any]) -> None:
         part.unlink(missing_ok=True)
 
 
-def _say_verdicts(found: Verification) -> None:
-    for verdict in found.verdicts:
-        say(f"  {verdict.tier:<12}{'passed' if verdict.passed else 'REFUSED'}: {verdict.words}")
-
-
-def _named_protocol(bundle: Path) -> str:
-    """The protocol that a bundle names, if it is one of ours: it is only a name."""
-    if not bundle.is_dir():
-        raise BundleError(f"there is no folder {str(bundle)!r}")
-    try:
-        table = json.loads(read_file(bundle / MANIFEST, MOST_MANIFEST_BYTES))
-        name = table.get("protocol")
-    except (ValueError, RecursionError, AttributeError) as error:
-        raise BundleError(f"{str(bundle)!r} is no submission ({MANIFEST}): {error}") from None
-    if name not in protocols.names():
-        raise CommandError("it names no protocol of ours; say which: --protocol NAME or file.toml")
-    return str(name)
-
-
 def _season(folder: Path, name: str | None) -> Season:
     known = sorted(path.parent.name for path in folder.glob(f"*/{SEASON}"))
     if not known:
@@ -380,15 +266,3 @@ def _season(folder: Path, name: str | None) -> Season:
     if name is not None and name not in known:
         raise SeasonError(f"there is no season {name!r} in {folder}; there are {', '.join(known)}")
     return Season(folder / (name or known[-1]))
-
-
-@contextlib.contextmanager
-def _sentences() -> Iterator[None]:
-    """Whatever is wrong with a bundle, a log or a secret is one sentence."""
-    try:
-        yield
-    except (
-        *(BundleError, CannotCheckError, LogError),
-        *(SeasonError, SecretError, ServeError),
-    ) as error:
-        raise CommandError(str(error)) from error

@@ -1,0 +1,159 @@
+"""Commands for those who hand in and those who check: ``submit``, ``verify``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agents.registry import AgentSpec
+from evaluation import protocol as protocols
+from evaluation.cli.progress import Reporter
+from evaluation.cli.shared import CommandError, say
+from evaluation.entries import TRACKS, agent_entry
+from evaluation.isolation import hide_from_others
+from evaluation.leaderboard.bundle import (
+    MANIFEST,
+    MOST_MANIFEST_BYTES,
+    BundleError,
+    read_file,
+)
+from evaluation.leaderboard.log import LogError
+from evaluation.leaderboard.season import SeasonError
+from evaluation.leaderboard.secret import Secret, SecretError
+from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.verify import TIERS, CannotCheckError, Verification, verify
+from evaluation.protocol import Protocol
+from evaluation.report.serve import ServeError
+
+SecretOption = Annotated[
+    Path | None, typer.Option("--secret", help="The season's secret; by default in your settings.")
+]
+ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
+CodeOption = Annotated[
+    str | None, typer.Option("--agent", help="Its code, to run it: file.py:Class, module:Class.")
+]
+WorkersOption = Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")]
+
+
+def submit_agent(
+    agent: Annotated[
+        str, typer.Argument(help="name, file.py:Class or module:Class, with :setting=value,...")
+    ],
+    protocol: Annotated[str, typer.Option(help="A protocol's name, or a .toml file.")] = "standard",
+    out: Annotated[Path, typer.Option(help="Folder of the bundle.")] = Path("submission"),
+    name: Annotated[str | None, typer.Option(help="Its name in the leaderboard.")] = None,
+    author: Annotated[list[str] | None, typer.Option(help="Several times for several.")] = None,
+    link: Annotated[str | None, typer.Option(help="Where to read about it: https://...")] = None,
+    training_steps: Annotated[
+        int, typer.Option(min=0, help="Interactions you trained it with: the track pretrained.")
+    ] = 0,
+    track: Annotated[str | None, typer.Option(help=f"One of {', '.join(TRACKS)}.")] = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Run your agent through a protocol, in isolation, and write a bundle to hand in.
+
+    Stopped, it goes on where it was when the same command is given again.
+    """
+    entry = agent_entry(
+        {
+            "name": agent,
+            "track": track or ("pretrained" if training_steps else "online"),
+        }
+    )
+    spec = AgentSpec(entry.spec.name.rpartition(":")[2], entry.spec.settings)
+    entry = replace(entry, label=name or str(spec))
+    with sentences(), Reporter(quiet=False) as report:
+        try:
+            manifest = submit(
+                entry,
+                Protocol.load(protocol),
+                out,
+                authors=author or ["anonymous"],
+                link=link,
+                declared_steps=training_steps,
+                workers=workers,
+                on_progress=report,
+            )
+        except KeyboardInterrupt:
+            say("Stopped. Give the same command again to go on.")
+            raise typer.Exit(130) from None
+    say(f"Wrote {len(manifest.cells):,} runs of {manifest.label} into {out}/")
+    say(f"Submission {manifest.id}")
+    say(f"Check it as others will: periodic-gp verify {out}")
+
+
+def verify_bundle(
+    bundle: Annotated[Path, typer.Argument(help="Folder of a submission.")],
+    protocol: Annotated[
+        str | None, typer.Option(help="What it must be of; by default the one that it names.")
+    ] = None,
+    through: ThroughOption = "replayed",
+    agent: CodeOption = None,
+    secret: SecretOption = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Check a submission, tier by tier. Up to "replayed" no code of the agent is run."""
+    check_tier(through)
+    with sentences():
+        if through == "hidden-seed" and secret is None:
+            raise CommandError("hidden seeds need a season's secret: --secret FILE")
+        hide_from_others()
+        salt = None if secret is None else Secret.load(secret).salt
+        chosen = Protocol.load(protocol or _named_protocol(bundle))
+        with Reporter(quiet=False) as report:
+            found = verify(
+                bundle,
+                chosen,
+                through=through,
+                agent=agent,
+                salt=salt,
+                workers=workers,
+                on_progress=report,
+            )
+    say_verdicts(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def check_tier(through: str) -> None:
+    """Refuse a tier that there is none of."""
+    if through not in TIERS:
+        raise CommandError(f"--through must be one of {', '.join(TIERS)}, got {through!r}")
+
+
+def say_verdicts(found: Verification) -> None:
+    """A line for each tier."""
+    for verdict in found.verdicts:
+        say(f"  {verdict.tier:<12}{'passed' if verdict.passed else 'REFUSED'}: {verdict.words}")
+
+
+def _named_protocol(bundle: Path) -> str:
+    """The protocol that a bundle names, if it is one of ours: it is only a name."""
+    if not bundle.is_dir():
+        raise BundleError(f"there is no folder {str(bundle)!r}")
+    try:
+        table = json.loads(read_file(bundle / MANIFEST, MOST_MANIFEST_BYTES))
+        name = table.get("protocol")
+    except (ValueError, RecursionError, AttributeError) as error:
+        raise BundleError(f"{str(bundle)!r} is no submission ({MANIFEST}): {error}") from None
+    if name not in protocols.names():
+        raise CommandError("it names no protocol of ours; say which: --protocol NAME or file.toml")
+    return str(name)
+
+
+@contextlib.contextmanager
+def sentences() -> Iterator[None]:
+    """Whatever is wrong with a bundle, a log or a secret is one sentence."""
+    try:
+        yield
+    except (
+        *(BundleError, CannotCheckError, LogError),
+        *(SeasonError, SecretError, ServeError),
+    ) as error:
+        raise CommandError(str(error)) from error
