@@ -1,15 +1,19 @@
 """A season of unknown length: a bank of candidate periods that is pruned and split as it learns.
 
 The range of frequencies is cut into cells. Each is a candidate with the period of its middle; its
-prior is the cell's share of a log-uniform distribution over periods, so the weights are the
-posterior over the period, by the midpoint rule. Over a span of n time units two frequencies can be
-told apart if they differ by about 1 / n, so a cell must stay narrower than that:
+prior is the cell's share of a distribution over periods, so the weights are the posterior over the
+period, by the midpoint rule. Beforehand the period is log-uniform; if somebody told one, then with
+equal probability it is exactly that, about that (log-normal), or anything.
 
-    prune the cells that hardly count;
-    while a cell is wider than RESOLUTION / span, or one cell holds nearly all the weight:
-        cut it into thirds; the middle third keeps its posterior, the others replay the history.
+Over a span of n time units two frequencies can be told apart if they differ by about 1 / n, so a
+cell must stay narrower than that:
 
-The second rule goes on until the posterior over the period is wider than a cell.
+    prune the cells that hardly count, but not those beside one that does;
+    while a cell is wider than RESOLUTION / span, or one and its neighbours hold nearly all weight:
+        cut it (them) into thirds; the middle keeps its posterior, the others replay the history.
+
+The second rule goes on until the posterior over the period is wider than three cells. Neighbours
+count because a cell is judged by its middle: the period may lie just across the border.
 
 The bank holds at most ``most`` candidates: when there is no room to split, the lightest give way.
 Cells are cut when the span, or how sharply the data tell periods apart, has grown threefold; so
@@ -25,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from agents.gp.arrays import Actions, Array, Integers
 from agents.gp.bank import DROP, Bank, make_members
@@ -33,12 +38,14 @@ from agents.gp.features import find_features
 from agents.gp.kernel import Kernel, Sum, Term
 from agents.gp.posterior import Posterior, State
 from agents.gp.state_space import StateSpace
-from agents.gp.time_kernels import Periodic
+from agents.gp.time_kernels import Periodic, Season
 
 RESOLUTION = 0.6
 """Widest cell, in cycles over the span: its middle is off by 0.15 cycles at both ends, at most."""
 CERTAIN = 0.9
-"""Weight from which on one cell is as good as all."""
+"""Weight from which on a cell and its neighbours are as good as all."""
+COUNTS = 0.1
+"""Weight from which on the neighbours of a cell are kept, whatever theirs."""
 FINEST = 1e-4
 """Narrowest cell, in cycles over the span."""
 FIRST_SPAN = 30.0
@@ -49,8 +56,12 @@ LARGEST_BANK = 4e7
 """Numbers in all states together, above which fewer candidates are held (but 8 at least)."""
 PRUNE = 1e-4
 """Weight below which a candidate is dropped; the period is wrongly lost as rarely as that."""
-TRUST = 0.5
-"""Prior weight of a period that was told."""
+SHORTEST = 5.0
+"""Shortest period that is looked for, unless another is given."""
+LONGEST = (20.0, 200.0)
+"""The longest is a quarter of the horizon, but between these; the upper one if there is no end."""
+NEAR = 0.3
+"""Spread of the logarithm of a period that is about the one told."""
 
 
 class PeriodSearch(Bank):
@@ -62,8 +73,8 @@ class PeriodSearch(Bank):
         noise_variance: sigma^2 > 0.
         low: Shortest period.
         high: Longest period.
-        told: A period that somebody told, right or wrong: one more candidate, exactly there, with
-            half of the prior weight.
+        told: A period that somebody told, right or wrong: one more candidate, exactly there, and
+            more prior weight for those around it.
         horizon: Number of observations to come, if known.
         engine: As in ``make_posterior``.
     """
@@ -82,6 +93,8 @@ class PeriodSearch(Bank):
     ) -> None:
         if not 0 < low < high < math.inf:
             raise ValueError(f"a range of periods needs 0 < low < high, got {low} and {high}")
+        if told is not None:
+            low, high = min(low, told), max(high, told)
         self._low, self._high, self._told = float(low), float(high), told
         kernels = [with_period(kernel, told or low)]
         options: dict[str, Any] = {"horizon": horizon, "engine": engine}
@@ -106,10 +119,15 @@ class PeriodSearch(Bank):
         self._adopt(members, np.log(self._prior(cells)))
 
     def _prior(self, cells: Array) -> Array:
-        """Log-uniform over periods; a cell without width is the told one."""
-        broad = 1.0 if self._told is None else 1.0 - TRUST
-        share = np.log(cells[:, 1] / cells[:, 0]) / math.log(self._high / self._low)
-        return np.where(_width(cells) == 0.0, TRUST, broad * share)
+        """Probability of each cell; one without width is the told one."""
+        ends = np.log((self._low, self._high))
+        anything = np.log(cells[:, 1] / cells[:, 0]) / (ends[1] - ends[0])
+        if self._told is None:
+            return np.asarray(anything)
+        below = ndtr(np.log(1.0 / (self._told * cells)) / NEAR)
+        least, most = ndtr((ends - math.log(self._told)) / NEAR)
+        about = (below[:, 0] - below[:, 1]) / (most - least)
+        return np.where(_width(cells) == 0.0, 1.0, anything + about) / 3.0
 
     @property
     def name(self) -> str:
@@ -126,7 +144,7 @@ class PeriodSearch(Bank):
         super().observe(action, t, y)
         self._past.append((np.copy(action), float(t), float(y)))
         self._earliest, self._latest = min(self._earliest, t), max(self._latest, t)
-        keep = self.weights >= PRUNE
+        keep = (self.weights >= PRUNE) | self._beside(self.weights >= COUNTS)
         if not keep.all():
             self._keep(np.flatnonzero(keep))
         self._refine()
@@ -143,8 +161,22 @@ class PeriodSearch(Bank):
                 self._split(wide)
 
     def _wide(self) -> NDArray[np.bool_]:
-        cycles = _width(self.cells) * max(self._latest - self._earliest, FIRST_SPAN)
-        return (cycles > RESOLUTION) | ((self.weights > CERTAIN) & (cycles > FINEST))
+        width = _width(self.cells)
+        cycles = width * max(self._latest - self._earliest, FIRST_SPAN)
+        peak = np.arange(len(width)) == self.weights.argmax()
+        around = self._beside(peak)
+        wide: NDArray[np.bool_] = cycles > RESOLUTION
+        if self.weights[around].sum() > CERTAIN:
+            wide |= around & (width > 0.999 * width[peak]) & (cycles > FINEST)
+        return wide
+
+    def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """These cells and those that touch them; they are in the order of frequency."""
+        touching = np.isclose(self.cells[:-1, 1], self.cells[1:, 0], rtol=1e-9, atol=0.0)
+        near: NDArray[np.bool_] = which.copy()
+        near[1:] |= which[:-1] & touching
+        near[:-1] |= which[1:] & touching
+        return near
 
     def _split(self, wide: NDArray[np.bool_]) -> None:
         """Thirds; the middle one keeps its posterior."""
@@ -212,13 +244,21 @@ class PeriodSearch(Bank):
         self._settle(cells, members)
 
 
+def usual_range(horizon: float | None) -> tuple[float, float]:
+    """Shortest and longest period worth looking for in a run of that length."""
+    quarter = math.inf if horizon is None else horizon / 4.0
+    return SHORTEST, float(np.clip(quarter, *LONGEST))
+
+
 def with_period(kernel: Kernel, period: float) -> Kernel:
     """The kernel with another period in all of its periodic factors."""
     return Sum(tuple(_term_with(term, period) for term in kernel.terms))
 
 
 def _term_with(term: Term, period: float) -> Term:
-    clocks = [replace(k, period=period) if isinstance(k, Periodic) else k for k in term.clocks]
+    clocks = [
+        replace(k, period=period) if isinstance(k, Periodic | Season) else k for k in term.clocks
+    ]
     return replace(term, clocks=tuple(clocks))
 
 

@@ -40,10 +40,11 @@ class PeriodicGPUCB(GPAgent):
     Args:
         problem: What is known.
         rng: Breaks ties.
-        period: tau, to be relied on; "auto" to learn it, beginning with a belief of one half in the
-            period that the problem tells, if any; "auto:LOW:HIGH" to say where it may lie (by
-            default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU", as "auto" with
-            TAU told. By default the problem's main season, or "auto" if it tells none.
+        period: tau, to be relied on; "auto" to learn it; "auto:LOW:HIGH" to say where it may lie
+            (by default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU" to learn it
+            with a hint: one third that it is TAU, one third that it is near, one third for all
+            others. "auto" takes what the problem tells for a hint. By default the problem's main
+            season, or "auto" if it tells none.
         time_length_scale: l of the periodic kernel. The default is the paper's; 1 suits worlds
             that change visibly within a season.
         common: Arguments of every GP agent, see :class:`agents.zoo.gaussian.GPAgent`.

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.base import Problem
+from agents.gp.period_search import usual_range
 from agents.zoo.prior import main_period
-
-SHORTEST = 5.0
-"""Shortest period that is looked for, unless another is given."""
-LONGEST = (20.0, 200.0)
-"""The longest is a quarter of the horizon, but between these; the upper one if there is no end."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +24,8 @@ class Season:
 
     told: float | None
     known: bool
-    low: float = SHORTEST
-    high: float = LONGEST[1]
+    low: float
+    high: float
 
 
 def season_of(problem: Problem, period: float | str | None) -> Season:
@@ -41,10 +37,10 @@ def season_of(problem: Problem, period: float | str | None) -> Season:
     """
     if period is None and problem.period is None:
         period = "auto"
+    low, high = usual_range(problem.horizon)
     if not isinstance(period, str):
-        return Season(main_period(problem, period), known=True)
+        return Season(main_period(problem, period), known=True, low=low, high=high)
     kind, *texts = period.split(":")
-    low, high = SHORTEST, _longest(problem)
     try:
         numbers = [float(text) for text in texts]
     except ValueError:
@@ -56,8 +52,3 @@ def season_of(problem: Problem, period: float | str | None) -> Season:
     elif kind == "about" and len(numbers) == 1 and 0 < numbers[0] < np.inf:
         return Season(numbers[0], known=False, low=low, high=high)
     raise ValueError(f"period is a number, auto, auto:LOW:HIGH or about:TAU, got {period!r}")
-
-
-def _longest(problem: Problem) -> float:
-    quarter = np.inf if problem.horizon is None else problem.horizon / 4.0
-    return float(np.clip(quarter, *LONGEST))

@@ -21,7 +21,7 @@ from agents.gp import (
     from_state,
     to_state,
 )
-from agents.gp.period_search import MOST, PRUNE, TRUST, with_period
+from agents.gp.period_search import MOST, NEAR, PRUNE, with_period
 
 from .strategies import cases, forgetting, over_arms, smooth
 
@@ -165,7 +165,24 @@ def test_the_period_is_found(period, told):
     season(posterior, period, 200, np.random.default_rng(0))
     mean = posterior.weights @ posterior.periods
     assert mean == pytest.approx(period, rel=0.01)
-    assert len(posterior.members) < 10
+    assert len(posterior.members) < 15
+
+
+def test_a_period_near_the_border_of_a_cell_is_not_lost():
+    """A cell is judged by its middle; its neighbour's may be nearer to a period within it.
+
+    With signals so clear no period is lost in 40 of 40 other seeds; if the neighbours of heavy
+    cells are pruned and not split, 6 of the 40 are.
+    """
+    for seed in (8, 11, 13, 14):
+        rng = np.random.default_rng(seed)
+        period = float(np.exp(rng.uniform(np.log(6.0), np.log(40.0))))
+        posterior = PeriodSearch(Index() * Periodic(5.0), Finite.arms(4), 0.1, low=5.0, high=50.0)
+        for t in range(200):
+            arm = int(rng.integers(4))
+            wave = np.sin(2 * np.pi * (t / period + arm / 4))
+            posterior.observe(arm, float(t), wave + 0.3 * rng.normal())
+        assert posterior.weights @ posterior.periods == pytest.approx(period, rel=0.01), seed
 
 
 def test_every_candidate_knows_the_whole_history():
@@ -184,13 +201,30 @@ def test_every_candidate_knows_the_whole_history():
 def test_cells_share_the_prior_and_are_split_in_time():
     posterior = search(told=8.0)
     assert np.exp(posterior.log_prior).sum() == pytest.approx(1.0)
-    assert np.exp(posterior.log_prior[-1]) == TRUST
+    assert np.exp(posterior.log_prior[-1]) == pytest.approx(1 / 3)
     for t in range(100):  # nothing to tell them apart
         posterior.observe(0, float(t), 0.0)
         width = posterior.cells[:, 1] - posterior.cells[:, 0]
         assert width.max() * max(t, 30) <= 0.6 + 1e-12
         assert len(width) <= posterior.most <= MOST
         assert (posterior.weights >= PRUNE / 10).all()
+
+
+def test_a_told_period_is_exactly_so_about_so_or_not_at_all():
+    """The prior density over log periods, by fine cells, against the formula."""
+    posterior = search(told=8.0)
+    period = np.geomspace(4.0, 40.0, 2001)
+    cells = np.stack((1 / period[1:], 1 / period[:-1]), axis=1)
+    x = np.log(np.sqrt(period[1:] * period[:-1]))
+    bell = np.exp(-0.5 * ((x - np.log(8.0)) / NEAR) ** 2)
+    expected = (bell / bell.sum() + 1 / len(x)) / 3
+    np.testing.assert_allclose(posterior._prior(cells), expected, rtol=1e-4)
+
+
+def test_a_told_period_may_lie_outside_the_range():
+    posterior = search(told=100.0)
+    assert posterior.periods.max() == pytest.approx(100.0)
+    assert np.exp(posterior.log_prior).sum() == pytest.approx(1.0)
 
 
 def test_a_large_state_allows_fewer_candidates():
