@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from agents.auto.knowledge import Knowledge
 from agents.auto.past import Past
+from agents.auto.period import guess_period
 from agents.auto.refit import MOST, Refit, refit
 from agents.auto.scale import TRANSFORMS, Scale
 from agents.auto.structures import FEW_ARMS, NOISE, Candidate, candidates, in_contexts
@@ -17,7 +19,6 @@ from agents.gp import (
     Actions,
     Array,
     InContext,
-    Kernel,
     Normaliser,
     Posterior,
     StateSpace,
@@ -25,6 +26,7 @@ from agents.gp import (
 )
 from agents.gp.bank import Bank, make_members
 from agents.gp.censored import none_above
+from agents.gp.period_search import PeriodSearch, usual_range
 
 KEEP, MOST_KEPT = 0.2, 2
 """Probability from which a structure is followed further, and how many are at most."""
@@ -50,6 +52,11 @@ class Options:
     shared: bool = True
     expert: bool = True
     refit: bool = True
+
+    @property
+    def parts(self) -> dict[str, bool]:
+        """What ``candidates`` takes."""
+        return {k: getattr(self, k) for k in ("season", "persistence", "shared")}
 
     def __post_init__(self) -> None:
         if self.transform not in ("auto", *TRANSFORMS):
@@ -83,19 +90,24 @@ def told_scale(problem: Problem) -> Scale | None:
 
 def build(problem: Problem, actions: Actions, past: Past, options: Options) -> Model:
     """A belief from all that is kept of the past; some eight rewards at least, or a told scale."""
-    season, persistence, shared = options.season, options.persistence, options.shared
-    found = candidates(problem, season=season, persistence=persistence, shared=shared)
+    found = candidates(problem, **options.parts)
     if isinstance(actions, InContext):
-        found = in_contexts(problem, season=season)
+        found = in_contexts(problem, season=options.season)
     told, recent = told_scale(problem), past.newest(MOST)
-    scale = told or choose_scale(found[-1], actions, recent, options.transform)
-    noise = _noise_variance(problem, scale)
+    untold = None if told or problem.periods else _with_a_season(problem, actions, recent, options)
+    template = found[-1] if untold is None else untold.candidate
+    scale = told or choose_scale(template, actions, recent, options.transform)
+    noise = _noise_variance(problem, scale) if untold is None else untold.noise_variance
     if told is None:
         found = _likely(found, [_fit(c, actions, recent, scale, noise, False) for c in found])
+    found += [] if untold is None else [untold.candidate]
     moves = options.refit and told is None
     fits = [_fit(c, actions, recent, scale, noise, moves) for c in found]
-    members = [_member(problem, actions, fit.kernel, fit.noise_variance) for fit in fits]
-    expert = options.expert and _takes_experts(problem, members[0])
+    members = [
+        _member(problem, actions, replace(c, kernel=fit.kernel), fit.noise_variance)
+        for c, fit in zip(found, fits, strict=True)
+    ]
+    expert = options.expert and _takes_experts(problem, members)
     if expert:
         hints = [replay(member, past, scale, expert=True) for member in members]
         expert = hints[int(np.argmax([m.log_evidence for m in members]))] > _by_chance(
@@ -108,6 +120,28 @@ def build(problem: Problem, actions: Actions, past: Past, options: Options) -> M
             replay(member, past, scale)
     prior = np.array([candidate.weight for candidate in found])
     return Model(scale, Bank(members, prior), tuple(candidate.name for candidate in found))
+
+
+class Untold(NamedTuple):
+    """A structure whose season is searched for, and the noise to begin with."""
+
+    candidate: Candidate
+    noise_variance: float
+
+
+def _with_a_season(
+    problem: Problem, actions: Actions, past: Past, options: Options
+) -> Untold | None:
+    """A season that nobody told; None if none is wanted, or too little was seen."""
+
+    def structure(period: float) -> Candidate:
+        return candidates(problem, **options.parts, period=period)[-1]
+
+    y = Scale.of(past.reward, "identity").forward(past.reward)
+    guess = guess_period(lambda period: structure(period).kernel, actions, past, y, NOISE)
+    if guess is None or not options.season:
+        return None
+    return Untold(replace(structure(guess.period), searched=True), guess.noise_variance)
 
 
 def informed(
@@ -124,7 +158,7 @@ def informed(
 def first(problem: Problem, actions: Actions, past: Past, options: Options) -> Model:
     """Without a scale: a belief that knows where it has been, not what there was."""
     found = candidates(problem, season=options.season, persistence=options.persistence)
-    posterior = _member(problem, actions, found[0].kernel, NOISE)
+    posterior = _member(problem, actions, found[0], NOISE)
     for action, t in zip(past.action, past.t.tolist(), strict=True):
         posterior.observe(action, t, 0.0)
     return Model(None, Bank([posterior]), (found[0].name,))
@@ -191,8 +225,12 @@ def _likely(found: list[Candidate], fits: list[Refit]) -> list[Candidate]:
     return [found[i] for i in order if weight[i] >= KEEP * weight.sum()]
 
 
-def _member(problem: Problem, actions: Actions, kernel: Kernel, noise: float) -> Posterior:
-    return make_members([kernel], actions, noise, horizon=problem.horizon)[0]
+def _member(problem: Problem, actions: Actions, candidate: Candidate, noise: float) -> Posterior:
+    horizon = problem.horizon
+    if candidate.searched:
+        low, high = usual_range(horizon)
+        return PeriodSearch(candidate.kernel, actions, noise, low=low, high=high, horizon=horizon)
+    return make_members([candidate.kernel], actions, noise, horizon=horizon)[0]
 
 
 def _noise_variance(problem: Problem, scale: Scale) -> float:
@@ -202,9 +240,10 @@ def _noise_variance(problem: Problem, scale: Scale) -> float:
     return max((problem.noise_std / scale.normaliser.scale) ** 2, 1e-6)
 
 
-def _takes_experts(problem: Problem, member: Posterior) -> bool:
+def _takes_experts(problem: Problem, members: list[Posterior]) -> bool:
     few = problem.n_actions is not None and problem.n_actions <= FEW_ARMS
-    return few and problem.warm_start is not None and isinstance(member, StateSpace)
+    able = all(isinstance(member, StateSpace) for member in members)
+    return few and able and problem.warm_start is not None
 
 
 def _by_chance(problem: Problem, past: Past) -> float:

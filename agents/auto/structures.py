@@ -16,7 +16,7 @@ are what is assumed beforehand, in units of the variance of the rewards; ``refit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.base import Problem
 from agents.gp import (
@@ -39,30 +39,49 @@ FORGETTING, DRIFT = 0.04, 0.02
 PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
 MEAN, ARM, SHARED_SEASON, OWN_SHOCKS, SHARED_SHOCKS = 3.0, 1.0, 0.5, 0.5, 0.75
-SEASON_SHARE, SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.25, 0.7, 3
+SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.7, 3
+SEASON_SHARE = 0.75
+"""Of what sets an arm apart, the share that comes and goes with the season."""
 NOISE = 0.03
 """Variance of the noise, as a share, where the problem tells none."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel, and how much it is believed beforehand."""
+    """A kernel, how much it is believed beforehand, and whether its period has yet to be found."""
 
     name: str
     kernel: Kernel
     weight: float
+    searched: bool = False
 
 
 def candidates(
-    problem: Problem, *, season: bool = True, persistence: bool = True, shared: bool = True
+    problem: Problem,
+    *,
+    season: bool = True,
+    persistence: bool = True,
+    shared: bool = True,
+    period: float | None = None,
 ) -> list[Candidate]:
-    """All structures for a problem, or those without the parts that are switched off."""
-    make = _plain if problem.reward_scale is not None else _composite
-    with_season = season and bool(problem.periods)
+    """All structures for a problem, or those without the parts that are switched off.
+
+    Args:
+        problem: Tells periods, or none.
+        season: Whether there may be a season.
+        persistence: Whether rewards may persist.
+        shared: Whether actions may move together.
+        period: What was found where none is told.
+    """
+    plain = problem.reward_scale is not None
+    periods = problem.periods or (() if period is None else (period,))
     found = []
-    for one in (False, True) if with_season else (False,):
+    for one in (False, True) if season and (periods or plain) else (False,):
         for other in (False, True) if persistence else (False,):
-            found.append(make(problem, one, other, shared))
+            if plain:
+                found += _plain(problem, one, other)
+            else:
+                found.append(_composite(problem, periods if one else (), other, shared))
     return found
 
 
@@ -70,35 +89,34 @@ def in_contexts(problem: Problem, *, season: bool = True) -> list[Candidate]:
     """Level and season, each with a context that matters and with one that does not."""
     plain = candidates(problem, season=season, persistence=False)
     there = [
-        Candidate(f"{c.name} in context", c.kernel * ContextSquaredExponential(1.0), c.weight)
+        replace(c, name=f"{c.name} in context", kernel=c.kernel * ContextSquaredExponential(1.0))
         for c in plain
     ]
     return [*plain, *there]
 
 
-def _plain(problem: Problem, season: bool, persistence: bool, _: bool) -> Candidate:
-    A = action_kernel(problem)
-    if not season:
-        return (
-            Candidate("persistence", A * Decay(FORGETTING), 1.0)
-            if persistence
-            else Candidate("level", A * Constant(), 1.0)
-        )
-    seasons = _sum(
-        [
-            (1.0 / len(problem.periods)) * (A * Season(p, harmonics=HARMONICS))
-            for p in problem.periods
-        ]
-    )
-    if persistence:
-        return Candidate("drifting season", seasons * Decay(DRIFT), 1.0)
-    return Candidate("season", seasons, 2.0)  # it was told, so it is likely to be there
-
-
-def _composite(problem: Problem, season: bool, persistence: bool, shared: bool) -> Candidate:
+def _plain(problem: Problem, season: bool, persistence: bool) -> list[Candidate]:
     A, periods = action_kernel(problem), problem.periods
+    if not season and persistence:
+        return [Candidate("persistence", A * Decay(FORGETTING), 1.0)]
+    if not season:
+        return [Candidate("level", A * Constant(), 1.0)]
+    if not periods:  # too much to find out at once if it drifts as well
+        found = Candidate("season", A * Season(1.0, harmonics=HARMONICS), 1.0, searched=True)
+        return [] if persistence else [found]
+    share = 1.0 / len(periods)
+    seasons = _sum([share * (A * Season(p, harmonics=HARMONICS)) for p in periods])
+    if persistence:
+        return [Candidate("drifting season", seasons * Decay(DRIFT), 1.0)]
+    return [Candidate("season", seasons, 2.0)]  # it was told, so it is likely to be there
+
+
+def _composite(
+    problem: Problem, periods: tuple[float, ...], persistence: bool, shared: bool
+) -> Candidate:
+    A = action_kernel(problem)
     parts: list[Kernel] = [Constant(MEAN)]
-    if season:
+    if periods:
         v = 1.0 / len(periods)
         shape = (SEASON_LENGTH_SCALE, SEASON_HARMONICS)
         clocks = [Season(p, *shape, SEASON_SHARE) for p in periods]
@@ -111,7 +129,7 @@ def _composite(problem: Problem, season: bool, persistence: bool, shared: bool) 
         parts.append(OWN_SHOCKS * (A * Decay(PERSISTENCE)))
         parts += [SHARED_SHOCKS * Decay(PERSISTENCE)] if shared else []
     name = {(0, 0): "level", (1, 0): "season", (0, 1): "persistence", (1, 1): "both"}
-    return Candidate(name[season, persistence], _sum(parts), 1.0)
+    return Candidate(name[bool(periods), persistence], _sum(parts), 1.0)
 
 
 def action_kernel(problem: Problem) -> ActionKernel:

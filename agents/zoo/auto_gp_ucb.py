@@ -21,7 +21,9 @@ from agents.gp import (
     InContext,
     InThisContext,
     Normaliser,
+    PeriodSearch,
     Predictive,
+    Season,
     argmax,
     from_state,
     parse_beta,
@@ -33,8 +35,8 @@ from agents.zoo.prior import actions_of, context_columns, same_actions
 
 FIRST_REWARDS = 8
 """Rewards seen before a scale is set, where none is told."""
-GROWTH = 3
-"""A refit comes when this many times as many rewards have been seen."""
+GROWTH, SEARCHING = 3, 2
+"""A refit comes when this many times as many rewards have been seen; while no season is told."""
 PRUNE, PRUNE_EVERY = 1e-3, 8
 """Structures less probable than this are dropped, until the next refit."""
 
@@ -53,7 +55,8 @@ class AutoGPUCB(Saveable):
 
     Where the problem tells the scale of the rewards and the noise, the candidates are those of the
     paper and its discussion: level, season, drifting season, persistence. Seasons are those that
-    the problem tells. Whether the warm start was an expert's is decided by evidence, too: by how
+    the problem tells; if it tells none, one season is searched for (:meth:`period_belief`), with
+    variances learned at 8, 16, 32, ... rewards. Whether the warm start was an expert's is decided by evidence, too: by how
     likely it is that these arms were the best, against choices at random. At most 2,048
     observations are kept for refits, whose work is bounded and ever rarer.
 
@@ -159,6 +162,16 @@ class AutoGPUCB(Saveable):
         scale, half = self._scale or Scale(), 0.5 * np.sqrt(variance)
         return scale.backward(mean), scale.backward(mean + half) - scale.backward(mean - half)
 
+    def period_belief(self) -> tuple[Array, Array]:
+        """Periods that are considered, ascending, and their probabilities if there is a season."""
+        for member in self.posterior.members:
+            if isinstance(member, PeriodSearch):
+                order = np.argsort(member.periods)
+                return member.periods[order], member.weights[order]
+        clocks = [clock for term in self.posterior.kernel.terms for clock in term.clocks]
+        periods = [clock.period for clock in clocks if isinstance(clock, Season)][:1]
+        return np.array(periods), np.ones(len(periods))
+
     def structures(self) -> dict[str, float]:
         """The candidates that are left, and their probabilities."""
         return dict(zip(self._names, self.posterior.weights.tolist(), strict=True))
@@ -203,7 +216,8 @@ class AutoGPUCB(Saveable):
             self._next = FIRST_REWARDS
             self._adopt(first(*everything))
         else:
-            self._next = GROWTH * self._count
+            growth = GROWTH if self._problem.periods else SEARCHING
+            self._next = growth * self._count
             self._adopt(build(*everything))
 
     def _adopt(self, model: Model) -> None:
