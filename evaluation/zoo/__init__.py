@@ -51,7 +51,7 @@ QUICK = Scale(
 )
 
 
-def _silent() -> AbstractContextManager[Report]:
+def _silent(title: str) -> AbstractContextManager[Report]:
     return nullcontext(lambda progress: None)
 
 
@@ -62,7 +62,7 @@ def write_zoo(
     out: Path,
     workers: int | None = None,
     agents: Sequence[str] | None = None,
-    reporting: Callable[[], AbstractContextManager[Report]] = _silent,
+    reporting: Callable[[str], AbstractContextManager[Report]] = _silent,
 ) -> Path:
     """Run the sweep, or what is missing of it, and write the page; its path.
 
@@ -72,7 +72,7 @@ def write_zoo(
         out: Folder for the page; the picture goes into a folder beside it.
         workers: Processes; 0 for this one; None for one per core.
         agents: Instead of the whole zoo.
-        reporting: A context that takes the progress.
+        reporting: Given the title of what is run, a context that takes its progress.
     """
     standard = Protocol.load("standard")
     seeds = None if scale.seeds is None else range(scale.seeds)
@@ -80,7 +80,7 @@ def write_zoo(
         agents=sweep_agents() if agents is None else agents, envs=scale.worlds, seeds=seeds
     )
     protocol = replace(protocol, name="zoo", horizon=scale.horizon or standard.horizon)
-    with reporting() as report:
+    with reporting("zoo") as report:
         results = run(protocol, store=store, workers=workers, on_progress=report)
     bench = Bench.of(results)
     pictures = out / "zoo"

@@ -72,7 +72,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 out=folder,
                 workers=0,
                 agents=[*FEW, "tests.test_evaluation.faulty_agents:Raises"],
-                reporting=lambda: nullcontext(heard.append),
+                reporting=lambda title: nullcontext(heard.append),
             )
     assert [progress.done for progress in heard] == [heard[0].cells]
     return folder
