@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.zoo.arm_agent import UNKNOWN_HORIZON, ArmAgent
 from agents.zoo.ridge import Ridge, ellipsoid_radius
+from agents.zoo.settings import not_negative, positive, share
 
 Array = NDArray[np.float64]
 
@@ -63,14 +64,9 @@ class LinearAgent(ArmAgent):
         delta: float | None = None,
         **common: Any,
     ) -> None:
-        self.lam, self.bound = number("regulariser", regulariser), number("bound", bound)
-        if not (0 < self.lam < math.inf and 0 <= self.bound < math.inf):
-            raise ValueError(
-                f"regulariser is positive, bound not negative, got {regulariser!r}, {bound!r}"
-            )
-        self.delta = 1.0 / max(problem.horizon or UNKNOWN_HORIZON, 2) if delta is None else delta
-        if not 0 < number("delta", self.delta) < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
+        self.lam, self.bound = positive("regulariser", regulariser), not_negative("bound", bound)
+        usual = 1.0 / max(problem.horizon or UNKNOWN_HORIZON, 2)
+        self.delta = usual if delta is None else share("delta", delta)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

@@ -14,6 +14,7 @@ from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gaussian import Array, GPAgent
 from agents.zoo.prior import main_period
+from agents.zoo.settings import not_negative
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
 FEWEST = 2
@@ -79,11 +80,9 @@ class WDBO(GPAgent):
         period: float | None = None,
         **common: Any,
     ) -> None:
-        if not 0 <= number("alpha", alpha) < math.inf:
-            raise ValueError(f"alpha must be finite and not negative, got {alpha!r}")
         if common.get("context_length_scale") is not None:
             raise ValueError("this agent looks at no contexts: leave out context_length_scale")
-        self._alpha, self._first = float(alpha), number("first", first)
+        self._alpha, self._first = not_negative("alpha", alpha), number("first", first)
         self._budget, self._now = 1.0, -math.inf
         scale = (
             None if time_length_scale is None else number("time_length_scale", time_length_scale)

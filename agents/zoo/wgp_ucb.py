@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Constant, Posterior, RankError, Weighing, make_posterior
 from agents.gp.incremental import SPENT
 from agents.zoo.gaussian import Array, GPAgent
 from agents.zoo.prior import memory_of
+from agents.zoo.settings import share_or_one
 
 
 class WGPUCB(GPAgent):
@@ -62,9 +63,7 @@ class WGPUCB(GPAgent):
     ) -> None:
         if gamma == "formula":
             gamma = max(0.5, 1.0 - 1.0 / memory_of(problem, variation))
-        if not 0 < number("gamma", gamma) <= 1:
-            raise ValueError(f"gamma must lie in (0, 1], got {gamma!r}")
-        self._gamma, self._now = float(gamma), -math.inf
+        self._gamma, self._now = share_or_one("gamma", gamma), -math.inf
         super().__init__(problem, rng, clock=Constant(), **common)
 
     def prior(self, noise_variance: float) -> Posterior:
