@@ -143,28 +143,30 @@ def test_ucb_air_draws_an_arm_when_the_rule_says(beta: float, power: float) -> N
 
 
 @pytest.mark.parametrize(
-    ("setting", "horizon", "delta"),
+    ("setting", "horizon", "delta", "width"),
     [
-        (",window=5,delta=0.05", 100, 0.05),
-        ("", 4, 1 / 4),  # (d T / B)^(2/3) is 12^(2/3) = 5.2, and delta 1 / T
-        (",variation=3", 12, 1 / 12),
+        (",window=5,delta=0.05", 100, 0.05, 1.0),
+        (",window=5,width=0.5", 100, 0.01, 0.5),
+        ("", 4, 1 / 4, 1.0),  # (d T / B)^(2/3) is 12^(2/3) = 5.2, and delta 1 / T
+        (",variation=3", 12, 1 / 12, 1.0),
     ],
 )
 def test_sw_linucb(
-    setting: str, horizon: int, delta: float, monkeypatch: pytest.MonkeyPatch
+    setting: str, horizon: int, delta: float, width: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A window of five steps, given or by the formula."""
     agent = make("sw-linucb:regulariser=0.3,bound=1.5" + setting, horizon=horizon)
     play(agent)
     noise = SIGMA * math.sqrt(3 * math.log((1 + 5 / 0.3) / delta))
     radius = noise + math.sqrt(0.3) * 1.5 * HALF
-    expected = linear_bounds([rewards_of(arm, 3) for arm in range(3)], 0.3, radius)
+    expected = linear_bounds([rewards_of(arm, 3) for arm in range(3)], 0.3, width * radius)
     assert compared(agent, monkeypatch) == pytest.approx(expected)
 
 
-def test_fourier_linucb(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("setting", "width"), [("", 1.0), (",width=0.25", 0.25)])
+def test_fourier_linucb(setting: str, width: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Features of norm sqrt(d), so that |z|^2 / d = 1 in the radius."""
-    agent, lam = make("fourier-linucb:period=7,harmonics=2,regulariser=0.5"), 0.5
+    agent, lam = make("fourier-linucb:period=7,harmonics=2,regulariser=0.5" + setting), 0.5
     play(agent)
 
     def waves(t: float) -> np.ndarray:
@@ -181,7 +183,7 @@ def test_fourier_linucb(monkeypatch: pytest.MonkeyPatch) -> None:
         mean = MIDDLE + now @ inverse @ z.T @ (np.array(rewards_of(arm)) - MIDDLE)
         r = math.sqrt(2 * math.log(100) + 5 * math.log(1 + len(times) / lam))
         radius = SIGMA * r + math.sqrt(lam) * HALF
-        expected.append(float(mean + radius * math.sqrt(now @ inverse @ now)))
+        expected.append(float(mean + width * radius * math.sqrt(now @ inverse @ now)))
     assert compared(agent, monkeypatch) == pytest.approx(expected)
 
 
