@@ -9,7 +9,7 @@ from evaluation.reproduction.claims import markdown_table, shown
 from evaluation.reproduction.compare import Comparison
 from evaluation.zoo.argument import named
 from evaluation.zoo.controls import FEW_ARMS, NARROW, WIDE, Controls, cut_agents, with_few_arms
-from evaluation.zoo.families import PERIODIC, REPEATING
+from evaluation.zoo.families import PERIODIC, REPEATING, short_name
 
 INTRODUCTION = f"""\
 How much of the order above is due to how widely the agents explore? Here the GP agents have the
@@ -52,16 +52,17 @@ def controls_numbers(controls: Controls) -> dict[str, Any]:
 
 
 def _widths_table(everywhere: Comparison, repeating: Comparison) -> str:
-    """Each agent as it is, and below it with the other width."""
+    """Each agent as it is, and below it with another width."""
     rows = []
     for usual, other in {**WIDE, **NARROW}.items():
-        for agent, width in ((usual, "as above"), (other, "wide" if usual in WIDE else "narrow")):
+        widths = ("experiments", "theorem") if usual in WIDE else ("theorem", "chosen")
+        for agent, width in zip((usual, other), widths, strict=True):
             if agent not in everywhere.regret:
                 continue
             own = "" if agent == usual else _minus(everywhere, agent, usual)
             gap = "" if agent == PERIODIC else _minus(everywhere, agent, PERIODIC)
             rows.append([agent, width, *_means(agent, everywhere, repeating), own, gap])
-    header = ["agent", "width", "all worlds", "repeating", "minus as above", f"minus {PERIODIC}"]
+    header = ["agent", "width", "all worlds", "repeating", "minus its default", f"minus {PERIODIC}"]
     return markdown_table(header, rows, texts=2)
 
 
@@ -75,10 +76,10 @@ def _minus(comparison: Comparison, agent: str, other: str) -> str:
 
 
 def _even(comparison: Comparison, where: str) -> str:
-    """Both sides wide, both sides narrow."""
+    """Both sides by their theorems, both sides narrow."""
     wide = _fares(comparison, WIDE[PERIODIC], [WIDE["gp-ucb"], *NARROW])
     narrow = _fares(comparison, PERIODIC, list(NARROW.values()))
-    return f"{where}, **wide against wide**: {wide}\n**Narrow against narrow**: {narrow}"
+    return f"{where}, **by the theorems**: {wide}\n**Narrow on both sides**: {narrow}"
 
 
 def _fares(comparison: Comparison, agent: str, others: Sequence[str]) -> str:
@@ -110,12 +111,13 @@ def _arms(comparison: Comparison) -> list[str]:
 
 def _resets(controls: Controls) -> str:
     """What kind of agent et-gp-ucb is here."""
-    runs = sum(map(len, controls.resets.values()))
-    total = sum(map(sum, controls.resets.values()))
-    once = sum(any(counts) for counts in controls.resets.values())
-    text = (
-        f"`et-gp-ucb`, which starts afresh when a reward contradicts its belief, did so {total} "
-        f"times in {runs} runs, in {once} of {len(controls.resets)} worlds"
+    found = {world: sum(counts) for world, counts in controls.resets.items()}
+    total, runs = sum(found.values()), sum(map(len, controls.resets.values()))
+    where = ", ".join(f"{short_name(world)} {n}" for world, n in found.items() if n)
+    never = sum(n == 0 for n in found.values())
+    return (
+        "`et-gp-ucb`, which starts afresh when a reward contradicts its belief, "
+        f"{'hardly ever did so' if total < runs / 2 else 'did so'}: {total} times in {runs} runs "
+        f"({where or 'none'}). In {never} of {len(found)} worlds it never did, and was `gp-ucb` "
+        "under another name."
     )
-    rarely = total < runs / 2
-    return text + (": hardly ever, so that it is `gp-ucb` in most of them." if rarely else ".")

@@ -15,7 +15,7 @@ from evaluation.zoo.argument import claims
 from evaluation.zoo.bench import Bench, not_told_apart
 from evaluation.zoo.controls import Controls
 from evaluation.zoo.controls_text import controls_numbers, controls_parts
-from evaluation.zoo.families import FAMILIES, GROUPS, PERIODIC, family_of
+from evaluation.zoo.families import FAMILIES, GROUPS, PERIODIC, family_of, short_name
 
 INTRODUCTION = """\
 All agents of the zoo that learn within one life, in the worlds of the protocol `standard`: {agents}
@@ -144,7 +144,7 @@ def _family_table(bench: Bench) -> str:
         comparison = bench.families(bench.world(world))
         best, alike = not_told_apart(comparison)
         cells = [_marked(comparison, family, best, alike) for family in families]
-        rows.append([_short(world), *cells])
+        rows.append([short_name(world), *cells])
     return markdown_table(["world", *families], rows)
 
 
@@ -201,17 +201,13 @@ def _world(bench: Bench, world: str) -> str:
         mean = shown(comparison.mean(agent), 2)
         rows.append([name, mean, gap, _ms(bench.ms_per_step[agent]) if timed else ""])
     table = markdown_table(["agent", "regret", f"minus {PERIODIC}", "ms per step"], rows)
-    return f"<details><summary>{_short(world)}</summary>\n\n{table}\n\n</details>"
+    return f"<details><summary>{short_name(world)}</summary>\n\n{table}\n\n</details>"
 
 
 def failures_note(failed: Sequence[StoredCell]) -> str:
     """One line for each agent and world that failed."""
     kinds = Counter((cell.agent, cell.env, cell.reason) for cell in failed)
     return "\n".join(f"- {a} in {e}: {reason} ({n} runs)" for (a, e, reason), n in kinds.items())
-
-
-def _short(world: str) -> str:
-    return world.removeprefix("PeriodicGP-").replace("-v0", "")
 
 
 def _ms(value: float) -> str:

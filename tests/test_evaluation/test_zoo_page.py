@@ -240,11 +240,14 @@ def test_controls_say_who_is_better_at_equal_widths() -> None:
     assert "clearly worse than ucb1, d-ucb, fourier-linucb; not told apart from none." in text
     assert f"clearly worse than {NARROW['d-ucb']}; not told apart from none." in text
     row = next(line for line in text.splitlines() if line.startswith(f"| {NARROW['d-ucb']} "))
-    assert "| narrow | 0.2" in row
-    assert row.count("[-0.3") == 1  # minus itself as above
-    assert "hardly ever" in text
+    assert "| chosen | 0.2" in row
+    assert row.count("| -0.3") == 1  # minus its default
+    assert "hardly ever did so: 0 times in 22 runs (none). In 11 of 11 worlds it never" in text
     often = Controls(widths_bench(levels), None, {WORLDS[0]: [3, 4], WORLDS[1]: [0, 1]})
-    assert "8 times in 4 runs, in 2 of 2 worlds." in controls_parts(often)[-1]
+    assert (
+        "did so: 8 times in 4 runs (Synthetic 7, SyntheticDiscrete 1). In 0 of 2"
+        in (controls_parts(often)[-1])
+    )
 
 
 def test_fewer_arms_are_compared_agent_by_agent() -> None:
