@@ -10,7 +10,7 @@ import gymnasium as gym
 from gymnasium.error import Error as GymnasiumError
 
 import periodic_envs
-from agents.registry import UnknownAgentError, parse_settings, written_settings
+from agents.notation import NotationError, parse_settings, written_settings
 from periodic_envs.base import PeriodicBanditEnv
 
 
@@ -41,7 +41,7 @@ class WorldSpec:
             name = f"{name}:{module_id}"
         try:
             settings = parse_settings(tail)
-        except UnknownAgentError as error:
+        except NotationError as error:
             raise UnknownWorldError(str(error)) from error
         return cls(name, settings)
 

@@ -117,8 +117,9 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
 
     Args:
         spec: "paper"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
-            "box:DELTA:C1:C2"; "constant:VALUE"; a number, in digits or not, for a constant; or a
-            schedule, returned as it is.
+            "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", for "finite" or "box" as the actions
+            are; "constant:VALUE"; a number, in digits or not, for a constant; or a schedule,
+            returned as it is.
         actions: Gives the schedules the number of actions, or the dimension and size of the box.
 
     >>> from agents.gp.arrays import Box
@@ -139,6 +140,8 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
         return PaperBeta()
     if name == "printed" and not numbers:
         return PrintedBeta()
+    if name == "theorem" and len(numbers) <= 1:
+        name = "finite" if isinstance(actions, Finite) else "box"
     if name == "finite" and len(numbers) <= 1:
         if not isinstance(actions, Finite):
             raise ValueError("Eq. (7) is for finite action sets")
@@ -151,7 +154,7 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
         return ConstantBeta(*numbers)
     if name.replace(".", "").replace("e-", "").isdigit() and not numbers:
         return ConstantBeta(float(name))
-    raise ValueError("choose paper, printed, finite, box, constant:VALUE or a number")
+    raise ValueError("choose paper, printed, finite, box, theorem, constant:VALUE or a number")
 
 
 def _step(t: float) -> float:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.zoo.linear import Array, LinearAgent
+from agents.zoo.settings import positive, share_or_one
 
 
 class DLinUCB(LinearAgent):
@@ -52,18 +53,15 @@ class DLinUCB(LinearAgent):
         delta: float = 0.01,
         **common: Any,
     ) -> None:
-        self._given, self._variation = discount, number("variation", variation)
-        if discount is not None and not 0 < number("discount", discount) <= 1:
-            raise ValueError(f"discount must lie in (0, 1], got {discount!r}")
-        if not 0 < self._variation < math.inf:
-            raise ValueError(f"variation must be positive, got {variation!r}")
+        self._given = None if discount is None else share_or_one("discount", discount)
+        self._variation = positive("variation", variation)
         super().__init__(problem, rng, delta=delta, **common)
 
     def start(self) -> None:
         """One regression, and the time of the newest reward."""
         super().start()
         slow = 1.0 - min(self._variation / (self.dim * self.horizon), 0.99) ** (2 / 3)
-        self.discount = slow if self._given is None else float(self._given)
+        self.discount = slow if self._given is None else self._given
         self._ridge, self._latest = self.new_ridge(), -math.inf
 
     def choose(self, t: float, observation: Array) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.base import Problem
 from agents.zoo.arm_agent import UNKNOWN_HORIZON, ArmAgent
 from agents.zoo.means import Means
-from agents.zoo.settings import between, positive
+from agents.zoo.settings import positive, share
 
 Array = NDArray[np.float64]
 FORGOTTEN, LARGE = 1e-200, 1e100
@@ -55,7 +55,7 @@ class DUCB(ArmAgent):
     ) -> None:
         horizon = problem.horizon or UNKNOWN_HORIZON
         usual = 1.0 - 0.25 / math.sqrt(horizon)
-        self._gamma = usual if gamma is None else between("gamma", gamma, 0.0, 1.0)
+        self._gamma = usual if gamma is None else share("gamma", gamma)
         self._most = math.log(LARGE) / -math.log(self._gamma)
         self._xi = positive("xi", xi)
         super().__init__(problem, rng, **common)

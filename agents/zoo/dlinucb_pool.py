@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import erfinv
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.zoo.linear import Array, LinearAgent
 from agents.zoo.ridge import Ridge
+from agents.zoo.settings import at_least_one, share
 
 
 class Slave:
@@ -69,12 +70,9 @@ class DLinUCBPool(LinearAgent):
         tolerance: float = 0.002,
         **common: Any,
     ) -> None:
-        if not 1 <= number("record", record) < math.inf:
-            raise ValueError(f"record must be at least 1, got {record!r}")
-        for name, value in (("delta_badness", delta_badness), ("tolerance", tolerance)):
-            if not 0 < number(name, value) < 1:
-                raise ValueError(f"{name} must lie in (0, 1), got {value!r}")
-        self._record, self._delta_2, self._tolerance = int(record), delta_badness, tolerance
+        self._record = int(at_least_one("record", record))
+        self._delta_2 = share("delta_badness", delta_badness)
+        self._tolerance = share("tolerance", tolerance)
         super().__init__(problem, rng, delta=delta, **common)
 
     def start(self) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Constant
 from agents.zoo.gaussian import GPAgent
+from agents.zoo.settings import share
 
 
 class ETGPUCB(GPAgent):
@@ -46,9 +47,7 @@ class ETGPUCB(GPAgent):
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, delta: float = 0.1, **common: Any
     ) -> None:
-        if not 0 < number("delta", delta) < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
-        self._delta = float(delta)
+        self._delta = share("delta", delta)
         super().__init__(problem, rng, clock=Constant(), **common)
 
     def _begin(self) -> None:

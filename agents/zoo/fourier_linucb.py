@@ -93,7 +93,7 @@ class FourierLinUCB(LinearAgent):
 
     def _bound(self, model: Ridge, z: Array) -> float:
         mean, deviation = model.predict(z, self.middle)
-        return float(mean[0] + self.radius(model) * deviation[0])
+        return float(mean[0] + self.width * self.radius(model) * deviation[0])
 
     def state(self) -> dict[str, Any]:
         """Also the regressions."""

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.zoo.arm_agent import ArmAgent, Array
 from agents.zoo.periodogram import estimate_period
+from agents.zoo.settings import at_least_one, share
 
 
 class FourierPeriodUCB(ArmAgent):
@@ -55,11 +56,8 @@ class FourierPeriodUCB(ArmAgent):
         level: float = 0.05,
         **common: Any,
     ) -> None:
-        if stage_one is not None and not 1 <= number("stage_one", stage_one) < math.inf:
-            raise ValueError(f"stage_one must be at least 1, got {stage_one!r}")
-        if not 0 < number("level", level) < 1:
-            raise ValueError(f"level must lie in (0, 1), got {level!r}")
-        self._given, self._level = stage_one, level
+        self._given = None if stage_one is None else at_least_one("stage_one", stage_one)
+        self._level = share("level", level)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

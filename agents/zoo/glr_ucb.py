@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.base import Problem
 from agents.zoo.arm_agent import ArmAgent
-from agents.zoo.settings import between, one_of
+from agents.zoo.settings import one_of, share
 
 Array = NDArray[np.float64]
 MOST_FORCED = 0.5
@@ -55,7 +55,7 @@ class GLRUCB(ArmAgent):
         **common: Any,
     ) -> None:
         self._local = one_of("restart", restart, ("local", "global")) == "local"
-        self._delta = None if delta is None else between("delta", delta, 0.0, 1.0)
+        self._delta = None if delta is None else share("delta", delta)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

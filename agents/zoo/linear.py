@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.zoo.arm_agent import UNKNOWN_HORIZON, ArmAgent
 from agents.zoo.ridge import Ridge, ellipsoid_radius
+from agents.zoo.settings import not_negative, positive, share
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class LinearAgent(ArmAgent):
 
         x_a <- features of arm a (``arm_features``)
         theta <- ridge regression of the rewards on the features of what was chosen
-        bound_a <- x_a' theta + radius |x_a|,  radius = sigma (...) + sqrt(lam) S
+        bound_a <- x_a' theta + width radius |x_a|,  radius = sigma (...) + sqrt(lam) S
 
     The papers suppose |theta' x| <= S = 1 and know sigma. Here rewards are counted from the middle
     of ``RewardScale.interval`` and S in units of half its width, which is the same in any unit.
@@ -49,6 +50,7 @@ class LinearAgent(ArmAgent):
         rng: Breaks ties.
         regulariser: lam, the penalty; 0.1 as in the experiments of [@russac2019weighted].
         bound: S, on the norm of theta.
+        width: A factor of the radius where arms are compared: 1 as proved; less explores less.
         delta: Probability with which a confidence bound may fail; by default one over the horizon.
         common: Arguments of every agent for arms, see :class:`agents.zoo.arm_agent.ArmAgent`.
     """
@@ -61,16 +63,13 @@ class LinearAgent(ArmAgent):
         regulariser: float = 0.1,
         bound: float = 1.0,
         delta: float | None = None,
+        width: float = 1.0,
         **common: Any,
     ) -> None:
-        self.lam, self.bound = number("regulariser", regulariser), number("bound", bound)
-        if not (0 < self.lam < math.inf and 0 <= self.bound < math.inf):
-            raise ValueError(
-                f"regulariser is positive, bound not negative, got {regulariser!r}, {bound!r}"
-            )
-        self.delta = 1.0 / max(problem.horizon or UNKNOWN_HORIZON, 2) if delta is None else delta
-        if not 0 < number("delta", self.delta) < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
+        self.lam, self.bound = positive("regulariser", regulariser), not_negative("bound", bound)
+        self.width = not_negative("width", width)
+        usual = 1.0 / max(problem.horizon or UNKNOWN_HORIZON, 2)
+        self.delta = usual if delta is None else share("delta", delta)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
@@ -105,4 +104,5 @@ class LinearAgent(ArmAgent):
     def bounds(self, ridge: Ridge, radius: float | None = None) -> Array:
         """Upper confidence bounds of the arms."""
         mean, deviation = ridge.predict(self.x, self.middle)
-        return mean + (self.radius(ridge) if radius is None else radius) * deviation
+        radius = self.radius(ridge) if radius is None else radius
+        return mean + self.width * radius * deviation

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.zoo.linear import Array, LinearAgent
 from agents.zoo.ridge import Ridge
+from agents.zoo.settings import at_least_one, share
 
 
 class ModelReuseUCB(LinearAgent):
@@ -55,12 +55,8 @@ class ModelReuseUCB(LinearAgent):
         level: float = 0.001,
         **common: Any,
     ) -> None:
-        if not 1 <= number("window", window) < math.inf:
-            raise ValueError(f"window must be at least 1, got {window!r}")
-        if not 0 < number("level", level) < 1:
-            raise ValueError(f"level must lie in (0, 1), got {level!r}")
-        self._window, self._level = int(window), level
-        self._quantile = float(chi2.ppf(1.0 - level, self._window))
+        self._window, self._level = int(at_least_one("window", window)), share("level", level)
+        self._quantile = float(chi2.ppf(1.0 - self._level, self._window))
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

@@ -22,6 +22,7 @@ from agents.gp import (
     to_state,
 )
 from agents.zoo.gaussian import GPAgent
+from agents.zoo.settings import share
 
 SHARES = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 """Candidates as shares of the period that is told, where none are given."""
@@ -78,9 +79,7 @@ class PEGPUCB(GPAgent):
         time_length_scale: float = 1.0,
         **common: Any,
     ) -> None:
-        if not 0 < number("delta", delta) < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
-        self._candidates, self._delta = _candidates(problem, periods), float(delta)
+        self._candidates, self._delta = _candidates(problem, periods), share("delta", delta)
         self._chosen: dict[float, int] = {}
         if common.get("context_length_scale") is not None:
             raise ValueError("this agent looks at no contexts: leave out context_length_scale")
@@ -177,7 +176,7 @@ def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float
             ":periods=[12,24] behind its name"
         )
     if periods is None:
-        return [share * float(problem.period or 0.0) for share in SHARES]
+        return [part * float(problem.period or 0.0) for part in SHARES]
     if not isinstance(periods, list | tuple) or not periods:
         raise ValueError(f"periods is a list of numbers, got {periods!r}")
     found = [number("periods", period) for period in periods]

@@ -10,6 +10,7 @@ import numpy as np
 from agents.base import Problem
 from agents.zoo.arm_agent import ArmAgent, Array
 from agents.zoo.prior import longest_period
+from agents.zoo.settings import share_or_one
 
 MOST_ASKED = 1_000
 """Decisions whose probabilities are kept until their rewards come."""
@@ -58,9 +59,7 @@ class PeriodicEXP4(ArmAgent):
         **common: Any,
     ) -> None:
         self.longest = longest_period(problem, max_period, most=336)
-        if gamma is not None and not 0 < gamma <= 1:
-            raise ValueError(f"gamma must lie in (0, 1], got {gamma!r}")
-        self._given = gamma
+        self._given = None if gamma is None else share_or_one("gamma", gamma)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
@@ -73,7 +72,7 @@ class PeriodicEXP4(ArmAgent):
             self._log_sum[row, :period] = math.log(self.n_arms)
         log_experts = float(log_sum_exp(self._log_sum.sum(axis=1), axis=0))
         rate = min(1.0, math.sqrt(self.n_arms * log_experts / self.horizon))
-        self.gamma = rate if self._given is None else float(self._given)
+        self.gamma = rate if self._given is None else self._given
         self._asked_at, self._asked = np.zeros(0), np.zeros((0, self.n_arms))
 
     def choose(self, t: float, observation: Array) -> int:

@@ -19,6 +19,7 @@ from agents.gp import (
     Normaliser,
     SquaredExponential,
 )
+from agents.zoo.settings import positive
 
 PAPER_NOISE_VARIANCE = 0.5
 """The paper's sigma^2 on rewards of unit scale, for problems that do not tell their noise."""
@@ -30,9 +31,7 @@ UNKNOWN_HORIZON = 1000
 
 def memory_of(problem: Problem, variation: float) -> float:
     """sqrt(T / P): steps to remember where rewards change by P in all over T steps."""
-    if not 0 < number("variation", variation) < math.inf:
-        raise ValueError(f"variation must be positive and finite, got {variation!r}")
-    return math.sqrt((problem.horizon or UNKNOWN_HORIZON) / variation)
+    return math.sqrt((problem.horizon or UNKNOWN_HORIZON) / positive("variation", variation))
 
 
 def same_actions(one: Actions, other: Actions) -> bool:
@@ -55,14 +54,12 @@ def context_columns(problem: Problem) -> tuple[int, ...]:
 def main_period(problem: Problem, period: float | None) -> float:
     """The given period, or the problem's; an error if nobody knows."""
     known = period if period is not None else problem.period
-    if known is not None and not 0 < number("period", known) < math.inf:
-        raise ValueError(f"period must be positive and finite, got {known!r}")
     if known is None:
         raise ValueError(
             "this agent needs a period and the problem tells none: give one by writing "
             ":period=24 behind its name"
         )
-    return float(known)
+    return positive("period", known)
 
 
 def longest_period(problem: Problem, given: int | None, *, most: int) -> int:

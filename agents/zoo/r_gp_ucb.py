@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Constant
 from agents.zoo.gaussian import Array, GPAgent
+from agents.zoo.settings import share
 
 
 class RGPUCB(GPAgent):
@@ -51,9 +52,8 @@ class RGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         if block_size == "formula":
-            if not 0 < number("eps", eps) < 1:
-                raise ValueError(f"eps must lie in (0, 1), got {eps!r}")
-            block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * eps**-0.25))
+            rate = share("eps", eps)
+            block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * rate**-0.25))
         if not isinstance(block_size, int) or isinstance(block_size, bool) or block_size < 1:
             raise ValueError(
                 f"block_size must be a whole number of at least 1 or 'formula', got {block_size!r}"

@@ -11,6 +11,7 @@ from agents.base import Problem
 from agents.zoo.arm_agent import ArmAgent, Array
 from agents.zoo.prior import longest_period
 from agents.zoo.ridge import Ridge
+from agents.zoo.settings import not_negative
 
 
 class RamanujanUCB(ArmAgent):
@@ -53,9 +54,7 @@ class RamanujanUCB(ArmAgent):
         bonus: float = 2.0,
         **common: Any,
     ) -> None:
-        if not 0 <= bonus < math.inf:
-            raise ValueError(f"bonus must not be negative, got {bonus!r}")
-        self._bonus = bonus
+        self._bonus = not_negative("bonus", bonus)
         longest = longest_period(problem, max_period, most=48)
         self._sums = [ramanujan_sum(q) for q in range(1, longest + 1)]
         super().__init__(problem, rng, **common)

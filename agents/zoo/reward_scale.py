@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agents.base import Problem, number
+from agents.base import Problem
+from agents.zoo.settings import not_negative
 
 FEWEST = 10
 """Rewards on which a standard deviation must rest before anything is tested with it."""
@@ -38,9 +39,7 @@ class RewardScale:
     """
 
     def __init__(self, problem: Problem, sigma: float | None = None) -> None:
-        given = problem.noise_std if sigma is None else number("scale", sigma)
-        if given is not None and not 0 <= given < math.inf:
-            raise ValueError(f"scale must be finite and not negative, got {given!r}")
+        given = problem.noise_std if sigma is None else not_negative("scale", sigma)
         # A noiseless world tells nothing of how far apart its rewards are; a setting of 0 does.
         self._sigma = given if given or sigma is not None else None
         self._range = _told_range(problem)

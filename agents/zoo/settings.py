@@ -16,11 +16,35 @@ def positive(name: str, value: Any) -> float:
     return found
 
 
-def between(name: str, value: Any, low: float, high: float) -> float:
-    """A number in the open interval (low, high)."""
+def not_negative(name: str, value: Any) -> float:
+    """A finite number, zero or more."""
     found = number(name, value)
-    if not low < found < high:
-        raise ValueError(f"{name} must lie between {low:g} and {high:g}, got {value!r}")
+    if not 0 <= found < math.inf:
+        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
+    return found
+
+
+def at_least_one(name: str, value: Any) -> float:
+    """A finite number, one or more: of steps."""
+    found = number(name, value)
+    if not 1 <= found < math.inf:
+        raise ValueError(f"{name} must be at least 1, got {value!r}")
+    return found
+
+
+def share(name: str, value: Any) -> float:
+    """A number in (0, 1)."""
+    found = number(name, value)
+    if not 0 < found < 1:
+        raise ValueError(f"{name} must lie in (0, 1), got {value!r}")
+    return found
+
+
+def share_or_one(name: str, value: Any) -> float:
+    """A number in (0, 1]."""
+    found = number(name, value)
+    if not 0 < found <= 1:
+        raise ValueError(f"{name} must lie in (0, 1], got {value!r}")
     return found
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from agents.base import Problem
 from agents.zoo.arm_agent import ArmAgent
-from agents.zoo.settings import between, positive
+from agents.zoo.settings import positive, share
 from agents.zoo.ucb_air import rarity
 
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ class SiRI(ArmAgent):
         box_arms: int = 1000,
     ) -> None:
         self._beta, self._a = rarity(problem, beta), positive("a", a)
-        self._delta = between("delta", delta, 0.0, 1.0)
+        self._delta = share("delta", delta)
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def start(self) -> None:

@@ -9,11 +9,12 @@ import numpy as np
 
 from agents.base import Problem
 from agents.gp import Constant, Posterior, Selective
-from agents.zoo.gaussian import Array, GPAgent
+from agents.zoo.clocked import ClockedGPAgent
+from agents.zoo.gaussian import Array
 from agents.zoo.prior import memory_of
 
 
-class SWGPUCB(GPAgent):
+class SWGPUCB(ClockedGPAgent):
     """SW-GP-UCB: GP-UCB on the rewards of the last W steps alone.
 
     Pseudo-code::
@@ -62,7 +63,7 @@ class SWGPUCB(GPAgent):
             raise ValueError(
                 f"window must be a whole number of at least 1 or 'formula', got {window!r}"
             )
-        self._window, self._now = window, -math.inf
+        self._window = window
         super().__init__(problem, rng, clock=Constant(), **{"engine": "incremental", **common})
 
     def prior(self, noise_variance: float) -> Posterior:
@@ -74,22 +75,13 @@ class SWGPUCB(GPAgent):
 
     def act(self, observation: Array) -> Any:
         """Forget what has left the window, then choose."""
-        self._now = max(self._now, float(observation[0]))
-        inside = self.posterior.times >= self._now - self._window
+        self.now = max(self.now, float(observation[0]))
+        inside = self.posterior.times >= self.now - self._window
         if not inside.all():
             self.posterior.keep(np.flatnonzero(inside))
         return super().act(observation)
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in a reward, if its decision lies within the window."""
-        if t >= self._now - self._window:
+        if t >= self.now - self._window:
             super().observe(action, t, y)
-
-    def state(self) -> dict[str, Any]:
-        """Also the time."""
-        return {**super().state(), "now": self._now if math.isfinite(self._now) else None}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._now = -math.inf if state["now"] is None else float(state["now"])

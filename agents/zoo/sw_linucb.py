@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.zoo.linear import Array, LinearAgent
+from agents.zoo.settings import at_least_one, positive
 
 
 class SWLinUCB(LinearAgent):
@@ -47,11 +48,8 @@ class SWLinUCB(LinearAgent):
         variation: float = 1.0,
         **common: Any,
     ) -> None:
-        self._given, self._variation = window, number("variation", variation)
-        if window is not None and not 1 <= number("window", window) < math.inf:
-            raise ValueError(f"window must be at least 1, got {window!r}")
-        if not 0 < self._variation < math.inf:
-            raise ValueError(f"variation must be positive, got {variation!r}")
+        self._given = None if window is None else at_least_one("window", window)
+        self._variation = positive("variation", variation)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

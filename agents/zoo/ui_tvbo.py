@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Decay, Posterior, Prediction, Sum, Weighing, make_posterior
 from agents.zoo.gaussian import GPAgent
+from agents.zoo.settings import share
 
 STEADY = Decay(1.0 - math.exp(-1.0))
 """exp(-|u - v| / 2): what a Wiener process is in logarithmic time, divided by its deviation."""
@@ -52,9 +53,7 @@ class UITVBO(GPAgent):
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, forgetting: float = 0.03, **common: Any
     ) -> None:
-        q = number("forgetting", forgetting)
-        if not 0 < q < 1:
-            raise ValueError(f"forgetting must lie in (0, 1), got {forgetting!r}")
+        q = share("forgetting", forgetting)
         past = problem.warm_start
         self._origin = float(past.t.min()) if past is not None and len(past.t) else 0.0
         super().__init__(problem, rng, clock=Decay(q), **common)

@@ -12,8 +12,10 @@ from agents.gp import Decay, Incremental, Kernel, Periodic, Posterior, TimeSquar
 from agents.gp.arrays import Box
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
-from agents.zoo.gaussian import Array, GPAgent
+from agents.zoo.clocked import ClockedGPAgent
+from agents.zoo.gaussian import Array
 from agents.zoo.prior import main_period
+from agents.zoo.settings import not_negative
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
 FEWEST = 2
@@ -22,7 +24,7 @@ LINE, SPACE = 64, 256
 """Points of a box at which relevance is judged."""
 
 
-class WDBO(GPAgent):
+class WDBO(ClockedGPAgent):
     """W-DBO: drops the observations that matter least for the future, within a budget.
 
     Pseudo-code::
@@ -79,12 +81,10 @@ class WDBO(GPAgent):
         period: float | None = None,
         **common: Any,
     ) -> None:
-        if not 0 <= number("alpha", alpha) < math.inf:
-            raise ValueError(f"alpha must be finite and not negative, got {alpha!r}")
         if common.get("context_length_scale") is not None:
             raise ValueError("this agent looks at no contexts: leave out context_length_scale")
-        self._alpha, self._first = float(alpha), number("first", first)
-        self._budget, self._now = 1.0, -math.inf
+        self._alpha, self._first = not_negative("alpha", alpha), number("first", first)
+        self._budget = 1.0
         scale = (
             None if time_length_scale is None else number("time_length_scale", time_length_scale)
         )
@@ -102,16 +102,16 @@ class WDBO(GPAgent):
     def act(self, observation: Array) -> Any:
         """Drop what the budget allows, then choose."""
         t = float(observation[0])
-        if t > self._now > -math.inf:
-            growth = (t - self._now) / time_scale(self.posterior.kernel)
+        if t > self.now > -math.inf:
+            growth = (t - self.now) / time_scale(self.posterior.kernel)
             self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)
-        self._now = max(t, self._now)
+        self.now = max(t, self.now)
         if len(self.posterior.times) >= self._first:
             self._clean()
         return super().act(observation)
 
     def _clean(self) -> None:
-        coming = coming_times(self.posterior.kernel, self._now)
+        coming = coming_times(self.posterior.kernel, self.now)
         relevance = self.posterior.relevance(coming, self._nodes)
         kept = list(range(len(self.posterior.times)))
         while len(kept) > FEWEST:
@@ -126,15 +126,13 @@ class WDBO(GPAgent):
             self.posterior.keep(np.array(kept))
 
     def state(self) -> dict[str, Any]:
-        """Also the budget and the time."""
-        now = self._now if math.isfinite(self._now) else None
-        return {**super().state(), "budget": self._budget, "now": now}
+        """Also the budget."""
+        return {**super().state(), "budget": self._budget}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         super().restore(state)
         self._budget = float(state["budget"])
-        self._now = -math.inf if state["now"] is None else float(state["now"])
 
 
 def _clock(

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Constant, Posterior, RankError, Weighing, make_posterior
 from agents.gp.incremental import SPENT
-from agents.zoo.gaussian import Array, GPAgent
+from agents.zoo.clocked import ClockedGPAgent
+from agents.zoo.gaussian import Array
 from agents.zoo.prior import memory_of
+from agents.zoo.settings import share_or_one
 
 
-class WGPUCB(GPAgent):
+class WGPUCB(ClockedGPAgent):
     """WGP-UCB: weighted regression, in which the noise of a reward grows with its age.
 
     Pseudo-code::
@@ -62,14 +64,12 @@ class WGPUCB(GPAgent):
     ) -> None:
         if gamma == "formula":
             gamma = max(0.5, 1.0 - 1.0 / memory_of(problem, variation))
-        if not 0 < number("gamma", gamma) <= 1:
-            raise ValueError(f"gamma must lie in (0, 1], got {gamma!r}")
-        self._gamma, self._now = float(gamma), -math.inf
+        self._gamma = share_or_one("gamma", gamma)
         super().__init__(problem, rng, clock=Constant(), **common)
 
     def prior(self, noise_variance: float) -> Posterior:
         """Nothing seen; a state where there is one, since it discounts at a cost that stays."""
-        self._now = -math.inf
+        self.now = -math.inf
         if self._engine == "auto":
             try:
                 return make_posterior(
@@ -87,20 +87,11 @@ class WGPUCB(GPAgent):
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in a reward, aged already if it is late."""
         self._age(t)
-        weight = self._gamma ** (self._now - t)
+        weight = self._gamma ** (self.now - t)
         if weight > SPENT:
             self.posterior.observe(action, t, y, weight)
 
     def _age(self, t: float) -> None:
-        if t > self._now > -math.inf and self.posterior.count:
-            self.posterior.discount(max(self._gamma ** (t - self._now), SPENT))
-        self._now = max(t, self._now)
-
-    def state(self) -> dict[str, Any]:
-        """Also the time."""
-        return {**super().state(), "now": self._now if math.isfinite(self._now) else None}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._now = -math.inf if state["now"] is None else float(state["now"])
+        if t > self.now > -math.inf and self.posterior.count:
+            self.posterior.discount(max(self._gamma ** (t - self.now), SPENT))
+        self.now = max(t, self.now)

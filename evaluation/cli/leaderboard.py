@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from evaluation.cli.progress import Reporter
-from evaluation.cli.shared import CommandError, say
+from evaluation.cli.shared import CommandError, StoreOption, say
 from evaluation.cli.submissions import (
     CodeOption,
     SecretOption,
@@ -21,7 +21,7 @@ from evaluation.cli.submissions import (
     say_verdicts,
     sentences,
 )
-from evaluation.cli.sweeps import DEFAULT_STORE, RunOption, StoreOption, chosen_results
+from evaluation.cli.sweeps import DEFAULT_STORE, RunOption, chosen_results
 from evaluation.isolation import hide_from_others
 from evaluation.leaderboard.bundle import (
     BundleError,

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from evaluation.cli.progress import Reporter
-from evaluation.cli.shared import CommandError, say
-from evaluation.reproduction.lab import Report
-from evaluation.store import Store
+from evaluation.cli.pages import OutOption, QuickOption, reporting, say_done, writing
+from evaluation.cli.shared import CommandError, ProcessesOption, StoreOption, say
 from periodic_envs.data.madrid.cache import years
 
 DEFAULT_STORE = Path("reproduction.sqlite")
@@ -21,9 +17,7 @@ _CLAIM = re.compile(r"^\| (\d+\. .*) \| (.*) \| (.*) \|$", re.MULTILINE)
 
 
 def reproduce(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A minute's version, with too few runs to decide.")
-    ] = False,
+    quick: QuickOption = False,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,15 +25,9 @@ def reproduce(
             "settings, sensitivity, gains, bounds."
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the page and its pictures: docs, or out with --quick."),
-    ] = None,
-    store: Annotated[Path, typer.Option(help="The file of results.")] = DEFAULT_STORE,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=0, help="Processes; 0 to run in this one. Default: one per core."),
-    ] = None,
+    out: OutOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    workers: ProcessesOption = None,
 ) -> None:
     """Compute every figure and claim of the paper again; write a page with verdicts.
 
@@ -52,40 +40,20 @@ def reproduce(
     unknown = [name for name in only or () if name not in STUDIES]
     if unknown:
         raise CommandError(f"there is no section {unknown[0]!r}; there are {', '.join(STUDIES)}")
-    folder = out or Path("out" if quick else "docs")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(f"cannot write {str(folder)!r}: {error.strerror}") from error
-    try:
-        with Store(store) as opened:
+        with writing(out, store, quick=quick) as (folder, opened):
             page = run_studies(
                 QUICK if quick else FULL,
                 store=opened,
                 out=folder,
                 only=only or (),
                 workers=workers,
-                reporting=_reporting,
+                reporting=reporting,
             )
-    except KeyboardInterrupt:
-        say(f"Stopped. What is finished is in {store}: run the same command again to go on.")
-        raise typer.Exit(130) from None
     except FailedRunError as error:
         raise CommandError(f"{error}; finished runs are in {store}") from error
-    except OSError as error:
-        place = error.filename or folder
-        raise CommandError(f"cannot write {str(place)!r}: {error.strerror}") from error
     for claim, where, verdict in _CLAIM.findall(page.read_text(encoding="utf-8")):
         say(f"{claim} ({where})\n    {verdict}")
-    if quick:
-        say("This was the quick version: too few runs to decide; leave out --quick for verdicts.")
     if not years():
         say("Madrid was simulated: import the measurements of 2017 and 2018 for the paper's data.")
-    say(f"Wrote {page}")
-
-
-@contextmanager
-def _reporting(title: str) -> Iterator[Report]:
-    """A line or a bar for each study."""
-    with Reporter(quiet=False, title=title) as report:
-        yield report
+    say_done(page, quick=quick)

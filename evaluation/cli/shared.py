@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
 console = Console()
+
+StoreOption = Annotated[Path, typer.Option("--store", help="The file of results.")]
+ProcessesOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="Processes; 0 to run in this one. Default: one per core."),
+]
 
 PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
 

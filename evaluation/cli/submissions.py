@@ -27,7 +27,8 @@ from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.season import SeasonError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import TIERS, CannotCheckError, Verification, verify
+from evaluation.leaderboard.verdict import TIERS, CannotCheckError, Verification
+from evaluation.leaderboard.verify import verify
 from evaluation.protocol import Protocol
 from evaluation.report.serve import ServeError
 

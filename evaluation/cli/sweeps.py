@@ -11,7 +11,15 @@ import typer
 
 from evaluation import protocol as protocols
 from evaluation.cli.progress import Reporter
-from evaluation.cli.shared import CommandError, check_picture, console, save_picture, say
+from evaluation.cli.shared import (
+    CommandError,
+    ProcessesOption,
+    StoreOption,
+    check_picture,
+    console,
+    save_picture,
+    say,
+)
 from evaluation.cli.tables import (
     check_known,
     comparison_lines,
@@ -25,7 +33,6 @@ from evaluation.results import Results
 from evaluation.store import Store
 from evaluation.sweep import Progress, run
 
-StoreOption = Annotated[Path, typer.Option("--store", help="The file of results.")]
 RunOption = Annotated[
     str | None,
     typer.Option("--run", help="Which run: its protocol's name or number; by default the last."),
@@ -40,10 +47,7 @@ def run_protocol(
     ] = None,
     envs: Annotated[list[str] | None, typer.Option(help="Likewise.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Likewise: 0:100, or 1,4,9.")] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=0, help="Processes; 0 to run in this one. Default: one per core."),
-    ] = None,
+    workers: ProcessesOption = None,
     dask: Annotated[
         str | None, typer.Option(help="Run on a Dask cluster: tcp://host:port, or local.")
     ] = None,

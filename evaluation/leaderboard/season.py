@@ -28,7 +28,8 @@ from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.verify import TIERS, Regrets, Verdict, Verification
+from evaluation.leaderboard.trial import Regrets
+from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
 from evaluation.protocol import YARDSTICKS, Protocol
 from evaluation.summary import UNIFORM
 from evaluation.sweep import Progress, run_cells

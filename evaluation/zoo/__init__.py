@@ -11,11 +11,13 @@ from evaluation.protocol import Protocol
 from evaluation.store import Store
 from evaluation.sweep import Progress, run
 from evaluation.zoo.bench import Bench
+from evaluation.zoo.controls import run_controls
+from evaluation.zoo.controls_text import controls_parts
 from evaluation.zoo.families import sweep_agents
 from evaluation.zoo.page import failures_note, write_page
 from evaluation.zoo.picture import heat_map
 
-__all__ = ["FULL", "QUICK", "Bench", "Scale", "write_zoo"]
+__all__ = ["FULL", "QUICK", "Bench", "Scale", "write_controls", "write_zoo"]
 
 Report = Callable[[Progress], object]
 
@@ -51,7 +53,7 @@ QUICK = Scale(
 )
 
 
-def _silent() -> AbstractContextManager[Report]:
+def _silent(title: str) -> AbstractContextManager[Report]:
     return nullcontext(lambda progress: None)
 
 
@@ -62,7 +64,7 @@ def write_zoo(
     out: Path,
     workers: int | None = None,
     agents: Sequence[str] | None = None,
-    reporting: Callable[[], AbstractContextManager[Report]] = _silent,
+    reporting: Callable[[str], AbstractContextManager[Report]] = _silent,
 ) -> Path:
     """Run the sweep, or what is missing of it, and write the page; its path.
 
@@ -72,26 +74,22 @@ def write_zoo(
         out: Folder for the page; the picture goes into a folder beside it.
         workers: Processes; 0 for this one; None for one per core.
         agents: Instead of the whole zoo.
-        reporting: A context that takes the progress.
+        reporting: Given the title of what is run, a context that takes its progress.
     """
-    standard = Protocol.load("standard")
-    seeds = None if scale.seeds is None else range(scale.seeds)
-    protocol = standard.restricted(
-        agents=sweep_agents() if agents is None else agents, envs=scale.worlds, seeds=seeds
-    )
-    protocol = replace(protocol, name="zoo", horizon=scale.horizon or standard.horizon)
-    with reporting() as report:
+    protocol = _protocol(scale, sweep_agents() if agents is None else agents)
+    with reporting("zoo") as report:
         results = run(protocol, store=store, workers=workers, on_progress=report)
+    controls = run_controls(protocol, store=store, workers=workers, reporting=reporting)
     bench = Bench.of(results)
     pictures = out / "zoo"
     pictures.mkdir(parents=True, exist_ok=True)
     heat_map(bench).savefig(pictures / "heat_map.png")
-    option = "" if scale.name == "full" else f" --{scale.name}"
     page = write_page(
         out,
         "zoo",
         bench,
-        command=f"periodic-gp zoo{option}",
+        controls,
+        command=_command(scale),
         scale="in full" if scale.name == "full" else "the quick version: too few runs to decide",
         picture="![Regret of every agent in every world](zoo/heat_map.png)\n\n*Regret as a share "
         "of choosing at random's, every agent in every world; lines part the families.*",
@@ -100,3 +98,32 @@ def write_zoo(
         with page.open("a", encoding="utf-8") as file:
             file.write(f"\n## Runs that failed\n\n{failures_note(results.failures)}\n")
     return page
+
+
+def write_controls(
+    scale: Scale,
+    *,
+    store: Store,
+    out: Path,
+    workers: int | None = None,
+    reporting: Callable[[str], AbstractContextManager[Report]] = _silent,
+) -> Path:
+    """The controls by themselves, on a page of their own; its path. Arguments as above."""
+    protocol = _protocol(scale, [])
+    controls = run_controls(protocol, store=store, workers=workers, reporting=reporting)
+    page = out / "zoo-controls.md"
+    written = f"Written by `{_command(scale)} --controls`; for docs/zoo.md, which says the rest."
+    page.write_text("\n\n".join([*controls_parts(controls), written]) + "\n", encoding="utf-8")
+    return page
+
+
+def _protocol(scale: Scale, agents: Sequence[str]) -> Protocol:
+    """The standard protocol, or as much of it as the scale allows."""
+    standard = Protocol.load("standard")
+    seeds = None if scale.seeds is None else range(scale.seeds)
+    some = standard.restricted(agents=agents or None, envs=scale.worlds, seeds=seeds)
+    return replace(some, name="zoo", horizon=scale.horizon or standard.horizon)
+
+
+def _command(scale: Scale) -> str:
+    return "periodic-gp zoo" + ("" if scale.name == "full" else f" --{scale.name}")

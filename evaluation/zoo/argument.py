@@ -100,12 +100,12 @@ def _continuous(comparison: Comparison) -> Claim:
     if not run:
         return Claim(WHERE, says, "These methods were not run.", Verdict.UNKNOWN)
     answers = {name: comparison.better(UNIFORM, name) for name in run}
-    worse, better = _named(answers, True), _named(answers, False)
+    worse, better = named(answers, True), named(answers, False)
     found = (
         "As published those for arms do not, and regret cannot tell: here a line is cut into 20 "
         f"points for them. So helped, of {len(run)} methods clearly better than choosing at random "
         f"where the world repeats: {better}; clearly worse: {worse}; not told apart from it: "
-        f"{_named(answers, None)}."
+        f"{named(answers, None)}."
     )
     return Claim(WHERE, says, found, Verdict.UNKNOWN, _numbers(comparison, run))
 
@@ -150,9 +150,9 @@ def _counted(comparison: Comparison, answers: Answers, methods: Mapping[str, str
     best = min(answers, key=lambda name: float(comparison.regret[name].mean()))
     sentences = [
         f"Of {len(answers)} methods Periodic-GP-UCB, with {_share(comparison, PERIODIC)} of the "
-        f"regret of choosing at random, is clearly better than {_named(answers, True)}",
-        f"clearly worse than {_named(answers, False)}",
-        f"not told apart from {_named(answers, None)}",
+        f"regret of choosing at random, is clearly better than {named(answers, True)}",
+        f"clearly worse than {named(answers, False)}",
+        f"not told apart from {named(answers, None)}",
     ]
     text = "; ".join(sentences) + f". The best of them, {best}, has {_share(comparison, best)}."
     return text + (f" Not run: {', '.join(missing)}." if missing else "")
@@ -162,7 +162,8 @@ def _share(comparison: Comparison, agent: str) -> str:
     return shown(comparison.mean(agent), 2)
 
 
-def _named(answers: Answers, wanted: bool | None) -> str:
+def named(answers: Answers, wanted: bool | None) -> str:
+    """Those of whom an answer was given."""
     return ", ".join(name for name, answer in answers.items() if answer is wanted) or "none"
 
 

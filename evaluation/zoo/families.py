@@ -104,6 +104,15 @@ def sweep_agents() -> list[str]:
     return [agent for agent in listed if agent.partition(":")[0] in known]
 
 
+def short_name(world: str) -> str:
+    """A world's name in a table.
+
+    >>> short_name("PeriodicGP-HiddenPeriod-v0, told")
+    'HiddenPeriod, told'
+    """
+    return world.removeprefix("PeriodicGP-").replace("-v0", "")
+
+
 def family_of(agent: str) -> str:
     """The family of an agent."""
     found = [family for family, agents in FAMILIES.items() if agent in agents]

@@ -13,7 +13,9 @@ from evaluation.reproduction.compare import Comparison
 from evaluation.store import StoredCell
 from evaluation.zoo.argument import claims
 from evaluation.zoo.bench import Bench, not_told_apart
-from evaluation.zoo.families import FAMILIES, GROUPS, PERIODIC, family_of
+from evaluation.zoo.controls import Controls
+from evaluation.zoo.controls_text import controls_numbers, controls_parts
+from evaluation.zoo.families import FAMILIES, GROUPS, PERIODIC, family_of, short_name
 
 INTRODUCTION = """\
 All agents of the zoo that learn within one life, in the worlds of the protocol `standard`: {agents}
@@ -28,10 +30,10 @@ Everything here is said **at these settings and these horizons**. Each agent has
 its paper, or the defaults of this package; where a constant could not be confirmed, its docstring
 says so. None was tuned on these worlds, and that is not equally kind to all: the GP agents
 explore by the schedule of the Periodic-GP paper's experiments (sqrt(beta) below 2), the others
-mostly by the widths of their theorems, which are made for the worst case. With narrower widths
-several would do better, `fourier-linucb` most. Methods for arms see a box as 20 points: with 20
-phases that is 400 cells, more than there are steps, so a table of phases and arms never leaves
-its first pass, and in short runs greed (`fixed`) is hard to beat."""
+mostly by the widths of their theorems, which are made for the worst case; the section Controls
+turns that round. Methods for arms see a box as 20 points: with 20 phases that is 400 cells, more
+than there are steps, so a table of phases and arms never leaves its first pass, and in short runs
+greed (`fixed`) is hard to beat."""
 
 FAMILY_NOTE = """\
 A family is judged by its best agent, chosen anew for every run on all *other* runs in that world,
@@ -40,12 +42,20 @@ apart from it."""
 
 
 def write_page(
-    folder: Path, stem: str, bench: Bench, *, command: str, scale: str, picture: str
+    folder: Path,
+    stem: str,
+    bench: Bench,
+    controls: Controls,
+    *,
+    command: str,
+    scale: str,
+    picture: str,
 ) -> Path:
     """Write the page and, beside it, its numbers as JSON; the page's path."""
     judged = claims(bench)
     page = folder / f"{stem}.md"
-    page.write_text(_page(bench, judged, command, scale, picture), encoding="utf-8")
+    text = _page(bench, judged, controls, command, scale, picture)
+    page.write_text(text, encoding="utf-8")
     numbers = {
         "claims": [
             {"says": c.says, "verdict": c.verdict.value, "numbers": dict(c.numbers)} for c in judged
@@ -55,13 +65,21 @@ def write_page(
             for world, frame in bench.shares.items()
         },
         "ms_per_step": dict(bench.ms_per_step),
+        "controls": controls_numbers(controls),
     }
     text = json.dumps(numbers, indent=1, sort_keys=True)
     (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
     return page
 
 
-def _page(bench: Bench, judged: Sequence[Claim], command: str, scale: str, picture: str) -> str:
+def _page(
+    bench: Bench,
+    judged: Sequence[Claim],
+    controls: Controls,
+    command: str,
+    scale: str,
+    picture: str,
+) -> str:
     runs = {len(frame) for frame in bench.shares.values()}
     parts = [
         "# The zoo on one bench",
@@ -81,6 +99,7 @@ def _page(bench: Bench, judged: Sequence[Claim], command: str, scale: str, pictu
         "## What the paper's argument gets right and wrong",
         _verdicts(judged),
         *(_claim(number, claim) for number, claim in enumerate(judged, 1)),
+        *controls_parts(controls),
         "## Every agent",
         "Over the worlds that repeat, nearly repeat and do not repeat; the mean time of a step, "
         "act and update together, on the machine that ran the sweep.",
@@ -125,7 +144,7 @@ def _family_table(bench: Bench) -> str:
         comparison = bench.families(bench.world(world))
         best, alike = not_told_apart(comparison)
         cells = [_marked(comparison, family, best, alike) for family in families]
-        rows.append([_short(world), *cells])
+        rows.append([short_name(world), *cells])
     return markdown_table(["world", *families], rows)
 
 
@@ -182,17 +201,13 @@ def _world(bench: Bench, world: str) -> str:
         mean = shown(comparison.mean(agent), 2)
         rows.append([name, mean, gap, _ms(bench.ms_per_step[agent]) if timed else ""])
     table = markdown_table(["agent", "regret", f"minus {PERIODIC}", "ms per step"], rows)
-    return f"<details><summary>{_short(world)}</summary>\n\n{table}\n\n</details>"
+    return f"<details><summary>{short_name(world)}</summary>\n\n{table}\n\n</details>"
 
 
 def failures_note(failed: Sequence[StoredCell]) -> str:
     """One line for each agent and world that failed."""
     kinds = Counter((cell.agent, cell.env, cell.reason) for cell in failed)
     return "\n".join(f"- {a} in {e}: {reason} ({n} runs)" for (a, e, reason), n in kinds.items())
-
-
-def _short(world: str) -> str:
-    return world.removeprefix("PeriodicGP-").replace("-v0", "")
 
 
 def _ms(value: float) -> str:

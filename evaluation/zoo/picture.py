@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluation.zoo.bench import Bench
-from evaluation.zoo.families import family_of
+from evaluation.zoo.families import family_of, short_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,8 +40,9 @@ def heat_map(bench: Bench) -> Figure:
     for row in range(1, len(agents)):
         if families[row] != families[row - 1]:
             axes.axhline(row - 0.5, color="white", linewidth=2.0)
-    short = [world.removeprefix("PeriodicGP-").replace("-v0", "") for world in worlds]
-    axes.set_xticks(range(len(worlds)), short, rotation=40, ha="right", fontsize=8)
+    axes.set_xticks(
+        range(len(worlds)), list(map(short_name, worlds)), rotation=40, ha="right", fontsize=8
+    )
     axes.set_yticks(range(len(agents)), agents, fontsize=8)
     figure.colorbar(image, ax=axes, label="regret (0: oracle, 1: chance)", pad=0.02, extend="max")
     return figure

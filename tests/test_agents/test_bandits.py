@@ -388,10 +388,10 @@ def test_rewards_in_another_unit(text: str) -> None:
         ("kl-ucb:xi=1", "kl-ucb has no setting 'xi'"),
         ("sw-ucb:window=0", "window must be positive"),
         ("sw-ts:xi=1", "sw-ts has no setting 'xi'"),
-        ("d-ucb:gamma=1", "gamma must lie between 0 and 1"),
+        ("d-ucb:gamma=1", r"gamma must lie in \(0, 1\)"),
         ("rexp3:variation=x", "variation is a number"),
         ("glr-ucb:restart=never", "restart must be one of local, global"),
-        ("siri:delta=2", "delta must lie between 0 and 1"),
+        ("siri:delta=2", r"delta must lie in \(0, 1\)"),
         ("master:detector=0", "detector must be positive"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -96,14 +97,21 @@ def test_sw_ucb_has_the_window_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> 
     assert compared(agent, monkeypatch, NOW + 1) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("setting", "xi"), [("", 0.6), (",xi=1.5", 1.5)])
-def test_d_ucb(setting: str, xi: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = make("d-ucb:gamma=0.8" + setting)
+@pytest.mark.parametrize(
+    ("text", "gamma", "xi"),
+    [
+        ("d-ucb:gamma=0.8", 0.8, 0.6),
+        ("d-ucb:gamma=0.8,xi=1.5", 0.8, 1.5),
+        ("d-ucb", 0.875, 0.6),  # 1 - sqrt(1 / T) / 4 for T = 4
+    ],
+)
+def test_d_ucb(text: str, gamma: float, xi: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = make(text, horizon=4)
     play(agent)
     count, total = [0.0] * 3, [0.0] * 3
     for t, (arm, reward) in enumerate(PLAYS):
-        count[arm] += 0.8 ** (NOW - 1 - t)
-        total[arm] += 0.8 ** (NOW - 1 - t) * reward
+        count[arm] += gamma ** (NOW - 1 - t)
+        total[arm] += gamma ** (NOW - 1 - t) * reward
     spread = [2.0 * B * math.sqrt(xi * math.log(sum(count)) / n) for n in count]
     expected = [y / n + s for y, n, s in zip(total, count, spread, strict=True)]
     assert compared(agent, monkeypatch) == pytest.approx(expected)
@@ -134,18 +142,31 @@ def test_ucb_air_draws_an_arm_when_the_rule_says(beta: float, power: float) -> N
         agent.update(clock(t), arm, 0.1 * (t % 3))
 
 
-def test_sw_linucb(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = make("sw-linucb:window=5,regulariser=0.3,delta=0.05,bound=1.5")
+@pytest.mark.parametrize(
+    ("setting", "horizon", "delta", "width"),
+    [
+        (",window=5,delta=0.05", 100, 0.05, 1.0),
+        (",window=5,width=0.5", 100, 0.01, 0.5),
+        ("", 4, 1 / 4, 1.0),  # (d T / B)^(2/3) is 12^(2/3) = 5.2, and delta 1 / T
+        (",variation=3", 12, 1 / 12, 1.0),
+    ],
+)
+def test_sw_linucb(
+    setting: str, horizon: int, delta: float, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window of five steps, given or by the formula."""
+    agent = make("sw-linucb:regulariser=0.3,bound=1.5" + setting, horizon=horizon)
     play(agent)
-    noise = SIGMA * math.sqrt(3 * math.log((1 + 5 / 0.3) / 0.05))
+    noise = SIGMA * math.sqrt(3 * math.log((1 + 5 / 0.3) / delta))
     radius = noise + math.sqrt(0.3) * 1.5 * HALF
-    expected = linear_bounds([rewards_of(arm, 3) for arm in range(3)], 0.3, radius)
+    expected = linear_bounds([rewards_of(arm, 3) for arm in range(3)], 0.3, width * radius)
     assert compared(agent, monkeypatch) == pytest.approx(expected)
 
 
-def test_fourier_linucb(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("setting", "width"), [("", 1.0), (",width=0.25", 0.25)])
+def test_fourier_linucb(setting: str, width: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Features of norm sqrt(d), so that |z|^2 / d = 1 in the radius."""
-    agent, lam = make("fourier-linucb:period=7,harmonics=2,regulariser=0.5"), 0.5
+    agent, lam = make("fourier-linucb:period=7,harmonics=2,regulariser=0.5" + setting), 0.5
     play(agent)
 
     def waves(t: float) -> np.ndarray:
@@ -162,7 +183,7 @@ def test_fourier_linucb(monkeypatch: pytest.MonkeyPatch) -> None:
         mean = MIDDLE + now @ inverse @ z.T @ (np.array(rewards_of(arm)) - MIDDLE)
         r = math.sqrt(2 * math.log(100) + 5 * math.log(1 + len(times) / lam))
         radius = SIGMA * r + math.sqrt(lam) * HALF
-        expected.append(float(mean + radius * math.sqrt(now @ inverse @ now)))
+        expected.append(float(mean + width * radius * math.sqrt(now @ inverse @ now)))
     assert compared(agent, monkeypatch) == pytest.approx(expected)
 
 
@@ -191,6 +212,21 @@ def test_bob() -> None:
     assert rises[0] > rises[2] > rises[1] > 0
 
 
+def test_bob_draws_evenly_in_a_short_run() -> None:
+    """T = 100 and d = 3: H = 30, D = 4 and four blocks, so that 5 log 5 / (4 (e - 1)) > 1 = gamma.
+
+    Then the weights do not matter, and a window's rises by its share of a block.
+    """
+    agent, h = make("bob", horizon=100), 30
+    assert 5 * math.log(5) / (4 * (math.e - 1)) > 1
+    for t in range(h + 1):
+        agent.update(clock(t), agent.act(clock(t)), 1.7)
+    reach = 2 * h + 4 * SIGMA / HALF * math.sqrt(h * math.log(100 / math.sqrt(h)))
+    assert sorted(agent._log_weight)[:-1] == [0.0] * 4
+    assert max(agent._log_weight) == pytest.approx(0.5 + h * (1.7 - MIDDLE) / HALF / reach)
+    assert agent._probabilities() == pytest.approx([0.2] * 5)
+
+
 @pytest.mark.parametrize(("fails", "leader"), [(6, 1), (10, 0)])
 def test_dlinucb_pool(fails: int, leader: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long record without a failure, or half as long a one with some: by e - sqrt(log tau) b."""
@@ -208,6 +244,38 @@ def test_dlinucb_pool(fails: int, leader: int, monkeypatch: pytest.MonkeyPatch) 
     noise = SIGMA * math.sqrt(2 * math.log(1 / 0.01) + 3 * math.log(1 + n / (3 * lam)))
     expected = linear_bounds(rewards, lam, noise + math.sqrt(lam) * HALF)
     assert compared(agent, monkeypatch) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("fails", "old", "fresh"),
+    [(49, True, False), (50, True, True), (57, True, True), (58, False, True)],
+)
+def test_dlinucb_pool_dismisses_and_adds_by_its_two_thresholds(
+    fails: int, old: bool, fresh: bool
+) -> None:
+    """With 1,000 on record b = 0.0480: a fresh slave from 0.0500 on, the old one goes at 0.0580."""
+    reach = math.sqrt(math.log(1 / 0.01) / 2000)
+    assert 0.048 > reach > 0.0479
+    agent = make("dlinucb-pool:record=1000")
+    (slave,) = agent.slaves
+    slave.failed = np.repeat([0.0, 1.0], [1000 - fails, fails])
+    agent.update(clock(0), 0, MIDDLE)  # as foreseen: no failure
+    assert slave.failed.sum() == fails
+    assert (slave in agent.slaves) == old
+    assert len(agent.slaves) == old + fresh
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize(("factor", "fails"), [(0.999, False), (1.001, True)])
+def test_dlinucb_pool_fails_a_slave_beyond_its_bound(sign: int, factor: float, fails: bool) -> None:
+    """|x| = 1 / sqrt(lam) for a fresh slave; eps leaves one in a hundred of the noise outside."""
+    agent, lam = make("dlinucb-pool"), 0.1
+    radius = SIGMA * math.sqrt(2 * math.log(1 / 0.01)) + math.sqrt(lam) * HALF
+    bound = radius / math.sqrt(lam) + SIGMA * NormalDist().inv_cdf(0.995)
+    (slave,) = agent.slaves
+    agent.update(clock(0), 1, MIDDLE + sign * factor * bound)
+    assert slave.failed.tolist() == [fails]
+    assert slave.ridge.squared_weights == (0.0 if fails else 1.0)  # learned from, unless it fails
 
 
 def adswitch_after(gap: float) -> Any:
@@ -237,4 +305,19 @@ def test_adswitch_takes_a_bad_arm_for_changed_by_test_4(
     for i in range(plays):
         assert agent.episode == 1
         agent.update(clock(6 + i), 1, reward)
+    assert agent.episode == episode
+
+
+@pytest.mark.parametrize("plays", [1, 2, 3])
+@pytest.mark.parametrize(("factor", "episode"), [(0.99, 1), (1.01, 2), (-0.99, 1), (-1.01, 2)])
+def test_adswitch_takes_a_good_arm_for_changed_by_test_3(
+    plays: int, factor: float, episode: int
+) -> None:
+    """Five rewards of 0, then some of the same other one: radii of the five and of the others."""
+    agent = make("adswitch", n_arms=2)
+    play(agent, [(0, 0.0)] * 5)
+    radii = [B * math.sqrt(2 * math.log(100) / n) for n in (5, plays)]
+    for i in range(plays):
+        assert agent.episode == 1
+        agent.update(clock(5 + i), 0, factor * sum(radii))
     assert agent.episode == episode

@@ -196,8 +196,9 @@ def test_bad_slaves_are_dismissed() -> None:
     [
         ("d-linucb:discount=0", "discount must lie in"),
         ("d-linucb:variation=0", "variation must be positive"),
-        ("d-linucb:regulariser=0", "regulariser is positive"),
+        ("d-linucb:regulariser=0", "regulariser must be positive"),
         ("d-linucb:delta=1", "delta must lie in"),
+        ("d-linucb:width=-1", "width must be finite and not negative"),
         ("sw-linucb:window=0", "window must be at least 1"),
         ("sw-linucb:variation=-1", "variation must be positive"),
         ("dlinucb-pool:record=0", "record must be at least 1"),

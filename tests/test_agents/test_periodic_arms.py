@@ -198,7 +198,7 @@ def test_fourier_features_are_orthonormal_over_a_season() -> None:
         ("periodic-exp4:max_period=0", "max_period must be a whole number"),
         ("periodic-exp4:gamma=2", "gamma must lie in"),
         ("ramanujan-ucb:max_period=1000", "max_period must be a whole number"),
-        ("ramanujan-ucb:bonus=-1", "bonus must not be negative"),
+        ("ramanujan-ucb:bonus=-1", "bonus must be finite and not negative"),
         ("fourier-linucb:harmonics=0", "harmonics must be a whole number"),
         ("fourier-linucb:period=0", "period must be positive"),
         ("fourier-period-ucb:stage_one=0", "stage_one must be at least 1"),

@@ -22,7 +22,8 @@ from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.season import LOG, REFERENCES, REGRETS, SEASON, Season, SeasonError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import CannotCheckError, Verdict, verify
+from evaluation.leaderboard.verdict import CannotCheckError, Verdict
+from evaluation.leaderboard.verify import verify
 from evaluation.protocol import Protocol
 from evaluation.report.page import render
 

@@ -1,6 +1,7 @@
 """The page of the zoo: who is in it, and that its words follow its numbers."""
 
 import re
+import runpy
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,14 +11,26 @@ import pandas as pd
 import pytest
 from gymnasium import spaces
 
+from agents.registry import AgentSpec, find_class, settings_of
+from agents.zoo.et_gp_ucb import ETGPUCB
 from evaluation.protocol import Protocol
 from evaluation.reproduction.claims import Verdict
 from evaluation.reproduction.compare import Comparison
 from evaluation.store import Store
 from evaluation.summary import UNIFORM
-from evaluation.zoo import Scale, write_zoo
+from evaluation.zoo import Scale, _protocol, write_zoo
 from evaluation.zoo.argument import CONTINUOUS, FINITE, claims
 from evaluation.zoo.bench import Bench, best_elsewhere, champions, not_told_apart
+from evaluation.zoo.controls import (
+    BOX,
+    NARROW,
+    WIDE,
+    Controls,
+    cut_agents,
+    run_controls,
+    with_few_arms,
+)
+from evaluation.zoo.controls_text import controls_numbers, controls_parts
 from evaluation.zoo.families import (
     BLOCKS,
     CITED,
@@ -33,6 +46,7 @@ from evaluation.zoo.families import (
 from evaluation.zoo.picture import heat_map
 from tests.test_evaluation.test_cli import call
 
+ROOT = Path(__file__).parents[2]
 TINY = Scale("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))
 FEW = ["random", "gp-ucb", PERIODIC, "phase-ts", "d-linucb"]
 WORLDS = [world for worlds in GROUPS.values() for world in worlds]
@@ -72,9 +86,11 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 out=folder,
                 workers=0,
                 agents=[*FEW, "tests.test_evaluation.faulty_agents:Raises"],
-                reporting=lambda: nullcontext(heard.append),
+                reporting=lambda title: nullcontext(heard.append),
             )
-    assert [progress.done for progress in heard] == [heard[0].cells]
+    assert {(progress.done, progress.cell) for progress in heard} == {
+        (progress.cells, None) for progress in heard
+    }
     return folder
 
 
@@ -83,6 +99,7 @@ def test_the_page_is_whole(tiny: Path) -> None:
     for heading in (
         "Which family wins where",
         "What the paper's argument",
+        "Controls",
         "Every agent",
         "World by",
     ):
@@ -191,3 +208,94 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_standard_protocol_has_every_agent_of_the_zoo() -> None:
     run = {entry.spec.name for entry in Protocol.load("standard").agents}
     assert run == {name.partition(":")[0] for members in FAMILIES.values() for name in members}
+
+
+def widths_bench(better: dict[str, float], runs: int = 10) -> Bench:
+    """Controls whose agents have given mean regrets, 0.5 by default, in every world."""
+    agents = [*WIDE, *WIDE.values(), *NARROW, *NARROW.values()]
+    rng = np.random.default_rng(0)
+    shares = {}
+    for world in WORLDS:
+        common = rng.normal(0, 0.1, runs)
+        columns = {a: better.get(a, 0.5) + common + rng.normal(0, 0.02, runs) for a in agents}
+        shares[world] = pd.DataFrame(columns)
+    return Bench(shares, dict.fromkeys(agents, 1.0))
+
+
+def test_the_narrow_widths_are_of_the_search() -> None:
+    search = runpy.run_path(str(ROOT / "benchmarks" / "zoo_widths.py"))
+    assert set(search["WIDTHS"]) == set(NARROW)
+    for agent, write in search["WIDTHS"].items():
+        assert NARROW[agent] in [write(factor) for factor in search["FACTORS"]]
+        defaults = settings_of(find_class(agent)) or {}
+        assert AgentSpec.parse(write(1.0)).settings.items() <= defaults.items()
+
+
+def test_controls_say_who_is_better_at_equal_widths() -> None:
+    """Differences are 10 standard errors and more: no false alarms to count."""
+    levels = {PERIODIC: 0.3, WIDE[PERIODIC]: 0.6, WIDE["gp-ucb"]: 0.8, NARROW["d-ucb"]: 0.2}
+    quiet = {world: [0, 0] for world in WORLDS}
+    text = "\n".join(controls_parts(Controls(widths_bench(levels), None, quiet)))
+    assert f"`{WIDE[PERIODIC]}` is clearly better than gp-ucb:beta=theorem; clearly worse" in text
+    assert "clearly worse than ucb1, d-ucb, fourier-linucb; not told apart from none." in text
+    assert f"clearly worse than {NARROW['d-ucb']}; not told apart from none." in text
+    row = next(line for line in text.splitlines() if line.startswith(f"| {NARROW['d-ucb']} "))
+    assert "| chosen | 0.2" in row
+    assert row.count("| -0.3") == 1  # minus its default
+    assert "hardly ever did so: 0 times in 22 runs (none). In 11 of 11 worlds it never" in text
+    often = Controls(widths_bench(levels), None, {WORLDS[0]: [3, 4], WORLDS[1]: [0, 1]})
+    assert (
+        "did so: 8 times in 4 runs (Synthetic 7, SyntheticDiscrete 1). In 0 of 2"
+        in (controls_parts(often)[-1])
+    )
+
+
+def test_fewer_arms_are_compared_agent_by_agent() -> None:
+    """Differences are constant but for a wobble that cancels."""
+    assert {"ucb1", "phase-ucb", "d-linucb"} <= set(cut_agents())
+    assert not {"gp-ucb", "random", "fixed", "cab1"} & set(cut_agents())
+    change = {"ucb1": -0.2, "phase-ucb": -0.1, "d-linucb": 0.3, "d-ucb": 0.0}
+    wobble, rng = 0.01 * np.array([1.0, -1.0] * 5), np.random.default_rng(0)
+    frame = pd.DataFrame({agent: rng.normal(0.8, 0.1, 10) for agent in change})
+    for agent, difference in change.items():
+        frame[with_few_arms(agent)] = frame[agent] + difference + wobble
+    controls = Controls(widths_bench({}), Comparison(frame), {WORLDS[0]: [0]})
+    text = "\n".join(controls_parts(controls))
+    assert "of 4\nagents 2 do clearly better with 5, 1 clearly worse." in text
+    assert re.search(r"^\| d-linucb \| .* \| \+0\.30 \[", text, re.MULTILINE)
+    few = controls_numbers(controls)["arms"]["ucb1:box_arms=5"]
+    assert few == pytest.approx(frame["ucb1"].mean() - 0.2)
+
+
+def test_controls_are_run_in_the_worlds_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A belief that is contradicted twice in eight steps, and two agents for arms."""
+    monkeypatch.setattr(ETGPUCB, "_contradicts", lambda self, action, t, y: t % 4 == 3)
+    monkeypatch.setattr("evaluation.zoo.controls.cut_agents", lambda: ["ucb1", "bob"])
+    scale = Scale("quick", seeds=2, horizon=8, worlds=(BOX, "PeriodicGP-SyntheticDiscrete-v0"))
+    heard: list = []
+    with Store() as store:
+        controls = run_controls(
+            _protocol(scale, ["random"]),
+            store=store,
+            workers=0,
+            reporting=lambda title: nullcontext(heard.append),
+        )
+    assert controls.resets == {world: [2, 2] for world in scale.worlds or ()}
+    assert controls.arms is not None
+    assert {"ucb1", "ucb1:box_arms=5", "bob", "bob:box_arms=5"} <= set(controls.arms.regret)
+    assert list(controls.widths.shares) == list(scale.worlds or ())
+    assert heard[-1].done == heard[-1].cells
+    assert not heard[-1].failed
+
+
+def test_the_controls_have_a_page_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluation.zoo.QUICK", TINY)
+    place = ("--out", str(tmp_path), "--store", str(tmp_path / "s.sqlite"))
+    result = call("zoo", "--quick", "--controls", *place, "--workers", "0")
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "zoo-controls.md").read_text()
+    assert "Written by `periodic-gp zoo --quick --controls`" in page
+    assert "`et-gp-ucb`" in page
+    assert not (tmp_path / "zoo.md").exists()

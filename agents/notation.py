@@ -1,0 +1,85 @@
+"""Settings in the command line's notation: ``name=value,name=value``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class NotationError(ValueError):
+    """Settings that cannot be read."""
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """``a=1,b=word`` as a dictionary.
+
+    Numbers, true, false and none are read as such; a list is written in brackets, and a text that
+    has a comma in it in quotes.
+
+    >>> parse_settings("length_scale=0.5,fit_warm_start=true,beta=paper")
+    {'length_scale': 0.5, 'fit_warm_start': True, 'beta': 'paper'}
+    >>> parse_settings("stations=[4,8],decimal=','")
+    {'stations': [4, 8], 'decimal': ','}
+    """
+    settings = {}
+    for part in _split(text) if text else []:
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip().isidentifier():
+            raise NotationError(
+                f"settings are written name=value,name=value, and lists [1,2]; got {part!r}"
+            )
+        settings[key.strip()] = _value(value.strip())
+    return settings
+
+
+def written_settings(settings: dict[str, Any]) -> str:
+    """Settings in the command line's notation, with the colon before them.
+
+    >>> written_settings({"length_scale": 0.5, "fit_warm_start": True, "stations": [4, 8]})
+    ':length_scale=0.5,fit_warm_start=true,stations=[4,8]'
+    """
+    parts = [f"{key}={_written(value)}" for key, value in settings.items()]
+    return f":{','.join(parts)}" if parts else ""
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas, but for commas in brackets and quotes."""
+    parts, quote, depth = [""], "", 0
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter == "[") - (letter == "]")
+        if letter == "," and not quote and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    if text.startswith("[") and text.endswith("]"):
+        return [_value(part.strip()) for part in _split(text[1:-1])] if text[1:-1].strip() else []
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _written(value: Any) -> str:
+    words = {True: "true", False: "false", None: "none"}
+    if value is None or isinstance(value, bool):
+        return words[value]
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_written, value))}]"
+    if isinstance(value, str) and (_value(value) != value or set(value) & set(",[]\"'")):
+        return f'"{value}"' if '"' not in value else f"'{value}'"
+    return str(value)
