@@ -22,7 +22,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
 from scipy.linalg.blas import dgemm, dger
 
 from agents.gp.arrays import Array
@@ -172,9 +172,13 @@ class Belief:
             rows = zip(phi, y.tolist(), noise_variance.tolist(), strict=True)
             return sum(self.update(row, t, value, noise) for row, value, noise in rows)
         now, G = self.at(t), phi @ self._cross
-        L = cholesky(phi @ now.covariance @ phi.T + np.diag(noise_variance), lower=True)
+        K = phi @ now.covariance @ phi.T
+        K.flat[:: len(y) + 1] += noise_variance
+        L, wrong = lapack.dpotrf(K, lower=1)
+        if wrong:
+            raise np.linalg.LinAlgError("several values at once are no longer independent")
         G[:, -1] -= y
-        X = solve_triangular(L, G, lower=True)
+        X = lapack.dtrtrs(L, G, lower=1)[0]
         steps = np.ascontiguousarray(X[:, :-1])
         dgemm(-1.0, X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
         self._slice = None

@@ -45,7 +45,9 @@ class Tape:
         if not self.belief.decays:
             self.log_evidence += self.belief.update(phi, t, y, noise_variance) + log_scale
             return
-        entry = np.r_[t, y, noise_variance, log_scale, phi]
+        entry = np.empty(NUMBERS + len(phi))
+        entry[:NUMBERS] = t, y, noise_variance, log_scale
+        entry[NUMBERS:] = phi
         if self._older.time <= t < self.belief.time:
             self._replay(sorted([*self._entries, entry], key=lambda entry: float(entry[0])))
         else:
@@ -69,8 +71,9 @@ class Tape:
         self.log_evidence += self.belief.update_all(phi, t, factors[:, 0], factors[:, 1])
         self.log_evidence += float(factors[:, 2].sum())
         if self.belief.decays:
-            when = np.full(len(phi), t)
-            self._entries.extend(np.column_stack((when, factors, phi)))
+            entries = np.empty((len(phi), NUMBERS + phi.shape[1]))
+            entries[:, 0], entries[:, 1:NUMBERS], entries[:, NUMBERS:] = t, factors, phi
+            self._entries.extend(entries)
 
     def state(self) -> State:
         """Arrays only."""
