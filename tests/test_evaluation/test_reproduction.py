@@ -34,6 +34,7 @@ from evaluation.reproduction.trials import (
     by_trial,
     monthly_window,
     random_setting,
+    redrawn,
     settings_of,
     trial,
     usable_months,
@@ -323,6 +324,36 @@ def test_the_best_setting_of_the_months_before_is_taken(tmp_path: Path) -> None:
     for method in METHODS:
         best = int((tried[0] + tried[1])[method].idxmin())
         assert chosen[method] == settings_of(method, best, "max")
+
+
+def test_other_draws_choose_among_what_is_drawn() -> None:
+    """Of three settings two are drawn: by hand, each pair a third (2,000 draws, four sigma)."""
+    before = pd.DataFrame({PERIODIC: [1.0, 2.0, 3.0], GP: [3.0, 2.0, 1.0]})
+    after = pd.DataFrame({PERIODIC: [30.0, 20.0, 10.0], GP: [10.0, 10.0, 20.0]})
+    assert set(redrawn(before, after, 3)) == {30 / 20 - 1}  # settings 0 and 2
+    found = redrawn(before, after, 2)
+    pairs = {(0, 1): 30 / 10 - 1, (0, 2): 30 / 20 - 1, (1, 2): 20 / 20 - 1}
+    assert set(found) == set(pairs.values())
+    for change in pairs.values():
+        assert np.mean(found == change) == pytest.approx(1 / 3, abs=0.042)
+    np.testing.assert_array_equal(found, redrawn(before, after, 2))
+
+
+def test_how_much_the_trial_depends_on_the_draw_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evaluation.reproduction import readings
+
+    rng = np.random.default_rng(0)
+    tried = [pd.DataFrame(rng.uniform(1, 2, (8, 2)), columns=[PERIODIC, GP]) for _ in range(2)]
+    for name, frame in zip(("tried_before", "trial"), tried, strict=True):
+        monkeypatch.setattr(readings, name, lambda *asked, frame=frame: frame[: asked[3]])
+    spread, text = readings.other_draws(make_lab(tmp_path, small(settings=8, trials=3)))
+    low, high = np.quantile(redrawn(*tried, 3), (0.05, 0.95))
+    assert (spread.low, spread.high) == (low, high)
+    assert low < spread.estimate < high
+    assert "choices of 3 of the 8 settings" in text
+    assert f"between {low:+.0%} and {high:+.0%}" in text
 
 
 def test_months_whose_past_is_missing_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
