@@ -17,7 +17,7 @@ from evaluation.store import Store
 from periodic_envs.data.madrid.cache import years
 
 DEFAULT_STORE = Path("reproduction.sqlite")
-_CLAIM = re.compile(r"^\| (\d+\. .*) \| (.*) \| (.*) \|$", re.MULTILINE)
+_CLAIM = re.compile(r"^\| (B?\d+\. .*) \| (.*) \| (.*) \|$", re.MULTILINE)
 
 
 def reproduce(
@@ -28,7 +28,7 @@ def reproduce(
         list[str] | None,
         typer.Option(
             help="Only this section (several times for several): synthetic, madrid, windows, "
-            "settings, sensitivity, gains, bounds."
+            "settings, sensitivity, gains, bounds, beyond."
         ),
     ] = None,
     out: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -97,6 +98,13 @@ def section(lab: Lab) -> Section:
         text.insert(0, SIMULATED)
     claims = _claims(found, yardsticks, others) if measured else [_unknown(found)]
     return Section(NAME, "Madrid, 3 to 12 March 2018 (Section 5.2)", [_season(env), *claims], text)
+
+
+def judged(claims: list[Claim], measured: bool) -> list[Claim]:
+    """Claims about Madrid: without measurements nothing is decided."""
+    if measured:
+        return claims
+    return [replace(c, found=f"Simulated: {c.found}", verdict=Verdict.UNKNOWN) for c in claims]
 
 
 def _window() -> PeriodicBanditEnv:

@@ -16,11 +16,10 @@ from evaluation.reproduction.trials import (
     DRAWS,
     START,
     WORLD,
-    monthly_window,
+    monthly_worlds,
     redrawn,
     trial,
     tried_before,
-    usable_months,
 )
 from evaluation.statistics import Interval
 
@@ -94,8 +93,7 @@ def known_setting(lab: Lab) -> list[str]:
         kernel: _on_window(lab, f"known-{number}", entries(own, noise_variance=1.0, **more))
         for number, (kernel, more) in enumerate(kernels.items(), 1)
     }
-    starts = [monthly_window(2018, month) for month in usable_months(lab.scale.months)]
-    envs = [{"id": WORLD, "arguments": {"start": str(s)}, "label": f"{s:%Y-%m}"} for s in starts]
+    envs = monthly_worlds(lab.scale.months)
     agents = entries(own, noise_variance=1.0, length_scale=5.0)
     wide = Comparison(regrets(lab.run("madrid-known", envs=envs, agents=agents)))
     return [

@@ -94,6 +94,12 @@ def usable_months(months: tuple[int, ...]) -> list[int]:
     return found
 
 
+def monthly_worlds(months: tuple[int, ...]) -> list[dict[str, Any]]:
+    """The windows of 2018 that are usable, seeking the most NO, for a protocol."""
+    starts = [monthly_window(2018, month) for month in usable_months(months)]
+    return [{"id": WORLD, "arguments": {"start": str(s)}, "label": f"{s:%Y-%m}"} for s in starts]
+
+
 def trial(
     lab: Lab,
     start: datetime.date,
