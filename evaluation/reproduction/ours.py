@@ -13,14 +13,15 @@ Part = tuple[list[Claim], list[str]]
 
 
 def written_answers(answers: dict[str, bool | None]) -> str:
-    """Whether regret is less, in words: for which it clearly is, is not, or is undecided.
+    """Whether regret is less, in words: where that is clear, refuted, or undecided.
 
     >>> written_answers({"a": True, "b": None, "c": True})
-    'clearly less for a, c; clearly not for none; undecided for b'
+    'That it is less is clear for a, c; refuted for none; undecided for b.'
     """
-    words = {True: "clearly less", False: "clearly not", None: "undecided"}
+    words = {True: "clear", False: "refuted", None: "undecided"}
     listed = {
         word: [name for name, found in answers.items() if found is answer]
         for answer, word in words.items()
     }
-    return "; ".join(f"{word} for {', '.join(names) or 'none'}" for word, names in listed.items())
+    parts = [f"{word} for {', '.join(names) or 'none'}" for word, names in listed.items()]
+    return f"That it is less is {'; '.join(parts)}."

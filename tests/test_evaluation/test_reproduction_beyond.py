@@ -104,7 +104,7 @@ def test_verdicts_in_the_synthetic_world_follow_the_figures() -> None:
     assert untold._search(synthetic(**{blind: 1.8})).verdict is Verdict.IN_PART
     bad = untold._less(synthetic(**{blind: 1.8}))
     assert bad.verdict is Verdict.IN_PART
-    assert f"clearly not for {blind};" in bad.found
+    assert f"refuted for {blind};" in bad.found
 
 
 def test_hidden_and_told_are_paired_by_seed() -> None:
@@ -132,8 +132,9 @@ def test_guesses_are_held_against_the_right_period(
     (close, safer), text = guesses.study(lab)
     assert close.verdict is verdict
     assert safer.verdict is Verdict.HOLDS
+    assert "Relying on the wrong ones: 1.39 to 1.41" in close.found
     assert len(close.numbers) == len(safer.numbers) == 12
-    assert close.numbers["l = 1, period=about:22"] == pytest.approx(share, rel=0.02)
+    assert close.numbers["about:22 (l = 1)"] == pytest.approx(share, rel=0.02)
     assert all(f"| period=about:{period} |" in "".join(text) for period in (*FULL.guesses, 24))
     told = [a["settings"] for run in lab.asked for a in run["agents"] if a["label"] == "period=6"]
     assert [settings["time_length_scale"] for settings in told] == [10.0, 1.0]
@@ -145,7 +146,7 @@ def test_guesses_are_held_against_the_right_period(
 
 def city_frame(**change: float) -> pd.DataFrame:
     shares = dict.fromkeys([*METHODS, *city.OURS], 1.6) | {AUTO: 0.85, PRETRAINED: 0.7}
-    yardsticks = {city.STATIC: 1.0, city.PER_HOUR: 0.6, city.CHANCE: 2.2}
+    yardsticks = {"best-fixed": 1.0, "best-per-phase": 0.6, "uniform-random": 2.2}
     return frame(**{**shares, **yardsticks, **change})
 
 
@@ -166,6 +167,7 @@ def test_the_pretrained_agent_is_shown_apart(
     assert PRETRAINED not in [tick.get_text() for tick in online.get_yticklabels()]
     assert [tick.get_text() for tick in pretrained.get_yticklabels()] == [PRETRAINED]
     assert [claim.verdict for claim in claims] == [Verdict.HOLDS] * 3
+    assert "best station of each hour 0.60" in "".join(text)
     assert sum(PRETRAINED in claim.says + claim.found for claim in claims) == 1
 
 
