@@ -137,6 +137,7 @@ def test_the_paper_s_window(madrid: Path, tmp_path: Path) -> None:
     assert "best-per-phase 1,085, best-fixed 1,094, uniform-random 5,796" in text
     assert "cannot be checked" not in text.partition("## Madrid")[2].partition("## Slips")[0]
     assert text.count("\n### ") == 4
+    assert re.search(r"By trial it is a matter .*: [+-]\d+% to [+-]\d+% in nine draws of ten", text)
 
 
 def test_what_was_run_is_not_run_again(tmp_path: Path) -> None:
