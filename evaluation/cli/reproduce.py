@@ -13,7 +13,7 @@ from evaluation.cli.shared import CommandError, ProcessesOption, StoreOption, sa
 from periodic_envs.data.madrid.cache import years
 
 DEFAULT_STORE = Path("reproduction.sqlite")
-_CLAIM = re.compile(r"^\| (\d+\. .*) \| (.*) \| (.*) \|$", re.MULTILINE)
+_CLAIM = re.compile(r"^\| (B?\d+\. .*) \| (.*) \| (.*) \|$", re.MULTILINE)
 
 
 def reproduce(
@@ -22,7 +22,7 @@ def reproduce(
         list[str] | None,
         typer.Option(
             help="Only this section (several times for several): synthetic, madrid, windows, "
-            "settings, sensitivity, gains, bounds."
+            "settings, sensitivity, gains, bounds, beyond."
         ),
     ] = None,
     out: OutOption = None,

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from evaluation.reproduction import (
+    beyond,
     bounds,
     gains,
     madrid,
@@ -27,9 +28,11 @@ __all__ = ["FULL", "QUICK", "STUDIES", "FailedRunError", "Scale", "reproduce"]
 
 STUDIES: dict[str, Callable[[Lab], Section]] = {
     module.NAME: module.section
-    for module in (synthetic, madrid, windows, settings, sensitivity, gains, bounds)
+    for module in (synthetic, madrid, windows, settings, sensitivity, gains, bounds, beyond)
 }
 """Every section of the page, by the name that ``--only`` takes."""
+ABOUT_MADRID = {m.NAME for m in (madrid, windows, settings, sensitivity, beyond)}
+"""Those that need the measurements of 2018, if there are any."""
 
 
 def _silent(title: str) -> AbstractContextManager[Report]:
@@ -61,7 +64,7 @@ def reproduce(
     for path in (out / f"{stem}.md", out / f"{stem}.json"):
         if path.is_dir():  # now, not after a quarter of an hour
             raise IsADirectoryError(errno.EISDIR, "there is a folder of that name", str(path))
-    if not only or {madrid.NAME, windows.NAME, settings.NAME, sensitivity.NAME} & set(only):
+    if not only or ABOUT_MADRID & set(only):
         usable_months(scale.months)
     pictures.mkdir(parents=True, exist_ok=True)
     lab = Lab(scale, store=store, pictures=pictures, workers=workers, reporting=reporting)

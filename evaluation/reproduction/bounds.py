@@ -14,8 +14,7 @@ from evaluation.reproduction.claims import Claim, Section, Verdict, markdown_tab
 from evaluation.reproduction.compare import share, together
 from evaluation.reproduction.lab import Lab
 from evaluation.reproduction.methods import METHODS, PERIODIC, entries
-from evaluation.reproduction.pretraining import synthetic_eps
-from evaluation.reproduction.synthetic import TRUE
+from evaluation.reproduction.synthetic import KNOWING, TRUE, as_printed
 from evaluation.results import Results
 from evaluation.statistics import growth_exponent
 from evaluation.theory import regret_bound, season_gain, slope_constants
@@ -36,11 +35,10 @@ def section(lab: Lab) -> Section:
     """The whole study."""
     results = {case: _runs(lab, case) for case in WORLDS}
     bounds = dict(zip(WORLDS, lab.map("bounds", bound, list(WORLDS)), strict=True))
-    true = {"name": METHODS[PERIODIC], "label": TRUE, "settings": {"time_length_scale": 1}}
     long = lab.run(
         f"{NAME}-long",
         envs=[WORLDS[BOX]],
-        agents=[*entries({"TV-GP-UCB": {"eps": synthetic_eps()}}), true],
+        agents=[*entries(as_printed()), KNOWING],
         seeds=lab.scale.long_seeds,
         horizon=lab.scale.long_steps,
     )

@@ -48,12 +48,14 @@ class Section:
         title: Its heading.
         claims: What it says about the paper.
         text: Paragraphs, tables and pictures in Markdown.
+        ours: Whether it is not about the paper: its claims are aims of ours, and counted apart.
     """
 
     name: str
     title: str
     claims: Sequence[Claim]
     text: Sequence[str] = ()
+    ours: bool = False
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:

@@ -32,6 +32,12 @@ better; an order has a part for every pair. Intervals resample whole runs (share
 Wilson's); comparisons are paired on the same worlds and the same noise; p-values are of sign-flip
 tests, Holm-corrected over the methods of a table."""
 
+AIMS = """\
+**Not the paper's:** the last section holds agents of ours against its methods. Its aims are ours,
+not counted above. Most are ratios of regret that should not be exceeded: such an aim **holds**
+if all intervals keep to it, **holds in part** if the estimate of at least one does, and **does not
+hold** if none does. Where less regret is aimed at, it is judged as the paper's claims are."""
+
 SLIPS = """\
 Found while reading the proofs; none of them overturns a result.
 
@@ -76,7 +82,8 @@ def unchecked() -> Section:
         Claim(
             "Section 6",
             "The method extends to unknown periods, contexts and switching worlds.",
-            "Stated as future work in the paper; not part of this reproduction.",
+            "Stated as future work in the paper, so there is nothing to reproduce. Agents of ours "
+            "that do so are held against its methods in the last section and in docs/beyond.md.",
             Verdict.UNKNOWN,
         ),
     ]
@@ -88,7 +95,13 @@ def write_page(folder: Path, stem: str, sections: Sequence[Section], scale: Scal
     page = folder / f"{stem}.md"
     page.write_text(_page(sections, scale), encoding="utf-8")
     numbers = [
-        {"section": s.name, "says": c.says, "verdict": c.verdict.value, "numbers": dict(c.numbers)}
+        {
+            "section": s.name,
+            "ours": s.ours,
+            "says": c.says,
+            "verdict": c.verdict.value,
+            "numbers": dict(c.numbers),
+        }
         for s in sections
         for c in s.claims
     ]
@@ -98,8 +111,8 @@ def write_page(folder: Path, stem: str, sections: Sequence[Section], scale: Scal
 
 
 def _page(sections: Sequence[Section], scale: Scale) -> str:
-    numbered = [(s, c) for s in sections for c in s.claims]
-    counted = Counter(claim.verdict for _, claim in numbered)
+    theirs = [section for section in sections if not section.ours]
+    ours = [section for section in sections if section.ours]
     option = "" if scale.name == "full" else f" --{scale.name}"
     parts = [
         "# The paper, reproduced and audited",
@@ -111,34 +124,53 @@ def _page(sections: Sequence[Section], scale: Scale) -> str:
             version=version("periodic-gp"),
             data=_data(),
         ),
-        f"Of {len(numbered)} claims "
-        + ", ".join(f"{counted[v]} {_plural(v)}" for v in Verdict if counted[v])
-        + ".",
-        markdown_table(
-            ["claim", "where", "verdict"],
-            [[f"{n}. {c.says}", c.where, c.verdict.value] for n, (_, c) in enumerate(numbered, 1)],
-            texts=3,
-        ),
+        *(_overview(theirs, "claims") if theirs else []),
+        *([AIMS, *_overview(ours, "aims of ours")] if ours else []),
+        *_written(theirs, option),
+        "## Slips in the paper",
+        SLIPS,
+        *_written(ours, option),
     ]
-    number = 0
+    return "\n\n".join(parts) + "\n"
+
+
+def _numbered(sections: Sequence[Section]) -> list[tuple[str, Section, Claim]]:
+    """Every claim under a number; those of ours have a letter before it."""
+    pairs = [(section, claim) for section in sections for claim in section.claims]
+    return [(f"{'B' if s.ours else ''}{number}", s, c) for number, (s, c) in enumerate(pairs, 1)]
+
+
+def _overview(sections: Sequence[Section], what: str) -> list[str]:
+    """How many claims fare how, and a table of them."""
+    claims = _numbered(sections)
+    counted = Counter(claim.verdict for _, _, claim in claims)
+    verdicts = ", ".join(f"{counted[v]} {_plural(v)}" for v in Verdict if counted[v])
+    rows = [[f"{number}. {c.says}", c.where, c.verdict.value] for number, _, c in claims]
+    header = [what.split()[0].removesuffix("s"), "where", "verdict"]
+    return [f"Of {len(claims)} {what} {verdicts}.", markdown_table(header, rows, texts=3)]
+
+
+def _written(sections: Sequence[Section], option: str) -> list[str]:
+    """The sections, claims first."""
+    parts = []
+    numbered = _numbered(sections)
     for section in sections:
         parts.append(f"## {section.title}")
-        for claim in section.claims:
-            number += 1
-            parts.append(_claim(number, claim, _command(section, option)))
+        parts += [_claim(number, s, c, option) for number, s, c in numbered if s is section]
         parts += section.text
-    parts += ["## Slips in the paper", SLIPS]
-    return "\n\n".join(parts) + "\n"
+    return parts
 
 
 def _command(section: Section, option: str) -> str:
     return "" if section.name == "unchecked" else f"{COMMAND}{option} --only {section.name}"
 
 
-def _claim(number: int, claim: Claim, command: str) -> str:
+def _claim(number: str, section: Section, claim: Claim, option: str) -> str:
+    command = _command(section, option)
+    asks = "Our aim" if section.ours else "We ask" if claim.ours else "The paper says"
     lines = [
         f"### {number}. {claim.where}",
-        f"**{'We ask' if claim.ours else 'The paper says'}:** {claim.says}",
+        f"**{asks}:** {claim.says}",
         f"**Found:** {claim.found[0].upper()}{claim.found[1:]}",
         f"**Verdict: {claim.verdict.value}.**" + (f" Command: `{command}`" if command else ""),
     ]

@@ -12,11 +12,12 @@ class Scale:
     Attributes:
         name: "full" or "quick".
         seeds: Worlds of the main comparisons.
-        side_seeds: Worlds of other readings and of wrong periods.
+        side_seeds: Worlds of other readings, of wrong periods and of agents of ours.
         months: Months of 2018 whose windows are replayed.
         samplings: Samples of earlier data that settings for the paper's window are fitted to.
         settings: Random settings tried on the paper's window.
         trials: Random settings tried on every other window.
+        guesses: Wrong periods that are told as a guess.
         bound_runs: Runs held against Theorem 1's bound.
         long_seeds: Worlds of the long runs that growth is read from.
         long_steps: Their length.
@@ -31,6 +32,7 @@ class Scale:
     samplings: int
     settings: int
     trials: int
+    guesses: tuple[int, ...]
     bound_runs: int
     long_seeds: int
     long_steps: int
@@ -46,6 +48,7 @@ FULL = Scale(
     samplings=5,
     settings=120,
     trials=40,
+    guesses=(6, 12, 20, 22, 26, 28),
     bound_runs=200,
     long_seeds=20,
     long_steps=2000,
@@ -60,6 +63,7 @@ QUICK = Scale(
     samplings=1,
     settings=12,
     trials=6,
+    guesses=(22,),
     bound_runs=10,
     long_seeds=3,
     long_steps=300,

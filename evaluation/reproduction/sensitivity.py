@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evaluation.reproduction.claims import Claim, Section, Verdict, markdown_table, shown
+from evaluation.reproduction.claims import Claim, Section, Verdict, shown
 from evaluation.reproduction.compare import Comparison, together
 from evaluation.reproduction.lab import Lab, regrets
 from evaluation.reproduction.madrid import SIMULATED
@@ -158,9 +158,7 @@ def _synthetic_claim(synthetic: dict[str, Comparison]) -> Claim:
 
 
 def _table(found: Comparison) -> str:
-    names = [*map(_told, PERIODS), GP, "TV-GP-UCB"]
-    rows = [[name, shown(found.mean(name)), shown(found.ratio(name), 2)] for name in names]
-    return markdown_table(["told", "regret", f"ratio to {GP}"], rows)
+    return found.ratios([*map(_told, PERIODS), GP, "TV-GP-UCB"], [GP], head="told")
 
 
 def _figure(tasks: dict[str, Comparison]) -> Figure:

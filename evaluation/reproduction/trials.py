@@ -11,14 +11,16 @@ normalised); each method has its own time parameter drawn along with it.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from evaluation.reproduction.lab import Lab, regrets
-from evaluation.reproduction.methods import METHODS, PERIODIC
+from evaluation.reproduction.methods import GP, METHODS, PERIODIC
 from evaluation.reproduction.pretraining import months_before
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache as imported
@@ -28,6 +30,8 @@ START = datetime.date(2018, 3, 3)
 """First day of the paper's window."""
 SEED = 2018
 NORMALISATIONS = ("warm start", "prior")
+DRAWS = 2000
+"""How often settings are drawn again to see how much the rule depends on the draw."""
 
 
 @cache
@@ -90,7 +94,19 @@ def usable_months(months: tuple[int, ...]) -> list[int]:
     return found
 
 
-def trial(lab: Lab, start: datetime.date, objective: str, count: int) -> pd.DataFrame:
+def monthly_worlds(months: tuple[int, ...]) -> list[dict[str, Any]]:
+    """The windows of 2018 that are usable, seeking the most NO, for a protocol."""
+    starts = [monthly_window(2018, month) for month in usable_months(months)]
+    return [{"id": WORLD, "arguments": {"start": str(s)}, "label": f"{s:%Y-%m}"} for s in starts]
+
+
+def trial(
+    lab: Lab,
+    start: datetime.date,
+    objective: str,
+    count: int,
+    methods: Sequence[str] = tuple(METHODS),
+) -> pd.DataFrame:
     """Regret on one window: a row for each setting, a column for each method."""
     agents = [
         {
@@ -99,20 +115,52 @@ def trial(lab: Lab, start: datetime.date, objective: str, count: int) -> pd.Data
             "settings": settings_of(method, number, objective),
         }
         for number in range(count)
-        for method in METHODS
+        for method in methods
     ]
     env = {"id": WORLD, "arguments": {"start": str(start), "objective": objective}}
     name = f"settings-{start:%Y-%m}-{objective}-{count}"
     found = regrets(lab.run(name, envs=[env], agents=agents)).iloc[0]
-    rows = {n: {method: found[f"{method} {n}"] for method in METHODS} for n in range(count)}
+    rows = {n: {method: found[f"{method} {n}"] for method in methods} for n in range(count)}
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def tried_before(
+    lab: Lab,
+    start: datetime.date,
+    objective: str,
+    count: int,
+    methods: Sequence[str] = tuple(METHODS),
+) -> pd.DataFrame:
+    """The same of the windows of the two months before, together."""
+    before = [monthly_window(start.year, start.month - back) for back in (2, 1)]
+    tried = [trial(lab, earlier, objective, count, methods) for earlier in before]
+    return sum(tried[1:], start=tried[0])
 
 
 def by_trial(lab: Lab, start: datetime.date, objective: str) -> dict[str, dict[str, Any]]:
     """Settings of each method that did best on the windows of the two months before."""
-    before = [monthly_window(start.year, start.month - back) for back in (2, 1)]
-    tried = [trial(lab, earlier, objective, lab.scale.trials) for earlier in before]
-    total = sum(tried[1:], start=tried[0])
+    total = tried_before(lab, start, objective, lab.scale.trials)
     return {
         method: settings_of(method, int(total[method].idxmin()), objective) for method in METHODS
     }
+
+
+def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> NDArray[np.float64]:
+    """What the rule would have found with other settings to choose from, for each of ``DRAWS``.
+
+    Args:
+        before: Regret of each setting (row) and method on the windows that the rule looks at.
+        after: The same settings on the window that is judged.
+        size: How many of the settings are drawn, without repetition, for the rule to choose from.
+
+    Returns:
+        The change of regret from GP-UCB to Periodic-GP-UCB, each with the setting it chose.
+    """
+    rng = np.random.default_rng(SEED)
+    drawn = rng.permuted(np.tile(np.arange(len(before)), (DRAWS, 1)), axis=1)[:, :size]
+
+    def judged(method: str) -> NDArray[np.float64]:
+        best = before[method].to_numpy()[drawn].argmin(axis=1)
+        return np.asarray(after[method].to_numpy()[drawn[np.arange(DRAWS), best]])
+
+    return judged(PERIODIC) / judged(GP) - 1.0

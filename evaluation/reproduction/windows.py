@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evaluation.reproduction.claims import Claim, Section, Verdict, shown
+from evaluation.reproduction.claims import Claim, Section, shown
 from evaluation.reproduction.compare import (
     Comparison,
     confirmed_pairs,
@@ -17,7 +16,7 @@ from evaluation.reproduction.compare import (
     written_order,
 )
 from evaluation.reproduction.lab import Lab, regrets
-from evaluation.reproduction.madrid import HEADLINE, SIMULATED
+from evaluation.reproduction.madrid import HEADLINE, SIMULATED, judged
 from evaluation.reproduction.methods import GP, METHODS, PERIODIC, entries
 from evaluation.reproduction.pretraining import by_evidence, seeking_least
 from evaluation.reproduction.trials import WORLD, by_trial, monthly_window, usable_months
@@ -112,9 +111,7 @@ def _claims(tasks: dict[str, Comparison], measured: bool) -> list[Claim]:
             ours=True,
         ),
     ]
-    if measured:
-        return claims
-    return [replace(c, found=f"Simulated: {c.found}", verdict=Verdict.UNKNOWN) for c in claims]
+    return judged(claims, measured)
 
 
 def _against_gp(tasks: dict[str, Comparison]) -> str:

@@ -34,6 +34,7 @@ from evaluation.reproduction.trials import (
     by_trial,
     monthly_window,
     random_setting,
+    redrawn,
     settings_of,
     trial,
     usable_months,
@@ -45,6 +46,8 @@ from tests.test_evaluation.test_cli import call
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "reproduction_quick.json"
 """Made by `PERIODIC_GP_DATA=nowhere periodic-gp reproduce --quick`, from out/reproduction.json."""
+AIMS = 8
+"""Claims that are ours, about agents of ours."""
 TOLERANCE = {"gains": 1e-6, "synthetic": 0.02, "bounds": 0.02}
 """How far numbers may be from it. Another processor rounds otherwise, and in a single run a last
 digit may decide between two stations: Madrid's are pinned to a tenth."""
@@ -73,9 +76,11 @@ def test_the_quick_version_s_numbers_are_pinned(quick: Path) -> None:
 def test_every_claim_has_all_that_it_needs(quick: Path) -> None:
     page = (quick / "reproduction.md").read_text()
     claims = page.split("\n### ")[1:]
-    assert len(claims) == 24
+    assert len(claims) == 24 + AIMS
     for claim in claims:
-        assert re.search(r"\*\*(The paper says|We ask):\*\* ", claim)
+        ours = re.match(r"B\d+\. Ours, ", claim)
+        voice = "Our aim" if ours else "The paper says|We ask"
+        assert re.search(rf"\*\*({voice}):\*\* ", claim)
         assert "**Found:** " in claim
         assert re.search(
             r"\*\*Verdict: (holds|holds in part|does not hold|cannot be checked)\.", claim
@@ -88,7 +93,7 @@ def test_every_claim_has_all_that_it_needs(quick: Path) -> None:
 
 def test_every_picture_of_the_page_is_there(quick: Path) -> None:
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (quick / "reproduction.md").read_text())
-    assert len(pictures) == len(set(pictures)) == 11
+    assert len(pictures) == len(set(pictures)) == 14
     assert all((quick / picture).stat().st_size > 10_000 for picture in pictures)
 
 
@@ -96,7 +101,8 @@ def test_without_measurements_nothing_is_said_about_the_paper_s_data(quick: Path
     claims = json.loads((quick / "reproduction.json").read_text())["claims"]
     about_madrid = [c for c in claims if c["section"] in ("madrid", "windows", "settings")]
     about_madrid += [c for c in claims if c["section"] == "sensitivity" and "Madrid" in c["says"]]
-    assert len(about_madrid) == 7
+    about_madrid += [c for c in claims if c["section"] == "beyond"][3:]
+    assert len(about_madrid) == 12
     assert {c["verdict"] for c in about_madrid} == {"cannot be checked"}
 
 
@@ -111,7 +117,7 @@ def test_the_committed_page_is_whole() -> None:
 def small(**change: object) -> Scale:
     names = ("seeds", "side_seeds", "samplings", "settings", "trials", "bound_runs", "long_seeds")
     few: dict = dict.fromkeys(names, 2) | {"months": (3,), "long_steps": 40, "gain_seasons": 16}
-    return Scale(name="quick", **{**few, "designs": 10, **change})
+    return Scale(name="quick", **{**few, "designs": 10, "guesses": (22,), **change})
 
 
 def make_lab(tmp_path: Path, scale: Scale, store: Store | None = None) -> Lab:
@@ -131,6 +137,7 @@ def test_the_paper_s_window(madrid: Path, tmp_path: Path) -> None:
     assert "best-per-phase 1,085, best-fixed 1,094, uniform-random 5,796" in text
     assert "cannot be checked" not in text.partition("## Madrid")[2].partition("## Slips")[0]
     assert text.count("\n### ") == 4
+    assert re.search(r"By trial it is a matter .*: [+-]\d+% to [+-]\d+% in nine draws of ten", text)
 
 
 def test_what_was_run_is_not_run_again(tmp_path: Path) -> None:
@@ -323,6 +330,36 @@ def test_the_best_setting_of_the_months_before_is_taken(tmp_path: Path) -> None:
     for method in METHODS:
         best = int((tried[0] + tried[1])[method].idxmin())
         assert chosen[method] == settings_of(method, best, "max")
+
+
+def test_other_draws_choose_among_what_is_drawn() -> None:
+    """Of three settings two are drawn: by hand, each pair a third (2,000 draws, four sigma)."""
+    before = pd.DataFrame({PERIODIC: [1.0, 2.0, 3.0], GP: [3.0, 2.0, 1.0]})
+    after = pd.DataFrame({PERIODIC: [30.0, 20.0, 10.0], GP: [10.0, 10.0, 20.0]})
+    assert set(redrawn(before, after, 3)) == {30 / 20 - 1}  # settings 0 and 2
+    found = redrawn(before, after, 2)
+    pairs = {(0, 1): 30 / 10 - 1, (0, 2): 30 / 20 - 1, (1, 2): 20 / 20 - 1}
+    assert set(found) == set(pairs.values())
+    for change in pairs.values():
+        assert np.mean(found == change) == pytest.approx(1 / 3, abs=0.042)
+    np.testing.assert_array_equal(found, redrawn(before, after, 2))
+
+
+def test_how_much_the_trial_depends_on_the_draw_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evaluation.reproduction import readings
+
+    rng = np.random.default_rng(0)
+    tried = [pd.DataFrame(rng.uniform(1, 2, (8, 2)), columns=[PERIODIC, GP]) for _ in range(2)]
+    for name, frame in zip(("tried_before", "trial"), tried, strict=True):
+        monkeypatch.setattr(readings, name, lambda *asked, frame=frame: frame[: asked[3]])
+    spread, text = readings.other_draws(make_lab(tmp_path, small(settings=8, trials=3)))
+    low, high = np.quantile(redrawn(*tried, 3), (0.05, 0.95))
+    assert (spread.low, spread.high) == (low, high)
+    assert low < spread.estimate < high
+    assert "choices of 3 of the 8 settings" in text
+    assert f"between {low:+.0%} and {high:+.0%}" in text
 
 
 def test_months_whose_past_is_missing_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
