@@ -56,9 +56,9 @@ class AutoGPUCB(Saveable):
     Where the problem tells the scale of the rewards and the noise, the candidates are those of the
     paper and its discussion: level, season, drifting season, persistence. Seasons are those that
     the problem tells; if it tells none, one season is searched for (:meth:`period_belief`), with
-    variances learned at 8, 16, 32, ... rewards. Whether the warm start was an expert's is decided by evidence, too: by how
-    likely it is that these arms were the best, against choices at random. At most 2,048
-    observations are kept for refits, whose work is bounded and ever rarer.
+    variances learned at 8, 16, 32, ... rewards. Whether the warm start was an expert's is decided
+    by evidence, too: by how likely it is that these arms were the best, against choices at random.
+    At most 2,048 observations are kept for refits, whose work is bounded and ever rarer.
 
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
     [@minka2001expectation] for what an expert's choices tell.
