@@ -27,7 +27,7 @@ SYNTHETIC = "PeriodicGP-Synthetic-v0"
 CONTEXTUAL = "PeriodicGP-Contextual-v0"
 PERIODIC, QUICK = "periodic-gp-ucb", "periodic-gp-ucb:time_length_scale=1"
 WRONG = (6, 12, 22, 24, 26, 28)
-"""The supplement's periods but for the right one, 20."""
+"""The supplement's periods but for the right one, which is 20 here (and 24 in Madrid)."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,8 @@ def main() -> None:
     parser.add_argument("--store", default="beyond.sqlite")
     parser.add_argument("--workers", type=int, default=None)
     options = parser.parse_args()
+    for name in set(options.studies) - set(STUDIES):
+        parser.error(f"there is no study {name!r}; choose from {', '.join(STUDIES)}")
     console = Console(width=200)
     for name in options.studies or STUDIES:
         claims = list(STUDIES[name]())
