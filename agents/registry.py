@@ -142,6 +142,17 @@ class AgentSpec:
             raise UnknownAgentError(f"{self.name} makes no agent: it needs act() and update()")
         return agent
 
+    @property
+    def pretrained(self) -> bool:
+        """Whether an agent of ours starts from what was learned elsewhere, with these settings.
+
+        Its class says so, in ``is_pretrained(settings)``. Nobody else's code is run to ask:
+        whoever enters an agent of their own says it themselves.
+        """
+        ours = self.name in BUILT_IN or self.name in BUILT_IN.values()
+        says = getattr(find_class(self.name), "is_pretrained", None) if ours else None
+        return says is not None and bool(says(self.settings))
+
     def trainable(self) -> Trainable:
         """The class behind the name, if it can be trained."""
         found = find_class(self.name)

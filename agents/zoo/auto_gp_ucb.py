@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,11 @@ class AutoGPUCB(Saveable):
             for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
                 self._keep(action, np.array([t]), float(reward), told=True)
         self._rebuild()
+
+    @staticmethod
+    def is_pretrained(settings: Mapping[str, Any]) -> bool:
+        """Whether it starts from what was learned elsewhere."""
+        return settings.get("prior") is not None
 
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
