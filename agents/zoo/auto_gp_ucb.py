@@ -13,7 +13,7 @@ from agents.auto.knowledge import load_knowledge
 from agents.auto.model import Model, Options, build, first, informed, told_scale
 from agents.auto.past import MOST, Past
 from agents.auto.scale import Scale
-from agents.base import Problem
+from agents.base import Problem, is_news
 from agents.gp import (
     UCB,
     Actions,
@@ -190,10 +190,10 @@ class AutoGPUCB(Saveable):
     def _keep(self, action: Any, observation: Array, reward: float, *, told: bool) -> bool:
         """Whether there was any news."""
         t, context = float(observation[0]), np.array(observation)[self._columns]
-        if math.isnan(reward):
+        if not is_news(reward, t):
             return False
-        if not (math.isfinite(t) and math.isfinite(reward) and np.isfinite(context).all()):
-            raise ValueError(f"a reward and its time must be finite, got {reward} at t = {t}")
+        if not np.isfinite(context).all():
+            raise ValueError(f"a context must be finite, got {context}")
         where = self._problem.checked(action)
         if self._problem.n_actions is None:
             where = where * self._problem.action_half_width

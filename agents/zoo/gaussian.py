@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.base import Experience, Problem, number
+from agents.base import Experience, Problem, is_news, number
 from agents.gp import (
     UCB,
     Actions,
@@ -200,10 +199,8 @@ class GPAgent(Saveable):
                 self._learn(action, float(t), float(reward), np.empty(0))
 
     def _learn(self, action: Any, t: float, reward: float, context: Array) -> None:
-        if math.isnan(reward):
+        if not is_news(reward, t):
             return
-        if not (math.isfinite(t) and math.isfinite(reward)):
-            raise ValueError(f"a reward and its time must be finite, got {reward} at t = {t}")
         if not np.isfinite(context).all():
             raise ValueError(f"a context must be finite, got {context}")
         placed = self._placed(self._problem.checked(action), context)

@@ -2,13 +2,14 @@
 
 import inspect
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from agents import AgentSpec, Experience, Problem, make_agent, names
-from agents.base import Agent
+from agents import AgentSpec, Experience, Problem, load, make_agent, names
+from agents.base import LARGEST_REWARD, Agent
 from agents.gp import Decay, Periodic, TimeSquaredExponential
 from agents.registry import find_class
 from agents.testing import KINDS, AgentContract, example_problem, example_reward, observe
@@ -141,13 +142,31 @@ def test_impossible_news_is_refused_and_changes_nothing(name: str) -> None:
     untold = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
     agents = [make_agent(name, untold, np.random.default_rng(0)) for _ in range(2)]
     for t in range(25):
-        for action, reward in ((0, float("inf")), (99, 1.0), (-1, 1.0), (2.7, 1.0)):
+        for action, reward in ((0, np.inf), (0, -1e160), (99, 1.0), (-1, 1.0), (2.7, 1.0)):
             with pytest.raises(ValueError, match=r"finite|whole number"):
                 agents[1].update(observe(t), action, reward)
         chosen = [agent.act(observe(t)) for agent in agents]
         assert chosen[0] == chosen[1]
         for agent in agents:
             agent.update(observe(t), chosen[0], 100.0 + chosen[0])
+
+
+@pytest.mark.parametrize("name", ["auto-gp-ucb", "gp-ucb", "periodic-gp-ucb:period=auto", "ucb1"])
+def test_a_huge_reward_is_refused_and_the_largest_is_survived(name: str, tmp_path: Path) -> None:
+    problem = replace(example_problem("warm"), warm_start=None)
+    agent = make_agent(name, problem, np.random.default_rng(0))
+    for t in range(30):
+        action = agent.act(observe(t))
+        with pytest.raises(ValueError, match=r"at most 1e\+100 in magnitude, .* got 1e\+160 at t"):
+            agent.update(observe(t), action, 1e160)
+        agent.update(observe(t), action, LARGEST_REWARD if t in (5, 20) else float(t % 3))
+    agent.save(tmp_path / "agent")
+    assert load(tmp_path / "agent").act(observe(30)) == agent.act(observe(30))
+
+
+def test_a_huge_reward_of_the_past_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"at most 1e\+100 in magnitude, .* got -1e\+160 at t = 1"):
+        Experience([0, 1, 2], [0, 1, 0], [np.nan, -1e160, 1.0])
 
 
 def test_impossible_box_actions_are_refused() -> None:
