@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.auto.knowledge import load_knowledge
+from agents.auto.knowledge import Knowledge, load_knowledge
 from agents.auto.model import Model, Options, build, first, informed, told_scale
 from agents.auto.past import MOST, Past
 from agents.auto.scale import Scale
@@ -40,6 +40,8 @@ GROWTH, SEARCHING = 3, 2
 """A refit comes when this many times as many rewards have been seen; while no season is told."""
 PRUNE, PRUNE_EVERY = 1e-3, 8
 """Structures less probable than this are dropped, until the next refit."""
+SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "refit")
+"""Settings that mean nothing beside a prior."""
 
 
 class AutoGPUCB(Saveable):
@@ -107,7 +109,7 @@ class AutoGPUCB(Saveable):
         known = "paper" if problem.reward_scale is not None else 1.0
         self._beta = parse_beta(known if beta == "auto" else beta, self._actions)
         self._options = Options(transform, season, persistence, shared, expert, refit)
-        self._knowledge = None if prior is None else load_knowledge(prior, problem)
+        self._knowledge = None if prior is None else self._informed(prior)
         self._rows: deque[tuple[Any, float, float, bool]] = deque(maxlen=MOST)
         self._count, self._steps, self._next = 0, 0, math.inf
         past = problem.warm_start
@@ -115,6 +117,13 @@ class AutoGPUCB(Saveable):
             for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
                 self._keep(action, np.array([t]), float(reward), told=True)
         self._rebuild()
+
+    def _informed(self, prior: str) -> Knowledge:
+        """What was learned elsewhere, in the place of all that could be set instead."""
+        idle = [name for name in SETTLED_BY_PRIOR if name in self._settings]
+        if idle:
+            raise ValueError(f"a prior takes the place of {idle[0]}: leave out one of the two")
+        return load_knowledge(prior, self._problem)
 
     @staticmethod
     def is_pretrained(settings: Mapping[str, Any]) -> bool:
