@@ -106,6 +106,8 @@ class AgentSpec:
     def parse(cls, text: str) -> AgentSpec:
         """From the command line's notation."""
         name, _, settings = text.partition(":")
+        if text.endswith(":"):
+            raise UnknownAgentError(f"nothing stands behind the last colon of {text!r}")
         if name not in names():
             match = _PATH.match(text)
             if match is None and name.endswith(".py"):
@@ -239,6 +241,8 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     if name not in known and ":" not in name:
         raise UnknownAgentError(_unknown(name))
     place, _, attribute = known.get(name, name).partition(":")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")
     try:
         module = _load_file(Path(place)) if place.endswith(".py") else import_module(place)
     except Exception as error:  # somebody else's file can fail in any way
@@ -259,8 +263,6 @@ def describe(name: str) -> str:
 
 def _load_file(path: Path) -> Any:
     """A module from a file, under a name of its own."""
-    if not path.is_file():
-        raise ImportError(f"there is no file {str(path)!r}")
     # The same name in every process, so that its objects can be sent between them.
     name = f"_agent_file_{path.stem}_{zlib.crc32(str(path.resolve()).encode())}"
     if name not in sys.modules:

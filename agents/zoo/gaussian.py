@@ -39,6 +39,7 @@ from agents.zoo.prior import (
     noise_variance_of,
     same_actions,
 )
+from agents.zoo.settings import positive
 from agents.zoo.training import random_stretches
 
 Array = NDArray[np.float64]
@@ -104,9 +105,9 @@ class GPAgent(Saveable):
         self._beta = parse_beta(beta, self._actions)
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
         self._kernel: Kernel = action_kernel_of(problem, action_kernel, length_scale, nu) * clock
-        self._columns = () if context_length_scale is None else context_columns(problem)
-        if self._columns and context_length_scale is not None:
-            self._look_at_contexts(number("context_length_scale", context_length_scale))
+        self._columns: tuple[int, ...] = ()
+        if context_length_scale is not None:
+            self._look_at_contexts(positive("context_length_scale", context_length_scale))
         self._given_noise, self._engine = noise_variance, engine
         self._normaliser = first_normaliser(problem, prior_mean, prior_scale)
         self._waiting: list[tuple[Any, float, float]] = []
@@ -119,6 +120,9 @@ class GPAgent(Saveable):
         self._relive(problem.warm_start)
 
     def _look_at_contexts(self, length_scale: float) -> None:
+        self._columns = context_columns(self._problem)
+        if not self._columns:
+            return
         self._actions = InContext(actions_of(self._problem), len(self._columns))
         self._kernel = self._kernel * ContextSquaredExponential(length_scale)
 

@@ -297,8 +297,32 @@ def test_engines_can_be_forced_and_agree() -> None:
     [
         ("periodic-gp-ucb:period=0", "period"),
         ("periodic-gp-ucb:period=auto:5", "auto:LOW:HIGH or about:TAU, got 'auto:5'"),
-        ("periodic-gp-ucb:period=auto:9:5", "auto:LOW:HIGH or about:TAU"),
-        ("periodic-gp-ucb:period=about:x", "auto:LOW:HIGH or about:TAU"),
+        ("periodic-gp-ucb:period=auto:9:2", "period needs LOW below HIGH, got 'auto:9:2'"),
+        ("periodic-gp-ucb:period=auto:9:9", "period needs LOW below HIGH, got 'auto:9:9'"),
+        ("periodic-gp-ucb:period=auto:-1:9", "period needs LOW and HIGH positive and finite"),
+        ("periodic-gp-ucb:period=about:x", "numbers in auto:LOW:HIGH and about:TAU"),
+        ("periodic-gp-ucb:period=about:-3", "needs TAU positive and finite, got 'about:-3'"),
+        ("periodic-gp-ucb:period=about:nan", "needs TAU positive and finite, got 'about:nan'"),
+        ("seasons-gp-ucb:periods=[]", r"periods is a list of numbers, \[1,2\], got \[\]"),
+        ("seasons-gp-ucb:periods=day", r"periods is a list of numbers, \[1,2\], got 'day'"),
+        ("seasons-gp-ucb:periods=[24,24]", "periods must differ from one another"),
+        ("seasons-gp-ucb:periods=[24,-1]", "periods must be positive and finite, got -1"),
+        ("seasons-gp-ucb:periods=[24,168", "bracket or a quote is without its other"),
+        ("seasons-gp-ucb:periods=24]", "bracket or a quote is without its other"),
+        ("pe-gp-ucb:periods=[]", "periods is a list of numbers"),
+        ("switching-gp-ucb:decays=2", r"decays must lie in \[0, 1\), got 2"),
+        ("gp-ucb:context_length_scale=0", "context_length_scale must be positive"),
+        ("gp-ucb:context_length_scale=-1", "context_length_scale must be positive"),
+        ("c-gp-ucb:time_length_scale=0", "time_length_scale must be positive"),
+        ("w-dbo:time_length_scale=0", "time_length_scale must be positive"),
+        ("periodic-gp-ucb:time_length_scale=0", "^time_length_scale must be positive"),
+        ("periodic-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("seasons-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("switching-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("pe-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("w-dbo:time_kernel=periodic,time_length_scale=1e-9", "must be at least 0.01"),
+        ("auto-gp-ucb:refit=false,refit=true", "the setting 'refit' is given twice"),
+        ("periodic-gp-ucb:", "nothing stands behind the last colon of 'periodic-gp-ucb:'"),
         ("periodic-gp-ucb:length_scale=-1", "length"),
         ("periodic-gp-ucb:beta=loud", "choose paper, printed, finite, box"),
         ("gp-ucb:action_kernel=rbf", "action_kernel must be one of se, matern, linear, got 'rbf'"),
@@ -323,6 +347,39 @@ def test_engines_can_be_forced_and_agree() -> None:
 def test_bad_settings(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(text, example_problem("box"), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("lone", "listed"),
+    [
+        ("seasons-gp-ucb:periods=24", "seasons-gp-ucb:periods=[24]"),
+        ("switching-gp-ucb:decays=0.1", "switching-gp-ucb:decays=[0.1]"),
+        ("pe-gp-ucb:periods=24", "pe-gp-ucb:periods=[24]"),
+    ],
+)
+def test_a_lone_number_is_a_list_of_one(lone: str, listed: str) -> None:
+    problem = example_problem("finite")
+    both = [make_agent(text, problem, np.random.default_rng(0)) for text in (lone, listed)]
+    assert both[0].posterior.name == both[1].posterior.name
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("seasons-gp-ucb", "periods=[24]"),
+        ("pe-gp-ucb", "periods=[12,24]"),
+        ("switching-gp-ucb", "period=24"),
+        ("phase-ucb", "period=24"),
+    ],
+)
+def test_who_needs_a_period_says_which_setting_gives_one(name: str, setting: str) -> None:
+    problem = replace(example_problem("finite"), periods=())
+    with pytest.raises(
+        ValueError, match="or choose periodic-gp-ucb:period=auto or auto-gp-ucb"
+    ) as e:
+        make_agent(name, problem, np.random.default_rng(0))
+    assert f":{setting} behind its name" in str(e.value)
+    make_agent(f"{name}:{setting}", problem, np.random.default_rng(0))
 
 
 def test_a_given_scale_counts_more_than_the_warm_start() -> None:
