@@ -189,6 +189,16 @@ class Problem:
         return point
 
 
+def time_of(observation: Array) -> float:
+    """The time that an observation shows, or an error that says where it stands in one."""
+    try:
+        t = float(observation[0])
+    except (TypeError, ValueError, IndexError):
+        t = math.nan
+    _require(math.isfinite(t), "an observation is a vector with a finite time first", observation)
+    return t
+
+
 def is_news(reward: float, t: float) -> bool:
     """Whether there is a reward to learn from: a NaN is none.
 

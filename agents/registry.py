@@ -246,6 +246,10 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     try:
         module = _load_file(Path(place)) if place.endswith(".py") else import_module(place)
     except Exception as error:  # somebody else's file can fail in any way
+        if isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}."):
+            raise UnknownAgentError(
+                f"cannot find the agent {name!r}: no module {error.name!r} is installed"
+            ) from None
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise UnknownAgentError(
             f"cannot find the agent {name!r}: {type(error).__name__}: {error} "

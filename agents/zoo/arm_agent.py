@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem, is_news
+from agents.base import Problem, is_news, time_of
 from agents.storage import Saveable
 from agents.zoo.arms import arms_of, as_action, nearest_arm, relive
 from agents.zoo.means import Means
@@ -83,7 +83,7 @@ class ArmAgent(Saveable):
 
     def act(self, observation: Array) -> Any:
         """The arm that the agent chooses, as an action."""
-        arm = self.choose(float(observation[0]), observation)  # which may change the arms
+        arm = self.choose(time_of(observation), observation)  # which may change the arms
         return int(arm) if self._finite else as_action(self._arms, arm)
 
     def update(self, observation: Array, action: Any, reward: float) -> None:

@@ -13,7 +13,7 @@ from agents.auto.knowledge import Knowledge, load_knowledge
 from agents.auto.model import Model, Options, build, first, informed, told_scale
 from agents.auto.past import MOST, Past
 from agents.auto.scale import Scale
-from agents.base import Problem, is_news
+from agents.base import Problem, is_news, time_of
 from agents.gp import (
     UCB,
     Actions,
@@ -32,7 +32,7 @@ from agents.gp import (
     upper_bound,
 )
 from agents.storage import Saveable
-from agents.zoo.prior import actions_of, context_columns, same_actions
+from agents.zoo.prior import actions_of, context_columns, finite_context, same_actions
 
 FIRST_REWARDS = 8
 """Rewards seen before a scale is set, where none is told."""
@@ -132,10 +132,12 @@ class AutoGPUCB(Saveable):
 
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
-        self._steps += 1
-        t, beta = float(observation[0]), self._beta(self._steps)
+        t = time_of(observation)
         if isinstance(self._view, InThisContext):
-            self._view.context = np.array(observation, dtype=np.float64)[self._columns]
+            context = np.array(observation, dtype=np.float64)[self._columns]
+            self._view.context = finite_context(context)
+        self._steps += 1
+        beta = self._beta(self._steps)
         if self._knowledge is not None:
             bounds = upper_bound(self._view.predict(t), beta) + self._knowledge.offset(t)
             return argmax(bounds, self._rng)
@@ -201,8 +203,7 @@ class AutoGPUCB(Saveable):
         t, context = float(observation[0]), np.array(observation)[self._columns]
         if not is_news(reward, t):
             return False
-        if not np.isfinite(context).all():
-            raise ValueError(f"a context must be finite, got {context}")
+        finite_context(context)
         where = self._problem.checked(action)
         if self._problem.n_actions is None:
             where = where * self._problem.action_half_width

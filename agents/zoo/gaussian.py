@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.base import Experience, Problem, is_news, number
+from agents.base import Experience, Problem, is_news, number, time_of
 from agents.gp import (
     UCB,
     Actions,
@@ -35,6 +35,7 @@ from agents.zoo.prior import (
     action_kernel_of,
     actions_of,
     context_columns,
+    finite_context,
     first_normaliser,
     noise_variance_of,
     same_actions,
@@ -128,9 +129,10 @@ class GPAgent(Saveable):
 
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
-        self._steps += 1
+        t = time_of(observation)
         self._see(observation)
-        return self._to_space(self.choose(float(observation[0]), self._beta(self._steps)))
+        self._steps += 1
+        return self._to_space(self.choose(t, self._beta(self._steps)))
 
     def choose(self, t: float, beta: float) -> Any:
         """An action in the coordinates of the kernel."""
@@ -178,7 +180,8 @@ class GPAgent(Saveable):
     def _see(self, observation: Array) -> None:
         """The context of the moment."""
         if isinstance(self._view, InThisContext):
-            self._view.context = np.array(observation, dtype=np.float64)[list(self._columns)]
+            context = np.array(observation, dtype=np.float64)[list(self._columns)]
+            self._view.context = finite_context(context)
 
     def prior(self, noise_variance: float) -> Posterior:
         """The belief before anything is seen; an agent with several kernels overrides it."""
@@ -205,9 +208,7 @@ class GPAgent(Saveable):
     def _learn(self, action: Any, t: float, reward: float, context: Array) -> None:
         if not is_news(reward, t):
             return
-        if not np.isfinite(context).all():
-            raise ValueError(f"a context must be finite, got {context}")
-        placed = self._placed(self._problem.checked(action), context)
+        placed = self._placed(self._problem.checked(action), finite_context(context))
         if self._normaliser is None:
             self._wait(placed, t, reward)
         else:

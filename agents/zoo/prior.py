@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.base import Problem, number
 from agents.gp import (
@@ -49,6 +50,13 @@ def context_columns(problem: Problem) -> tuple[int, ...]:
     """Which entries of an observation are a context: neither time nor phase."""
     known = ("t", "cos_phase", "sin_phase")
     return tuple(i for i, name in enumerate(problem.observation_fields) if name not in known)
+
+
+def finite_context(context: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The context, or an error if nothing can be known in it."""
+    if not np.isfinite(context).all():
+        raise ValueError(f"a context must be finite, got {context}")
+    return context
 
 
 FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find it themselves"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem, number, time_of
 from agents.gp import Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
 from agents.gp.arrays import Box
 from agents.gp.designs import grid, sobol
@@ -101,7 +101,7 @@ class WDBO(ClockedGPAgent):
 
     def act(self, observation: Array) -> Any:
         """Drop what the budget allows, then choose."""
-        t = float(observation[0])
+        t = time_of(observation)
         if t > self.now > -math.inf:
             growth = (t - self.now) / time_scale(self.posterior.kernel)
             self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)

@@ -112,7 +112,7 @@ def test_every_name_is_described() -> None:
     [
         ("periodic-gp-ubc", "did you mean periodic-gp-ucb"),
         ("zzz", "known are periodic-gp-ucb"),
-        ("no.such.module:Agent", "cannot find the agent 'no.such.module:Agent'"),
+        ("no.such.module:Agent", "'no.such.module:Agent': no module 'no' is installed$"),
         ("agents.base:Nothing", "cannot find the agent"),
         ("missing.py:Agent", "agent 'missing.py:Agent': there is no file 'missing.py'$"),
         ("gp-ucb:beta", "settings are written name=value"),

@@ -169,6 +169,20 @@ def test_a_huge_reward_of_the_past_is_refused() -> None:
         Experience([0, 1, 2], [0, 1, 0], [np.nan, -1e160, 1.0])
 
 
+@pytest.mark.parametrize("name", sorted({*GP_AGENTS, "auto-gp-ucb", "ucb1", "phase-ucb"}))
+def test_an_impossible_observation_is_refused_and_changes_nothing(name: str) -> None:
+    agent, twin = (
+        make_agent(name, example_problem("finite"), np.random.default_rng(0)) for _ in range(2)
+    )
+    for t in range(3):
+        for wrong in (np.array([np.nan, 0.0, 0.0]), np.array([np.inf]), np.empty(0), 30.0, None):
+            with pytest.raises(ValueError, match="a vector with a finite time first, got"):
+                agent.act(wrong)
+        assert agent.act(observe(t)) == twin.act(observe(t))
+        for each in (agent, twin):
+            each.update(observe(t), t, float(t))
+
+
 def test_impossible_box_actions_are_refused() -> None:
     agent = make_agent("gp-ucb", example_problem("plane"), np.random.default_rng(0))
     for action in ([np.nan, 0.0], [0.0], [5.0, 0.0], np.zeros(4), "left"):
