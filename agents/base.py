@@ -15,6 +15,7 @@ order, or never. An agent never sees ``info``: regret and the best action are no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -25,6 +26,9 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+LARGEST_REWARD = 1e100
+"""In magnitude: squares of rewards, and sums of those, must stay finite."""
 
 
 @runtime_checkable
@@ -88,6 +92,8 @@ class Experience:
                 "t, action and reward must have equal length, got "
                 f"{len(self.t)}, {len(self.action)} and {len(self.reward)}"
             )
+        for i in np.flatnonzero(np.abs(self.reward) > LARGEST_REWARD)[:1]:
+            is_news(float(self.reward[i]), float(self.t[i]))
 
 
 @dataclass(frozen=True)
@@ -181,6 +187,32 @@ class Problem:
         inside = point.shape == (self.dim,) and bool((np.abs(point) <= 1.0).all())
         _require(inside, f"an action is a vector ({self.dim},) with entries in [-1, 1]", action)
         return point
+
+
+def time_of(observation: Array) -> float:
+    """The time that an observation shows, or an error that says where it stands in one."""
+    try:
+        t = float(observation[0])
+    except (TypeError, ValueError, IndexError):
+        t = math.nan
+    _require(math.isfinite(t), "an observation is a vector with a finite time first", observation)
+    return t
+
+
+def is_news(reward: float, t: float) -> bool:
+    """Whether there is a reward to learn from: a NaN is none.
+
+    Raises:
+        ValueError: If it, or the time of its decision, would spoil a belief for good.
+    """
+    if math.isnan(reward):
+        return False
+    if not (abs(reward) <= LARGEST_REWARD and math.isfinite(t)):
+        raise ValueError(
+            "a reward must be finite and at most "
+            f"{LARGEST_REWARD:g} in magnitude, and its time finite, got {reward} at t = {t}"
+        )
+    return True
 
 
 def number(name: str, value: Any) -> float:

@@ -20,13 +20,15 @@ def parse_settings(text: str) -> dict[str, Any]:
     >>> parse_settings("stations=[4,8],decimal=','")
     {'stations': [4, 8], 'decimal': ','}
     """
-    settings = {}
+    settings: dict[str, Any] = {}
     for part in _split(text) if text else []:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
             raise NotationError(
                 f"settings are written name=value,name=value, and lists [1,2]; got {part!r}"
             )
+        if key.strip() in settings:
+            raise NotationError(f"the setting {key.strip()!r} is given twice in {text!r}")
         settings[key.strip()] = _value(value.strip())
     return settings
 
@@ -51,10 +53,14 @@ def _split(text: str) -> list[str]:
             quote = letter
         else:
             depth += (letter == "[") - (letter == "]")
-        if letter == "," and not quote and depth <= 0:
+        if depth < 0:
+            break
+        if letter == "," and not quote and not depth:
             parts.append("")
         else:
             parts[-1] += letter
+    if depth or quote:
+        raise NotationError(f"a bracket or a quote is without its other in {text!r}")
     return parts
 
 

@@ -106,6 +106,8 @@ class AgentSpec:
     def parse(cls, text: str) -> AgentSpec:
         """From the command line's notation."""
         name, _, settings = text.partition(":")
+        if text.endswith(":"):
+            raise UnknownAgentError(f"nothing stands behind the last colon of {text!r}")
         if name not in names():
             match = _PATH.match(text)
             if match is None and name.endswith(".py"):
@@ -141,6 +143,17 @@ class AgentSpec:
         if not isinstance(agent, Agent):
             raise UnknownAgentError(f"{self.name} makes no agent: it needs act() and update()")
         return agent
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether an agent of ours starts from what was learned elsewhere, with these settings.
+
+        Its class says so, in ``is_pretrained(settings)``. Nobody else's code is run to ask:
+        whoever enters an agent of their own says it themselves.
+        """
+        ours = self.name in BUILT_IN or self.name in BUILT_IN.values()
+        says = getattr(find_class(self.name), "is_pretrained", None) if ours else None
+        return says is not None and bool(says(self.settings))
 
     def trainable(self) -> Trainable:
         """The class behind the name, if it can be trained."""
@@ -228,9 +241,15 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     if name not in known and ":" not in name:
         raise UnknownAgentError(_unknown(name))
     place, _, attribute = known.get(name, name).partition(":")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")
     try:
         module = _load_file(Path(place)) if place.endswith(".py") else import_module(place)
     except Exception as error:  # somebody else's file can fail in any way
+        if isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}."):
+            raise UnknownAgentError(
+                f"cannot find the agent {name!r}: no module {error.name!r} is installed"
+            ) from None
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise UnknownAgentError(
             f"cannot find the agent {name!r}: {type(error).__name__}: {error} "
@@ -248,8 +267,6 @@ def describe(name: str) -> str:
 
 def _load_file(path: Path) -> Any:
     """A module from a file, under a name of its own."""
-    if not path.is_file():
-        raise ImportError(f"there is no file {str(path)!r}")
     # The same name in every process, so that its objects can be sent between them.
     name = f"_agent_file_{path.stem}_{zlib.crc32(str(path.resolve()).encode())}"
     if name not in sys.modules:

@@ -75,7 +75,11 @@ class Saveable:
         raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
-        """Write the agent to a file: all of it, or nothing."""
+        """Write the agent to a file: all of it, or nothing, and only what ``load`` takes.
+
+        Raises:
+            SavedAgentError: If it could not be loaded again; what was there before is kept.
+        """
         from agents.registry import is_registered
 
         arrays: dict[str, Any] = {}
@@ -98,7 +102,7 @@ class Saveable:
                 f"cannot save settings that JSON does not know: {error}"
             ) from None
         arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
-        _write(Path(path), arrays)
+        _write(Path(path), arrays, cls)
 
 
 def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
@@ -113,13 +117,7 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
         SavedAgentError: If the file is missing, too large, damaged, or holds something else.
     """
     try:
-        header, arrays = _read(Path(path))
-        cls = agent_class or _registered(header)
-        rng = generator(header["first_rng"])
-        problem = problem_from_plain(take_out(header["problem"], arrays))
-        agent = cls(problem, rng, **header["settings"])
-        agent.restore(take_out(header["state"], arrays))
-        rng.bit_generator.state = generator(header["rng"]).bit_generator.state
+        return _revived(Path(path), agent_class)
     except SavedAgentError as error:
         raise SavedAgentError(f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:  # a hostile file can fail anywhere; nothing of it is kept
@@ -127,6 +125,16 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
             f"cannot load {str(path)!r}: damaged, or not a saved agent "
             f"({type(error).__name__}: {error})"
         ) from None
+
+
+def _revived(path: Path, agent_class: type[Saveable] | None) -> Saveable:
+    header, arrays = _read(path)
+    cls = agent_class or _registered(header)
+    rng = generator(header["first_rng"])
+    problem = problem_from_plain(take_out(header["problem"], arrays))
+    agent = cls(problem, rng, **header["settings"])
+    agent.restore(take_out(header["state"], arrays))
+    rng.bit_generator.state = generator(header["rng"]).bit_generator.state
     return agent
 
 
@@ -145,7 +153,7 @@ def _registered(header: dict[str, Any]) -> type[Saveable]:
     return cls
 
 
-def _write(path: Path, arrays: dict[str, Any]) -> None:
+def _write(path: Path, arrays: dict[str, Any], cls: type[Saveable]) -> None:
     """To a file beside it first: whoever reads sees the old agent or the new one."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
@@ -157,11 +165,23 @@ def _write(path: Path, arrays: dict[str, Any]) -> None:
             np.savez_compressed(file, **arrays)
             file.flush()
             os.fsync(file.fileno())
+        _check(Path(temporary), path, cls)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _check(file: Path, path: Path, cls: type[Saveable]) -> None:
+    """Refuse to replace a good file by one that cannot be loaded."""
+    try:
+        _revived(file, cls)
+    except Exception as error:
+        raise SavedAgentError(
+            f"cannot save {str(path)!r}: the agent could not be loaded again "
+            f"({type(error).__name__}: {error})"
+        ) from error
 
 
 def _umask() -> int:

@@ -59,7 +59,7 @@ class AgentEntry:
     Attributes:
         label: The name.
         spec: The agent.
-        track: "online", or "pretrained" with other worlds of the same kind.
+        track: "online", or "pretrained" with other worlds of the same kind (``track_of``).
         training_steps: Interactions with those, all together; 0 if it was trained elsewhere.
         envs: Labels of the worlds it takes part in; empty for all.
     """
@@ -111,7 +111,8 @@ def agent_entry(value: Any) -> AgentEntry:
     """An agent from the command line's notation or a table."""
     try:
         if isinstance(value, str):
-            return AgentEntry(value, AgentSpec.parse(value))
+            spec = AgentSpec.parse(value)
+            return AgentEntry(value, spec, track_of(spec))
         table = mapping(value, "an entry of agents")
         only_known(table, _AGENT, "an entry of agents")
         parsed = AgentSpec.parse(text(table.get("name"), "name"))
@@ -119,9 +120,7 @@ def agent_entry(value: Any) -> AgentEntry:
         raise ProtocolError(f"agents: {error}") from error
     settings = {**parsed.settings, **mapping(table.get("settings", {}), "settings")}
     spec = AgentSpec(parsed.name, settings)
-    track = table.get("track", "online")
-    if track not in TRACKS:
-        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {track!r}")
+    track = track_of(spec, table.get("track"))
     steps = table.get("training_steps", 0)
     if type(steps) is not int or not 0 <= steps <= MOST_STEPS:
         raise ProtocolError(f"training_steps must be a whole number from 0 on, got {steps!r}")
@@ -129,6 +128,22 @@ def agent_entry(value: Any) -> AgentEntry:
         raise ProtocolError('training_steps are for agents of the track "pretrained"')
     envs = tuple(text(env, "envs") for env in listed(table.get("envs", ()), "envs"))
     return AgentEntry(text(table.get("label", str(spec)), "label"), spec, track, steps, envs)
+
+
+def track_of(spec: AgentSpec, told: Any = None) -> str:
+    """The track that is told; by default "online", unless the agent knows something beforehand.
+
+    Raises:
+        ProtocolError: If there is no such track, or the agent has no place in it.
+    """
+    if told not in (None, *TRACKS):
+        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {told!r}")
+    if told == "online" and spec.pretrained:
+        raise ProtocolError(
+            f"{spec.name} with these settings starts from what was learned elsewhere: "
+            'its track is "pretrained"'
+        )
+    return told or ("pretrained" if spec.pretrained else "online")
 
 
 def only_known(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:

@@ -12,6 +12,7 @@ plus noise. A problem may have some of the places only; which ones is found by t
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,6 +39,8 @@ FORMAT, VERSION = "periodic-gp prior", 1
 SAME_PLACE = 0.05
 """Distance up to which two places are the same."""
 MOST_BYTES = 2**20
+MOST_VARIANCE = 1e6
+"""Of the noise, on a transformed scale."""
 SHIPPED = {"madrid": Path(__file__).with_name("madrid.json")}
 
 
@@ -73,13 +76,17 @@ def load_knowledge(name: str, problem: Problem) -> Knowledge:
     """A shipped prior by its name, or one in a file, for the arms of a problem.
 
     Raises:
-        PriorError: If there is no such file, if it is damaged, or about other places.
+        PriorError: If there is no such file, if it is damaged, or about other places or seasons.
     """
+    if not isinstance(name, str) or not name.strip():
+        raise PriorError(f"prior is a file, or one of {', '.join(SHIPPED)}, got {name!r}")
     path = SHIPPED.get(name, Path(name))
     content = _read(str(path))
     try:
-        arms = _matched(np.array(content["places"], dtype=np.float64), problem)
-        return _knowledge(content, arms, _sign(problem))
+        arms = _matched(content, problem)
+        found = _knowledge(content, arms, _sign(problem))
+        _check_season(found, problem)
+        return found
     except PriorError as error:
         raise PriorError(f"cannot use the prior {name!r}: {error}") from None
     except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -110,16 +117,19 @@ def _read(path: str) -> Mapping[str, Any]:
     return content
 
 
-def _matched(places: Array, problem: Problem) -> list[int]:
+def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     """For each arm its place in the file."""
+    places = np.array(content["places"], dtype=np.float64)
+    about = str(content.get("about", "")).partition(":")[0]
+    elsewhere = "it is about other places" + (f" ({about})" if about else "")
     if places.ndim != 2 or not np.isfinite(places).all():
         raise PriorError("its places are no coordinates")
     if problem.action_features is None or problem.action_features.shape[1] != places.shape[1]:
-        raise PriorError(f"the actions need {places.shape[1]} coordinates to be told apart")
+        raise PriorError(f"{elsewhere}: the actions need {places.shape[1]} coordinates, as its own")
     apart = np.linalg.norm(problem.action_features[:, None] - places, axis=2)
     far = np.flatnonzero(apart.min(axis=1) > SAME_PLACE)
     if len(far):
-        raise PriorError(f"it knows nothing of the place of action {far[0]}")
+        raise PriorError(f"{elsewhere}: it knows nothing of the place of action {far[0]}")
     return [int(i) for i in apart.argmin(axis=1)]
 
 
@@ -136,9 +146,28 @@ def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Know
         raise PriorError(f"transform must be one of {', '.join(TRANSFORMS)}")
     if not (np.isfinite(profile).all() and noise > 0 and 0 < period < np.inf):
         raise PriorError("its profile, noise_variance and period must be finite, the last two > 0")
+    if noise > MOST_VARIANCE:
+        raise PriorError(f"its noise_variance must be at most {MOST_VARIANCE:g}, got {noise:g}")
+    if len(profile) != math.ceil(period):
+        raise PriorError(
+            f"its profile needs a row for each of the {math.ceil(period)} steps of its season, "
+            f"got {len(profile)}"
+        )
+    if not content["terms"]:
+        raise PriorError("it has no terms: nothing could be learned from rewards")
     kernel = Sum(tuple(_term(term, arms, period) for term in content["terms"]))
     scale = Scale(content["transform"], Normaliser())
     return Knowledge(kernel, noise, scale, sign * profile, period)
+
+
+def _check_season(found: Knowledge, problem: Problem) -> None:
+    """Where the problem tells seasons, that of the prior must be one of them."""
+    told = problem.periods
+    if told and not np.isclose(told, found.period).any():
+        seasons = " and ".join(f"{period:g}" for period in told)
+        raise PriorError(
+            f"its season has {found.period:g} steps, the problem's {seasons}: it is about others"
+        )
 
 
 def _term(term: Mapping[str, Any], arms: list[int], period: float) -> Term:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.base import Problem
+from agents.base import Problem, is_news
 from agents.registry import UnknownAgentError
 from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
 from agents.rl.view import RewardScale, View
@@ -101,10 +100,8 @@ class SB3Agent:
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Take in a reward; the loop goes on with it when the next action is asked for."""
         reward = float(reward)
-        if math.isnan(reward):
+        if not is_news(reward, float(observation[0])):
             return
-        if math.isinf(reward):
-            raise ValueError(f"a reward must be finite, got {reward}")
         action = self._problem.checked(action)
         if self._loop is not None:
             self._scale.update(reward)

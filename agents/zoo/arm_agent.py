@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem
-from agents.gp.posterior import require_finite
+from agents.base import Problem, is_news, time_of
 from agents.storage import Saveable
 from agents.zoo.arms import arms_of, as_action, nearest_arm, relive
 from agents.zoo.means import Means
@@ -85,16 +83,14 @@ class ArmAgent(Saveable):
 
     def act(self, observation: Array) -> Any:
         """The arm that the agent chooses, as an action."""
-        arm = self.choose(float(observation[0]), observation)  # which may change the arms
+        arm = self.choose(time_of(observation), observation)  # which may change the arms
         return int(arm) if self._finite else as_action(self._arms, arm)
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward; one that is missing (NaN) changes nothing."""
         t, reward = float(observation[0]), float(reward)
-        if not (math.isfinite(reward) and math.isfinite(t)):
-            if math.isnan(reward):
-                return
-            require_finite(t, reward)
+        if not is_news(reward, t):
+            return
         if not (self._finite and type(action) is int and 0 <= action < self.n_arms):
             action = nearest_arm(self._arms, self._problem.checked(action))
         if not self.scale.told:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from agents.auto.knowledge import load_knowledge
+from agents.auto.knowledge import Knowledge, load_knowledge
 from agents.auto.model import Model, Options, build, first, informed, told_scale
 from agents.auto.past import MOST, Past
 from agents.auto.scale import Scale
-from agents.base import Problem
+from agents.base import Problem, is_news, time_of
 from agents.gp import (
     UCB,
     Actions,
@@ -31,7 +32,7 @@ from agents.gp import (
     upper_bound,
 )
 from agents.storage import Saveable
-from agents.zoo.prior import actions_of, context_columns, same_actions
+from agents.zoo.prior import actions_of, context_columns, finite_context, same_actions
 
 FIRST_REWARDS = 8
 """Rewards seen before a scale is set, where none is told."""
@@ -39,6 +40,8 @@ GROWTH, SEARCHING = 3, 2
 """A refit comes when this many times as many rewards have been seen; while no season is told."""
 PRUNE, PRUNE_EVERY = 1e-3, 8
 """Structures less probable than this are dropped, until the next refit."""
+SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "refit")
+"""Settings that mean nothing beside a prior."""
 
 
 class AutoGPUCB(Saveable):
@@ -106,7 +109,7 @@ class AutoGPUCB(Saveable):
         known = "paper" if problem.reward_scale is not None else 1.0
         self._beta = parse_beta(known if beta == "auto" else beta, self._actions)
         self._options = Options(transform, season, persistence, shared, expert, refit)
-        self._knowledge = None if prior is None else load_knowledge(prior, problem)
+        self._knowledge = None if prior is None else self._informed(prior)
         self._rows: deque[tuple[Any, float, float, bool]] = deque(maxlen=MOST)
         self._count, self._steps, self._next = 0, 0, math.inf
         past = problem.warm_start
@@ -115,12 +118,26 @@ class AutoGPUCB(Saveable):
                 self._keep(action, np.array([t]), float(reward), told=True)
         self._rebuild()
 
+    def _informed(self, prior: str) -> Knowledge:
+        """What was learned elsewhere, in the place of all that could be set instead."""
+        idle = [name for name in SETTLED_BY_PRIOR if name in self._settings]
+        if idle:
+            raise ValueError(f"a prior takes the place of {idle[0]}: leave out one of the two")
+        return load_knowledge(prior, self._problem)
+
+    @staticmethod
+    def is_pretrained(settings: Mapping[str, Any]) -> bool:
+        """Whether it starts from what was learned elsewhere."""
+        return settings.get("prior") is not None
+
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
-        self._steps += 1
-        t, beta = float(observation[0]), self._beta(self._steps)
+        t = time_of(observation)
         if isinstance(self._view, InThisContext):
-            self._view.context = np.array(observation, dtype=np.float64)[self._columns]
+            context = np.array(observation, dtype=np.float64)[self._columns]
+            self._view.context = finite_context(context)
+        self._steps += 1
+        beta = self._beta(self._steps)
         if self._knowledge is not None:
             bounds = upper_bound(self._view.predict(t), beta) + self._knowledge.offset(t)
             return argmax(bounds, self._rng)
@@ -184,10 +201,9 @@ class AutoGPUCB(Saveable):
     def _keep(self, action: Any, observation: Array, reward: float, *, told: bool) -> bool:
         """Whether there was any news."""
         t, context = float(observation[0]), np.array(observation)[self._columns]
-        if math.isnan(reward):
+        if not is_news(reward, t):
             return False
-        if not (math.isfinite(t) and math.isfinite(reward) and np.isfinite(context).all()):
-            raise ValueError(f"a reward and its time must be finite, got {reward} at t = {t}")
+        finite_context(context)
         where = self._problem.checked(action)
         if self._problem.n_actions is None:
             where = where * self._problem.action_half_width

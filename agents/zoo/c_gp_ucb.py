@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import TimeSquaredExponential
 from agents.zoo.gaussian import GPAgent
+from agents.zoo.settings import positive
 
 
 class CGPUCB(GPAgent):
@@ -44,5 +45,5 @@ class CGPUCB(GPAgent):
         time_length_scale: float = 10.0,
         **common: Any,
     ) -> None:
-        clock = TimeSquaredExponential(number("time_length_scale", time_length_scale))
+        clock = TimeSquaredExponential(positive("time_length_scale", time_length_scale))
         super().__init__(problem, rng, clock=clock, **common)

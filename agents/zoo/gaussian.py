@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.base import Experience, Problem, number
+from agents.base import Experience, Problem, is_news, number, time_of
 from agents.gp import (
     UCB,
     Actions,
@@ -36,10 +35,12 @@ from agents.zoo.prior import (
     action_kernel_of,
     actions_of,
     context_columns,
+    finite_context,
     first_normaliser,
     noise_variance_of,
     same_actions,
 )
+from agents.zoo.settings import positive
 from agents.zoo.training import random_stretches
 
 Array = NDArray[np.float64]
@@ -105,9 +106,9 @@ class GPAgent(Saveable):
         self._beta = parse_beta(beta, self._actions)
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
         self._kernel: Kernel = action_kernel_of(problem, action_kernel, length_scale, nu) * clock
-        self._columns = () if context_length_scale is None else context_columns(problem)
-        if self._columns and context_length_scale is not None:
-            self._look_at_contexts(number("context_length_scale", context_length_scale))
+        self._columns: tuple[int, ...] = ()
+        if context_length_scale is not None:
+            self._look_at_contexts(positive("context_length_scale", context_length_scale))
         self._given_noise, self._engine = noise_variance, engine
         self._normaliser = first_normaliser(problem, prior_mean, prior_scale)
         self._waiting: list[tuple[Any, float, float]] = []
@@ -120,14 +121,18 @@ class GPAgent(Saveable):
         self._relive(problem.warm_start)
 
     def _look_at_contexts(self, length_scale: float) -> None:
+        self._columns = context_columns(self._problem)
+        if not self._columns:
+            return
         self._actions = InContext(actions_of(self._problem), len(self._columns))
         self._kernel = self._kernel * ContextSquaredExponential(length_scale)
 
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
-        self._steps += 1
+        t = time_of(observation)
         self._see(observation)
-        return self._to_space(self.choose(float(observation[0]), self._beta(self._steps)))
+        self._steps += 1
+        return self._to_space(self.choose(t, self._beta(self._steps)))
 
     def choose(self, t: float, beta: float) -> Any:
         """An action in the coordinates of the kernel."""
@@ -175,7 +180,8 @@ class GPAgent(Saveable):
     def _see(self, observation: Array) -> None:
         """The context of the moment."""
         if isinstance(self._view, InThisContext):
-            self._view.context = np.array(observation, dtype=np.float64)[list(self._columns)]
+            context = np.array(observation, dtype=np.float64)[list(self._columns)]
+            self._view.context = finite_context(context)
 
     def prior(self, noise_variance: float) -> Posterior:
         """The belief before anything is seen; an agent with several kernels overrides it."""
@@ -200,13 +206,9 @@ class GPAgent(Saveable):
                 self._learn(action, float(t), float(reward), np.empty(0))
 
     def _learn(self, action: Any, t: float, reward: float, context: Array) -> None:
-        if math.isnan(reward):
+        if not is_news(reward, t):
             return
-        if not (math.isfinite(t) and math.isfinite(reward)):
-            raise ValueError(f"a reward and its time must be finite, got {reward} at t = {t}")
-        if not np.isfinite(context).all():
-            raise ValueError(f"a context must be finite, got {context}")
-        placed = self._placed(self._problem.checked(action), context)
+        placed = self._placed(self._problem.checked(action), finite_context(context))
         if self._normaliser is None:
             self._wait(placed, t, reward)
         else:

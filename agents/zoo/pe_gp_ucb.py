@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import (
     UCB,
     Periodic,
@@ -22,7 +22,8 @@ from agents.gp import (
     to_state,
 )
 from agents.zoo.gaussian import GPAgent
-from agents.zoo.settings import share
+from agents.zoo.prior import FINDERS
+from agents.zoo.settings import positive, seasonal_length_scale, several, share
 
 SHARES = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 """Candidates as shares of the period that is told, where none are given."""
@@ -83,7 +84,7 @@ class PEGPUCB(GPAgent):
         self._chosen: dict[float, int] = {}
         if common.get("context_length_scale") is not None:
             raise ValueError("this agent looks at no contexts: leave out context_length_scale")
-        clock = Periodic(self._candidates[0], number("time_length_scale", time_length_scale))
+        clock = Periodic(self._candidates[0], seasonal_length_scale(time_length_scale))
         super().__init__(problem, rng, clock=clock, **common)
 
     @property
@@ -173,16 +174,11 @@ def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float
     if periods is None and problem.period is None:
         raise ValueError(
             "this agent needs candidate periods and the problem tells none: give them by writing "
-            ":periods=[12,24] behind its name"
+            f":periods=[12,24] behind its name, or choose {FINDERS}"
         )
     if periods is None:
         return [part * float(problem.period or 0.0) for part in SHARES]
-    if not isinstance(periods, list | tuple) or not periods:
-        raise ValueError(f"periods is a list of numbers, got {periods!r}")
-    found = [number("periods", period) for period in periods]
-    if not all(0 < period < math.inf for period in found):
-        raise ValueError(f"periods must be positive and finite, got {periods!r}")
-    return found
+    return [positive("periods", period) for period in several("periods", periods)]
 
 
 def _at(clocks: tuple[TimeKernel, ...], period: float) -> tuple[TimeKernel, ...]:

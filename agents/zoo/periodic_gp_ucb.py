@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Array, Periodic, PeriodSearch, Posterior
 from agents.zoo.gaussian import GPAgent
 from agents.zoo.season import season_of
+from agents.zoo.settings import seasonal_length_scale
 
 
 class PeriodicGPUCB(GPAgent):
@@ -62,7 +63,7 @@ class PeriodicGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         self._season = season_of(problem, period)
-        length_scale = number("time_length_scale", time_length_scale)
+        length_scale = seasonal_length_scale(time_length_scale)
         clock = Periodic(self._season.told or self._season.low, length_scale)
         super().__init__(problem, rng, clock=clock, **common)
 

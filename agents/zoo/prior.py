@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.base import Problem, number
 from agents.gp import (
@@ -51,13 +52,24 @@ def context_columns(problem: Problem) -> tuple[int, ...]:
     return tuple(i for i, name in enumerate(problem.observation_fields) if name not in known)
 
 
-def main_period(problem: Problem, period: float | None) -> float:
-    """The given period, or the problem's; an error if nobody knows."""
+def finite_context(context: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The context, or an error if nothing can be known in it."""
+    if not np.isfinite(context).all():
+        raise ValueError(f"a context must be finite, got {context}")
+    return context
+
+
+FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find it themselves"
+"""What to choose where nobody knows the period."""
+
+
+def main_period(problem: Problem, period: float | None, *, setting: str = "period=24") -> float:
+    """The given period, or the problem's; an error if nobody knows, with the setting to give."""
     known = period if period is not None else problem.period
     if known is None:
         raise ValueError(
             "this agent needs a period and the problem tells none: give one by writing "
-            ":period=24 behind its name"
+            f":{setting} behind its name, or choose {FINDERS}"
         )
     return positive("period", known)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem
+from agents.base import Problem, time_of
 from agents.gp import Constant
 from agents.zoo.gaussian import Array, GPAgent
 from agents.zoo.settings import share
@@ -64,7 +64,7 @@ class RGPUCB(GPAgent):
 
     def act(self, observation: Array) -> Any:
         """Begin a new block if it is time, then choose."""
-        t = float(observation[0])
+        t = time_of(observation)
         if self._start is None:
             self._start = t
         elif t >= self._start + self._block_size:

@@ -41,14 +41,22 @@ def season_of(problem: Problem, period: float | str | None) -> Season:
     if not isinstance(period, str):
         return Season(main_period(problem, period), known=True, low=low, high=high)
     kind, *texts = period.split(":")
+    if (kind, len(texts)) not in (("auto", 0), ("auto", 2), ("about", 1)):
+        raise _wrong("is a number, auto, auto:LOW:HIGH or about:TAU", period)
     try:
         numbers = [float(text) for text in texts]
     except ValueError:
-        numbers = [0.0]
-    if kind == "auto" and len(numbers) in (0, 2):
-        low, high = numbers or (low, high)
-        if 0 < low < high < np.inf:
-            return Season(problem.period, known=False, low=low, high=high)
-    elif kind == "about" and len(numbers) == 1 and 0 < numbers[0] < np.inf:
+        raise _wrong("has numbers in auto:LOW:HIGH and about:TAU", period) from None
+    if not all(0 < number < np.inf for number in numbers):
+        names = "TAU" if kind == "about" else "LOW and HIGH"
+        raise _wrong(f"needs {names} positive and finite", period)
+    if kind == "about":
         return Season(numbers[0], known=False, low=low, high=high)
-    raise ValueError(f"period is a number, auto, auto:LOW:HIGH or about:TAU, got {period!r}")
+    low, high = numbers or (low, high)
+    if not low < high:
+        raise _wrong("needs LOW below HIGH", period)
+    return Season(problem.period, known=False, low=low, high=high)
+
+
+def _wrong(rule: str, period: str) -> ValueError:
+    return ValueError(f"period {rule}, got {period!r}")

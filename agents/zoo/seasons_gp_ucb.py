@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Constant, Kernel, Periodic, Posterior, Sum, Term, TimeKernel
 from agents.zoo.gaussian import GPAgent
 from agents.zoo.prior import main_period
+from agents.zoo.settings import positive, seasonal_length_scale, several
 
 MOST_SEASONS = 4
 """There are 2^n products of n seasons."""
@@ -61,11 +62,12 @@ class SeasonsGPUCB(GPAgent):
     ) -> None:
         if combine not in ("auto", *COMBINATIONS):
             raise ValueError(f"combine is auto, {', '.join(COMBINATIONS)}, got {combine!r}")
-        known = list(periods or problem.periods) or [main_period(problem, None)]
+        given = list(problem.periods) if periods is None else several("periods", periods)
+        known = given or [main_period(problem, None, setting="periods=[24]")]
         if len(known) > MOST_SEASONS:
             raise ValueError(f"at most {MOST_SEASONS} seasons are combined, got {len(known)}")
-        length_scale = number("time_length_scale", time_length_scale)
-        self._seasons = [Periodic(main_period(problem, p), length_scale) for p in known]
+        length_scale = seasonal_length_scale(time_length_scale)
+        self._seasons = [Periodic(positive("periods", p), length_scale) for p in known]
         self._combine = combine
         clock = combined(self._seasons, "any" if combine == "auto" else combine)
         super().__init__(problem, rng, clock=clock, **common)

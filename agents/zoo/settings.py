@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from agents.base import number
+
+SHORTEST_SEASONAL = 0.01
+"""Least l of a periodic kernel: below it needs thousands of harmonics, and sees nothing repeat."""
 
 
 def positive(name: str, value: Any) -> float:
@@ -13,6 +18,25 @@ def positive(name: str, value: Any) -> float:
     found = number(name, value)
     if not 0 < found < math.inf:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return found
+
+
+def seasonal_length_scale(value: Any) -> float:
+    """The setting ``time_length_scale`` of a periodic kernel."""
+    found = positive("time_length_scale", value)
+    if found < SHORTEST_SEASONAL:
+        raise ValueError(f"time_length_scale must be at least {SHORTEST_SEASONAL}, got {value!r}")
+    return found
+
+
+def several(name: str, value: Any) -> list[float]:
+    """Different numbers, one at least; a lone number is a list of one."""
+    listed = value if isinstance(value, list | tuple | np.ndarray) else [value]
+    if not len(listed) or isinstance(value, str):
+        raise ValueError(f"{name} is a list of numbers, [1,2], got {value!r}")
+    found = [number(name, one) for one in listed]
+    if len(set(found)) < len(found):
+        raise ValueError(f"{name} must differ from one another, got {value!r}")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem
+from agents.base import Problem, time_of
 from agents.gp import Constant, Posterior, Selective
 from agents.zoo.clocked import ClockedGPAgent
 from agents.zoo.gaussian import Array
@@ -75,7 +75,7 @@ class SWGPUCB(ClockedGPAgent):
 
     def act(self, observation: Array) -> Any:
         """Forget what has left the window, then choose."""
-        self.now = max(self.now, float(observation[0]))
+        self.now = max(self.now, time_of(observation))
         inside = self.posterior.times >= self.now - self._window
         if not inside.all():
             self.posterior.keep(np.flatnonzero(inside))

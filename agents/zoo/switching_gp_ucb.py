@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
 from agents.gp import Array, Bank, Decay, Kernel, Periodic, Posterior, Sum, Term
 from agents.zoo.gaussian import GPAgent
 from agents.zoo.prior import main_period
+from agents.zoo.settings import seasonal_length_scale, several
 
 DECAYS = (0.0, 0.003, 0.01, 0.03, 0.1)
 """Forgetting rates: never, and from half in 460 steps to half in 13."""
@@ -57,10 +58,10 @@ class SwitchingGPUCB(GPAgent):
         decays: Sequence[float] = DECAYS,
         **common: Any,
     ) -> None:
-        self._decays = [number("a decay", eps) for eps in decays]
-        if not self._decays or not all(0 <= eps < 1 for eps in self._decays):
+        self._decays = several("decays", decays)
+        if not all(0 <= eps < 1 for eps in self._decays):
             raise ValueError(f"decays must lie in [0, 1), got {decays!r}")
-        length_scale = number("time_length_scale", time_length_scale)
+        length_scale = seasonal_length_scale(time_length_scale)
         clock = Periodic(main_period(problem, period), length_scale)
         super().__init__(problem, rng, clock=clock, **common)
 

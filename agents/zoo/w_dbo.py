@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem, number, time_of
 from agents.gp import Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
 from agents.gp.arrays import Box
 from agents.gp.designs import grid, sobol
@@ -15,7 +15,7 @@ from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.clocked import ClockedGPAgent
 from agents.zoo.gaussian import Array
 from agents.zoo.prior import main_period
-from agents.zoo.settings import not_negative
+from agents.zoo.settings import not_negative, positive, seasonal_length_scale
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
 FEWEST = 2
@@ -86,7 +86,7 @@ class WDBO(ClockedGPAgent):
         self._alpha, self._first = not_negative("alpha", alpha), number("first", first)
         self._budget = 1.0
         scale = (
-            None if time_length_scale is None else number("time_length_scale", time_length_scale)
+            None if time_length_scale is None else positive("time_length_scale", time_length_scale)
         )
         clock = _clock(problem, time_kernel, scale, number("eps", eps), period)
         super().__init__(problem, rng, clock=clock, **{"engine": "incremental", **common})
@@ -101,7 +101,7 @@ class WDBO(ClockedGPAgent):
 
     def act(self, observation: Array) -> Any:
         """Drop what the budget allows, then choose."""
-        t = float(observation[0])
+        t = time_of(observation)
         if t > self.now > -math.inf:
             growth = (t - self.now) / time_scale(self.posterior.kernel)
             self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)
@@ -144,7 +144,8 @@ def _clock(
         return TimeSquaredExponential(10.0 if length_scale is None else length_scale)
     if kind == "decay":
         return Decay(eps)
-    season = Periodic(main_period(problem, period), 1.0 if length_scale is None else length_scale)
+    within = seasonal_length_scale(1.0 if length_scale is None else length_scale)
+    season = Periodic(main_period(problem, period), within)
     return season if kind == "periodic" else season * Decay(eps)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem
+from agents.base import Problem, time_of
 from agents.gp import Constant, Posterior, RankError, Weighing, make_posterior
 from agents.gp.incremental import SPENT
 from agents.zoo.clocked import ClockedGPAgent
@@ -81,7 +81,7 @@ class WGPUCB(ClockedGPAgent):
 
     def act(self, observation: Array) -> Any:
         """Let all rewards grow older, then choose."""
-        self._age(float(observation[0]))
+        self._age(time_of(observation))
         return super().act(observation)
 
     def observe(self, action: Any, t: float, y: float) -> None:

@@ -61,12 +61,8 @@ def submit_agent(
 
     Stopped, it goes on where it was when the same command is given again.
     """
-    entry = agent_entry(
-        {
-            "name": agent,
-            "track": track or ("pretrained" if training_steps else "online"),
-        }
-    )
+    told = track or ("pretrained" if training_steps else None)
+    entry = agent_entry({"name": agent, "track": told})
     spec = AgentSpec(entry.spec.name.rpartition(":")[2], entry.spec.settings)
     entry = replace(entry, label=name or str(spec))
     with sentences(), Reporter(quiet=False) as report:

@@ -11,9 +11,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from agents.registry import AgentSpec
 from evaluation.agent_code import own_hash
 from evaluation.cell import Cell, cells_of
-from evaluation.entries import AgentEntry
+from evaluation.entries import AgentEntry, ProtocolError, track_of
 from evaluation.leaderboard.bundle import (
     MANIFEST,
     STEPS,
@@ -59,6 +60,7 @@ def submit(
         BundleError: If something about it is not fit to be shown, or runs failed.
     """
     check_words(agent.label, authors, link)
+    check_track(agent.spec, agent.track)
     if agent.training_steps:
         raise BundleError(
             "the harness trains no submissions: train it yourself, hand in what it learned with "
@@ -109,6 +111,14 @@ def _stop_at_failure(progress: Progress) -> None:
             f"the agent failed in {cell.env}, seed {cell.seed}: {outcome.reason}; mend it and give "
             "the same command again (finished runs are kept)"
         )
+
+
+def check_track(spec: AgentSpec, track: str) -> None:
+    """Refuse an agent in a track where it has no place."""
+    try:
+        track_of(spec, track)
+    except ProtocolError as error:
+        raise BundleError(str(error)) from None
 
 
 def public_name(name: str) -> str:

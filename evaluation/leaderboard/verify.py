@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.registry import AgentSpec
 from evaluation.leaderboard.bundle import BundleError, read_manifest, read_steps_file
 from evaluation.leaderboard.replay import action_width, expected_times, replay
 from evaluation.leaderboard.steps import read_steps
-from evaluation.leaderboard.submit import env_records, run_names
+from evaluation.leaderboard.submit import check_track, env_records, run_names
 from evaluation.leaderboard.trial import Regrets, Report, judged, on_hidden_seeds, rerun
 from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
 from evaluation.protocol import Protocol
@@ -89,6 +90,7 @@ def _well_formed(found: Verification, folder: Path, protocol: Protocol) -> str:
         )
     if manifest.envs != env_records(protocol) or manifest.seeds != protocol.seeds:
         raise BundleError("its worlds or seeds are not those of the protocol that it names")
+    check_track(AgentSpec(manifest.agent, manifest.settings), manifest.track)
     names = [(cell.env, cell.seed) for cell in manifest.cells]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:

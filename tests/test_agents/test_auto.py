@@ -309,9 +309,16 @@ def test_shipped_prior_is_small():
         ({"format": "something else"}, "does not say 'periodic-gp prior'"),
         ({"version": 7}, "version 7"),
         ({"noise_variance": -1.0}, "must be finite, the last two > 0"),
+        ({"noise_variance": 1e308}, r"at most 1e\+06, got 1e\+308"),
         ({"transform": "sqrt"}, "transform must be one of"),
+        ({"terms": []}, "has no terms"),
+        ({"profile": [[1.0] * 24] * 3}, "each of the 24 steps of its season, got 3"),
+        ({"period": 12.0, "profile": [[1.0] * 24] * 12}, "12 steps, the problem's 24"),
         ({"profile": "high"}, "damaged"),
-        ({"places": [[99.0, 99.0]] * 24}, "knows nothing of the place of action 0"),
+        (
+            {"places": [[99.0, 99.0]] * 24},
+            r"other places \(.* at Madrid's 24 stations\): it knows nothing of .* action 0",
+        ),
         ({"terms": [{"part": "level"}]}, "damaged"),
         ({"terms": [{"part": "level", "factor": [[0.1]] * 24, "own": [-1.0] * 24}]}, "from 0 on"),
     ],
@@ -332,8 +339,18 @@ def test_a_missing_or_unreadable_prior_is_refused(tmp_path):
     path.write_text("{")
     with pytest.raises(PriorError, match="not JSON"):
         load_knowledge(str(path), madrid())
-    with pytest.raises(PriorError, match="need 2 coordinates"):
+    with pytest.raises(PriorError, match=r"other places .* need 2 coordinates"):
         load_knowledge("madrid", problem_of())
+    for nothing in ("3", "", "'  '"):
+        with pytest.raises(PriorError, match="prior is a file, or one of madrid, got"):
+            make_agent(f"auto-gp-ucb:prior={nothing}", madrid(), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("idle", ["season", "persistence", "shared", "refit", "transform"])
+def test_a_setting_that_a_prior_settles_is_refused(idle):
+    value = "log1p" if idle == "transform" else "false"
+    with pytest.raises(ValueError, match=f"a prior takes the place of {idle}: leave out one"):
+        make_agent(f"auto-gp-ucb:prior=madrid,{idle}={value}", madrid(), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("bad", [{"transform": "sqrt"}, {"season": 3}, {"refit": "yes"}])

@@ -157,11 +157,13 @@ def test_a_search_for_the_period_may_look_at_contexts():
 def test_what_cannot_be_is_said():
     with pytest.raises(RankError, match="contexts"):
         make_posterior(CASES[0][0], ARMS, 0.1, engine="state-space")
-    with pytest.raises(ValueError, match="length-scale must be positive"):
+    with pytest.raises(ValueError, match="context_length_scale must be positive"):
         make_agent("gp-ucb:context_length_scale=0", problem("box"), np.random.default_rng(0))
     with pytest.raises(TypeError, match="actions in contexts"):
         Dense(CASES[0][0], ARMS.actions, 0.1).predict(0.0)
     agent = make_agent("gp-ucb:context_length_scale=1", problem("box"), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="context must be finite"):
+        agent.act(np.array([0.0, 0.0, 1.0, np.nan]))
     with pytest.raises(ValueError, match="context must be finite"):
         agent.update(np.array([0.0, 0.0, 1.0, np.nan]), np.zeros(1), 1.0)
 

@@ -112,9 +112,9 @@ def test_every_name_is_described() -> None:
     [
         ("periodic-gp-ubc", "did you mean periodic-gp-ucb"),
         ("zzz", "known are periodic-gp-ucb"),
-        ("no.such.module:Agent", "cannot find the agent 'no.such.module:Agent'"),
+        ("no.such.module:Agent", "'no.such.module:Agent': no module 'no' is installed$"),
         ("agents.base:Nothing", "cannot find the agent"),
-        ("missing.py:Agent", "there is no file 'missing.py'"),
+        ("missing.py:Agent", "agent 'missing.py:Agent': there is no file 'missing.py'$"),
         ("gp-ucb:beta", "settings are written name=value"),
         ("gp-ucb:colour=blue", "has no setting 'colour'; its settings are action_kernel, "),
         ("tv-gp-ucb:espilon=1", "did you mean 'eps'|its settings are eps, action_kernel"),

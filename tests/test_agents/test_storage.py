@@ -52,6 +52,16 @@ def test_an_interrupted_save_loses_nothing(saved: Path, monkeypatch: pytest.Monk
     assert list(saved.parent.iterdir()) == [saved]
 
 
+def test_what_cannot_be_loaded_replaces_nothing(saved: Path) -> None:
+    before = saved.read_bytes()
+    agent = load(saved)
+    agent.posterior._belief.S[0, 0] = np.nan
+    with pytest.raises(SavedAgentError, match=r"cannot save .* must hold finite numbers"):
+        agent.save(saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
 def test_any_generator_is_kept(tmp_path: Path) -> None:
     for kind in (np.random.MT19937, np.random.Philox, np.random.SFC64, np.random.PCG64DXSM):
         agent = make_agent("random", example_problem("box"), np.random.Generator(kind(1)))

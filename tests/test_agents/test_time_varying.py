@@ -248,7 +248,7 @@ def test_ui_tvbo_starts_with_the_warm_start():
         ("w-dbo:alpha=-1", "alpha must be finite and not negative"),
         ("w-dbo:time_kernel=sine", "time_kernel must be one of se, decay, periodic"),
         ("w-dbo:engine=dense", "engine is incremental"),
-        ("pe-gp-ucb:periods=12", "periods is a list of numbers"),
+        ("pe-gp-ucb:periods=day", "periods is a list of numbers"),
         ("pe-gp-ucb:periods=[]", "periods is a list of numbers"),
         ("pe-gp-ucb:periods=[0]", "periods must be positive"),
         ("pe-gp-ucb:delta=2", "delta must lie in"),

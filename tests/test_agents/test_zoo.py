@@ -2,13 +2,14 @@
 
 import inspect
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from agents import AgentSpec, Experience, Problem, make_agent, names
-from agents.base import Agent
+from agents import AgentSpec, Experience, Problem, load, make_agent, names
+from agents.base import LARGEST_REWARD, Agent
 from agents.gp import Decay, Periodic, TimeSquaredExponential
 from agents.registry import find_class
 from agents.testing import KINDS, AgentContract, example_problem, example_reward, observe
@@ -141,13 +142,45 @@ def test_impossible_news_is_refused_and_changes_nothing(name: str) -> None:
     untold = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
     agents = [make_agent(name, untold, np.random.default_rng(0)) for _ in range(2)]
     for t in range(25):
-        for action, reward in ((0, float("inf")), (99, 1.0), (-1, 1.0), (2.7, 1.0)):
+        for action, reward in ((0, np.inf), (0, -1e160), (99, 1.0), (-1, 1.0), (2.7, 1.0)):
             with pytest.raises(ValueError, match=r"finite|whole number"):
                 agents[1].update(observe(t), action, reward)
         chosen = [agent.act(observe(t)) for agent in agents]
         assert chosen[0] == chosen[1]
         for agent in agents:
             agent.update(observe(t), chosen[0], 100.0 + chosen[0])
+
+
+@pytest.mark.parametrize("name", ["auto-gp-ucb", "gp-ucb", "periodic-gp-ucb:period=auto", "ucb1"])
+def test_a_huge_reward_is_refused_and_the_largest_is_survived(name: str, tmp_path: Path) -> None:
+    problem = replace(example_problem("warm"), warm_start=None)
+    agent = make_agent(name, problem, np.random.default_rng(0))
+    for t in range(30):
+        action = agent.act(observe(t))
+        with pytest.raises(ValueError, match=r"at most 1e\+100 in magnitude, .* got 1e\+160 at t"):
+            agent.update(observe(t), action, 1e160)
+        agent.update(observe(t), action, LARGEST_REWARD if t in (5, 20) else float(t % 3))
+    agent.save(tmp_path / "agent")
+    assert load(tmp_path / "agent").act(observe(30)) == agent.act(observe(30))
+
+
+def test_a_huge_reward_of_the_past_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"at most 1e\+100 in magnitude, .* got -1e\+160 at t = 1"):
+        Experience([0, 1, 2], [0, 1, 0], [np.nan, -1e160, 1.0])
+
+
+@pytest.mark.parametrize("name", sorted({*GP_AGENTS, "auto-gp-ucb", "ucb1", "phase-ucb"}))
+def test_an_impossible_observation_is_refused_and_changes_nothing(name: str) -> None:
+    agent, twin = (
+        make_agent(name, example_problem("finite"), np.random.default_rng(0)) for _ in range(2)
+    )
+    for t in range(3):
+        for wrong in (np.array([np.nan, 0.0, 0.0]), np.array([np.inf]), np.empty(0), 30.0, None):
+            with pytest.raises(ValueError, match="a vector with a finite time first, got"):
+                agent.act(wrong)
+        assert agent.act(observe(t)) == twin.act(observe(t))
+        for each in (agent, twin):
+            each.update(observe(t), t, float(t))
 
 
 def test_impossible_box_actions_are_refused() -> None:
@@ -278,8 +311,32 @@ def test_engines_can_be_forced_and_agree() -> None:
     [
         ("periodic-gp-ucb:period=0", "period"),
         ("periodic-gp-ucb:period=auto:5", "auto:LOW:HIGH or about:TAU, got 'auto:5'"),
-        ("periodic-gp-ucb:period=auto:9:5", "auto:LOW:HIGH or about:TAU"),
-        ("periodic-gp-ucb:period=about:x", "auto:LOW:HIGH or about:TAU"),
+        ("periodic-gp-ucb:period=auto:9:2", "period needs LOW below HIGH, got 'auto:9:2'"),
+        ("periodic-gp-ucb:period=auto:9:9", "period needs LOW below HIGH, got 'auto:9:9'"),
+        ("periodic-gp-ucb:period=auto:-1:9", "period needs LOW and HIGH positive and finite"),
+        ("periodic-gp-ucb:period=about:x", "numbers in auto:LOW:HIGH and about:TAU"),
+        ("periodic-gp-ucb:period=about:-3", "needs TAU positive and finite, got 'about:-3'"),
+        ("periodic-gp-ucb:period=about:nan", "needs TAU positive and finite, got 'about:nan'"),
+        ("seasons-gp-ucb:periods=[]", r"periods is a list of numbers, \[1,2\], got \[\]"),
+        ("seasons-gp-ucb:periods=day", r"periods is a list of numbers, \[1,2\], got 'day'"),
+        ("seasons-gp-ucb:periods=[24,24]", "periods must differ from one another"),
+        ("seasons-gp-ucb:periods=[24,-1]", "periods must be positive and finite, got -1"),
+        ("seasons-gp-ucb:periods=[24,168", "bracket or a quote is without its other"),
+        ("seasons-gp-ucb:periods=24]", "bracket or a quote is without its other"),
+        ("pe-gp-ucb:periods=[]", "periods is a list of numbers"),
+        ("switching-gp-ucb:decays=2", r"decays must lie in \[0, 1\), got 2"),
+        ("gp-ucb:context_length_scale=0", "context_length_scale must be positive"),
+        ("gp-ucb:context_length_scale=-1", "context_length_scale must be positive"),
+        ("c-gp-ucb:time_length_scale=0", "time_length_scale must be positive"),
+        ("w-dbo:time_length_scale=0", "time_length_scale must be positive"),
+        ("periodic-gp-ucb:time_length_scale=0", "^time_length_scale must be positive"),
+        ("periodic-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("seasons-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("switching-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("pe-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
+        ("w-dbo:time_kernel=periodic,time_length_scale=1e-9", "must be at least 0.01"),
+        ("auto-gp-ucb:refit=false,refit=true", "the setting 'refit' is given twice"),
+        ("periodic-gp-ucb:", "nothing stands behind the last colon of 'periodic-gp-ucb:'"),
         ("periodic-gp-ucb:length_scale=-1", "length"),
         ("periodic-gp-ucb:beta=loud", "choose paper, printed, finite, box"),
         ("gp-ucb:action_kernel=rbf", "action_kernel must be one of se, matern, linear, got 'rbf'"),
@@ -304,6 +361,39 @@ def test_engines_can_be_forced_and_agree() -> None:
 def test_bad_settings(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(text, example_problem("box"), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("lone", "listed"),
+    [
+        ("seasons-gp-ucb:periods=24", "seasons-gp-ucb:periods=[24]"),
+        ("switching-gp-ucb:decays=0.1", "switching-gp-ucb:decays=[0.1]"),
+        ("pe-gp-ucb:periods=24", "pe-gp-ucb:periods=[24]"),
+    ],
+)
+def test_a_lone_number_is_a_list_of_one(lone: str, listed: str) -> None:
+    problem = example_problem("finite")
+    both = [make_agent(text, problem, np.random.default_rng(0)) for text in (lone, listed)]
+    assert both[0].posterior.name == both[1].posterior.name
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("seasons-gp-ucb", "periods=[24]"),
+        ("pe-gp-ucb", "periods=[12,24]"),
+        ("switching-gp-ucb", "period=24"),
+        ("phase-ucb", "period=24"),
+    ],
+)
+def test_who_needs_a_period_says_which_setting_gives_one(name: str, setting: str) -> None:
+    problem = replace(example_problem("finite"), periods=())
+    with pytest.raises(
+        ValueError, match="or choose periodic-gp-ucb:period=auto or auto-gp-ucb"
+    ) as e:
+        make_agent(name, problem, np.random.default_rng(0))
+    assert f":{setting} behind its name" in str(e.value)
+    make_agent(f"{name}:{setting}", problem, np.random.default_rng(0))
 
 
 def test_a_given_scale_counts_more_than_the_warm_start() -> None:

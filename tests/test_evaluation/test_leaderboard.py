@@ -127,6 +127,7 @@ MANIFESTS = [
     ({"link": "javascript:alert(1)"}, "http:// or https://"),
     ({"link": "file:///etc/passwd"}, "http:// or https://"),
     ({"track": "magic"}, "track must be"),
+    ({"agent": "auto-gp-ucb", "settings": {"prior": "madrid"}}, 'its track is "pretrained"'),
     ({"challenge": "zz"}, "SHA-256"),
     ({"challenge": DIGEST}, "another protocol"),
     ({"steps_sha256": DIGEST}, "not the file that"),
@@ -316,6 +317,9 @@ def test_a_failing_agent_is_not_submitted_and_nothing_is_overwritten(tmp_path: P
     trained = replace(entry("gp-ucb"), track="pretrained", training_steps=64)
     with pytest.raises(BundleError, match="the harness trains no submissions"):
         submit(trained, PROTOCOL, tmp_path / "t", authors=["Me"], workers=1)
+    informed = replace(entry("auto-gp-ucb:prior=madrid"), track="online")
+    with pytest.raises(BundleError, match='its track is "pretrained"'):
+        submit(informed, PROTOCOL, tmp_path / "t", authors=["Me"], workers=1)
     shutil.rmtree(out)
     out.mkdir()
     (out / "precious").touch()

@@ -8,7 +8,7 @@ import pytest
 
 from evaluation import protocol as protocols
 from evaluation.cell import cells_of
-from evaluation.entries import Limits, ProtocolError, parse_seeds
+from evaluation.entries import Limits, ProtocolError, agent_entry, parse_seeds
 from evaluation.protocol import Protocol
 
 TABLE = {
@@ -37,6 +37,17 @@ def test_round_trip() -> None:
     assert [entry.label for entry in protocol.agents] == ["gp-ucb", "P"]
     assert protocol.envs[1].label == "PeriodicGP-Madrid-v0:stations=[4,8]"
     assert protocol.envs[1].group == "Madrid"
+
+
+def test_what_was_learned_elsewhere_is_never_online() -> None:
+    prior = {"name": "auto-gp-ucb", "settings": {"prior": "madrid"}}
+    place = "agents.zoo.auto_gp_ucb:AutoGPUCB:prior=some.json"
+    for entry in ("auto-gp-ucb:prior=madrid", place, prior, {**prior, "track": "pretrained"}):
+        assert agent_entry(entry).track == "pretrained", entry
+    protocol = Protocol.from_dict(TABLE).restricted(agents=["auto-gp-ucb:prior=madrid", "gp-ucb"])
+    assert [entry.track for entry in protocol.agents] == ["pretrained", "online"]
+    for entry in ("auto-gp-ucb", "auto-gp-ucb:prior=none", "nowhere.py:Agent:prior=madrid"):
+        assert agent_entry(entry).track == "online", entry
 
 
 def test_hash_covers_what_matters() -> None:
@@ -128,6 +139,10 @@ def test_restricted() -> None:
         ({"envs": [3]}, "an entry of envs must be a table, got 3"),
         ({"agents": ["gp-ubc"]}, "agents: there is no agent 'gp-ubc'; did you mean gp-ucb"),
         ({"agents": [{"name": "random", "track": "fast"}]}, "track must be one of online"),
+        (
+            {"agents": [{"name": "auto-gp-ucb:prior=madrid", "track": "online"}]},
+            "auto-gp-ucb with these settings starts from what was learned elsewhere",
+        ),
         ({"agents": ["random", {"name": "random"}]}, "agents has 'random' twice"),
         ({"agents": [{"name": "random", "label": "oracle"}]}, "'oracle' is a reference row"),
         ({"seeds": "0:99999999999999999999"}, "seeds are written|seeds must be"),
