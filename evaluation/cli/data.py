@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -158,13 +158,20 @@ def check(
     for line in found.lines():
         say(line)
     if found.gain is not None:
-        arguments = {"data": str(file), "period": found.period, "objective": objective, **reading}
-        spec = str(WorldSpec("PeriodicGP-Replay-v0", arguments))
-        agent = "periodic-gp-ucb:time_length_scale=1"
-        say(f"\nTry it: periodic-gp play {shlex.quote(spec)} {agent}")
+        told = {"objective": objective} if objective != "max" else {}
+        say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, {**told, **reading})}")
     if picture is not None:
         save_picture(check_figure(found), picture)
         say(f"Drew it into {picture}")
+
+
+def _suggestion(periods: Sequence[float], data: dict[str, Any], rest: dict[str, Any]) -> str:
+    """The command that plays with the seasons that were found."""
+    plain = [int(period) if period.is_integer() else period for period in periods]
+    period = plain if len(plain) > 1 else plain[0]
+    spec = WorldSpec("PeriodicGP-Replay-v0", {**data, "period": period, **rest})
+    agent = "seasons-gp-ucb" if len(plain) > 1 else "periodic-gp-ucb:time_length_scale=1"
+    return f"periodic-gp play {shlex.quote(str(spec))} {agent}"
 
 
 def _entry_line(entry: cache.Entry) -> str:
