@@ -7,10 +7,9 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from evaluation.cli import data, leaderboard, reproduce, submissions, sweeps, worlds, zoo
-from evaluation.cli.shared import CommandError, console
+from evaluation.cli.shared import CommandError, console, screen
 from evaluation.database import StoreError
 from evaluation.entries import ProtocolError
 from evaluation.executors.dask import DaskUnavailableError
@@ -41,16 +40,16 @@ app.add_typer(data.app, name="data")
 
 def main() -> None:
     """Run the command line."""
-    screen = Console(stderr=True, soft_wrap=True)
+    errors = screen(stderr=True, soft_wrap=True)
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        screen.print(f"Note: {message}", markup=False, highlight=False, style="yellow")
+        errors.print(f"Note: {message}", markup=False, highlight=False, style="yellow")
 
     warnings.showwarning = show
     try:
         app()
     except (CommandError, DataError, ProtocolError, StoreError, DaskUnavailableError) as error:
-        screen.print(f"Error: {error}", markup=False, highlight=False, style="red")
+        errors.print(f"Error: {error}", markup=False, highlight=False, style="red")
         raise SystemExit(1) from None
 
 

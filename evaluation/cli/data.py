@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
 
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say, screen
 from evaluation.worlds import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
@@ -78,6 +77,8 @@ def list_data(
 ) -> None:
     """What was imported, from what, and where it is kept."""
     say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
+    if cache.absence():
+        say(f"Note: {cache.absence()}; an import will make it.")
     years = cache.years()
     if not years:
         say(
@@ -207,9 +208,9 @@ def _report(imported: Imported) -> None:
 @contextmanager
 def _progress(column: MofNCompleteColumn | DownloadColumn) -> Iterator[Progress]:
     """A bar on a terminal; nothing in a log."""
-    screen = Console(stderr=True)
+    errors = screen(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), column)
     with Progress(
-        *columns, console=screen, transient=True, disable=not screen.is_terminal
+        *columns, console=errors, transient=True, disable=not errors.is_terminal
     ) as progress:
         yield progress

@@ -9,7 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-console = Console()
+
+def screen(**settings: Any) -> Console:
+    """A console that leaves users' words as they are: ``:-1:`` is no emoji."""
+    return Console(emoji=False, **settings)
+
+
+console = screen()
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The file of results.")]
 ProcessesOption = Annotated[

@@ -18,6 +18,7 @@ from agents import AgentSpec, names
 from evaluation.cli import main
 from evaluation.runner import play
 
+FAULTY = Path(__file__).parent / "faulty_agents.py"
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}
 
 
@@ -121,6 +122,14 @@ def test_play_takes_a_file() -> None:
         (["play", "PeriodicGP-Synthetic-v0", "gp-ucb:beta=x"], "cannot use beta = 'x'"),
         (["play", "PeriodicGP-HiddenPeriod-v0", "phase-ucb"], "needs a period"),
         (["play", "PeriodicGP-Synthetic-v0", "no.py:A"], "there is no file 'no.py'"),
+        (
+            ["play", "PeriodicGP-Synthetic-v0", "periodic-gp-ucb:period=auto:-1:5"],
+            "got 'auto:-1:5'",
+        ),
+        (
+            ["play", "PeriodicGP-RideShare-v0", f"{FAULTY}:ReturnsNaN"],
+            "faulty_agents.py:ReturnsNaN: action must be a whole number in [0, 11], got nan",
+        ),
         (["play", "No-v0", "gp-ucb"], "there is no environment 'No-v0'"),
         (["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"], "no folder 'no'"),
         (["envs", "PeriodicGP-RideShre-v0"], "did you mean PeriodicGP-RideShare-v0"),

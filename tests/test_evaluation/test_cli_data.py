@@ -26,6 +26,19 @@ def test_nothing_is_there_at_first(data_folder: Path) -> None:
     assert listed.stderr == ""
 
 
+def test_a_folder_that_is_not_there_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path))
+    assert "does not exist" not in call("data", "list").stdout
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path / "none"))
+    said = f"the folder that PERIODIC_GP_DATA names does not exist: '{tmp_path / 'none'}'"
+    assert said in call("data", "list").stdout
+    monkeypatch.setattr("periodic_envs.processes.madrid._warned", [])
+    played = call("play", "PeriodicGP-Madrid-v0:days=3", "fixed").stderr
+    assert played.startswith(f"Note: no measurements are imported ({said}): ")
+
+
 def test_import_list_and_play(data_folder: Path, madrid_files: Path) -> None:
     result = run("data", "import", str(madrid_files / "Anio2018.zip"))
     assert result.returncode == 0, result.stderr
