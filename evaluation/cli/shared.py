@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +34,11 @@ class CommandError(Exception):
 def say(text: str) -> None:
     """A line as it is: not wrapped, not coloured."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def show_version() -> None:
+    """The package and its version."""
+    say(f"periodic-gp {version('periodic-gp')}")
 
 
 def check_picture(path: Path) -> None:

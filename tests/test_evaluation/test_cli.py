@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 
 import gymnasium as gym
@@ -54,6 +55,16 @@ def call(*arguments: str, cwd: Path | None = None) -> Result:
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 0
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def test_the_version_does_not_wait_for_the_commands() -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['--version']; from evaluation.cli import main; main(); "
+        "sys.exit(bool({'scipy.stats', 'pandas', 'plotly'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == call("--version").stdout == f"periodic-gp {version('periodic-gp')}\n"
 
 
 def test_envs_lists_every_id_with_its_facts() -> None:
