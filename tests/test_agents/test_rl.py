@@ -177,7 +177,9 @@ def test_without_the_extra_it_is_said_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_torch_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, evaluation.cli.commands, agents.rl.algorithms; print('torch' in sys.modules)"
+    code = (
+        "import sys, evaluation.cli.commands, agents.rl.algorithms; print('torch' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
