@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.beliefs import draw_decays, draw_periods, seasons_of
 from evaluation.runner import Run
 from periodic_envs.base import PeriodicBanditEnv
 from periodic_envs.labels import short, thinned
@@ -30,7 +31,7 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
     """The landscape with the choices, the belief about the last season, and the regret.
 
     Beliefs are drawn of agents that have the method: ``belief(t, actions)``, and
-    ``period_belief()`` where there is more than one period to believe in.
+    ``period_belief()`` and ``decay_belief()`` where there is more than one to believe in.
 
     Args:
         title: Above everything.
@@ -39,8 +40,10 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    believes, periods = hasattr(run.agent, "belief"), _periods(run.agent)
-    heights = [2.0, *[2.0] * believes, *[1.0] * (periods is not None), 1.0]
+    believes = hasattr(run.agent, "belief")
+    periods, decays = _periods(run.agent), _decays(run.agent)
+    smaller = [found is not None for found in (periods, decays)]
+    heights = [2.0, *[2.0] * believes, *[1.0] * sum(smaller), 1.0]
     figure = Figure(figsize=(10.0, 1.25 + 1.75 * sum(heights)), dpi=100, layout="constrained")
     draw_title(figure, title, f"regret {run.regret.sum():,.1f}")
     axes = figure.subplots(len(heights), 1, height_ratios=heights)
@@ -53,12 +56,22 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
     if believes:
         _draw_belief(axes[1], env, run)
     if periods is not None:
-        _draw_periods(axes[-2], *periods)
+        draw_periods(axes[-1 - sum(smaller)], *periods, seasons_of(env))
+    if decays is not None:
+        draw_decays(axes[-2], *decays, getattr(env.setup.world, "drift", None))
     axes[-1].plot(run.t, run.cumulative_regret, color="tab:red")
     axes[-1].set(xlabel="time t", ylabel="regret so far", ylim=(0.0, None))
     axes[-1].set_xlim(run.t[-WINDOW:][0] - 0.5, run.t[-1] + 0.5)
     axes[-1].grid(alpha=0.3)
     return figure
+
+
+def _decays(agent: Any) -> tuple[Array, Array] | None:
+    """What the agent believes about forgetting, if there is a choice."""
+    if not hasattr(agent, "decay_belief"):
+        return None
+    decays, weights = agent.decay_belief()
+    return (decays, weights) if len(decays) > 1 else None
 
 
 def _periods(agent: Any) -> tuple[Array, Array] | None:
@@ -67,16 +80,6 @@ def _periods(agent: Any) -> tuple[Array, Array] | None:
         return None
     periods, weights = agent.period_belief()
     return (periods, weights) if len(periods) > 1 else None
-
-
-def _draw_periods(axes: Axes, periods: Array, weights: Array) -> None:
-    """The probability of each candidate period."""
-    axes.vlines(periods, 0.0, weights, color="tab:blue", lw=3)
-    axes.plot(periods, weights, "o", color="tab:blue", markersize=4)
-    best = periods[int(weights.argmax())]
-    axes.set(xlabel="period", ylabel="probability", ylim=(0.0, 1.05 * weights.max()))
-    axes.set_title(f"belief about the period: most probably {best:.4g}", loc="left", fontsize=9)
-    axes.grid(alpha=0.3)
 
 
 def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Run) -> None:

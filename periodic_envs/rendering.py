@@ -74,7 +74,7 @@ class Viewer:
             from gymnasium.error import DependencyNotInstalled
 
             raise DependencyNotInstalled(
-                'render_mode="human" needs pygame: pip install "periodic-gp[render]"'
+                'render_mode="human" needs pygame: pip install -e ".[render]"'
             ) from error
         if self._screen is None:
             pygame.display.init()

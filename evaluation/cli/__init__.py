@@ -2,69 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from importlib.metadata import version
-from typing import Annotated, Any
-
-import typer
-from rich.console import Console
-
-from evaluation.cli import data, leaderboard, reproduce, submissions, sweeps, worlds, zoo
-from evaluation.cli.shared import CommandError, console
-from evaluation.database import StoreError
-from evaluation.entries import ProtocolError
-from evaluation.executors.dask import DaskUnavailableError
-from periodic_envs.data import DataError
-
-app = typer.Typer(
-    help="Decision-making in a world that repeats.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-app.command("envs")(worlds.envs)
-app.command("agents")(worlds.list_agents)
-app.command("play")(worlds.play_one)
-app.command("run")(sweeps.run_protocol)
-app.command("show")(sweeps.show)
-app.command("compare")(sweeps.compare)
-app.command("plot")(sweeps.plot)
-app.command("export")(sweeps.export)
-app.command("protocols")(sweeps.list_protocols)
-app.command("reproduce")(reproduce.reproduce)
-app.command("submit")(submissions.submit_agent)
-app.command("verify")(submissions.verify_bundle)
-app.command("serve")(leaderboard.serve_store)
-app.add_typer(leaderboard.app, name="leaderboard")
-app.command("zoo")(zoo.zoo)
-app.add_typer(data.app, name="data")
+import sys
 
 
 def main() -> None:
     """Run the command line."""
-    screen = Console(stderr=True, soft_wrap=True)
+    # The commands import SciPy and pandas, which take seconds: too long for a version.
+    if sys.argv[1:] == ["--version"]:
+        from evaluation.cli.shared import show_version
 
-    def show(message: Any, *_: Any, **__: Any) -> None:
-        screen.print(f"Note: {message}", markup=False, highlight=False, style="yellow")
+        show_version()
+        return
+    from evaluation.cli.commands import run
 
-    warnings.showwarning = show
-    try:
-        app()
-    except (CommandError, DataError, ProtocolError, StoreError, DaskUnavailableError) as error:
-        screen.print(f"Error: {error}", markup=False, highlight=False, style="red")
-        raise SystemExit(1) from None
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        console.print(f"periodic-gp {version('periodic-gp')}", highlight=False)
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    show_version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    """Decision-making in a world that repeats."""
+    run()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
 
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say, screen
 from evaluation.worlds import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
@@ -78,6 +77,8 @@ def list_data(
 ) -> None:
     """What was imported, from what, and where it is kept."""
     say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
+    if cache.absence():
+        say(f"Note: {cache.absence()}; an import will make it.")
     years = cache.years()
     if not years:
         say(
@@ -158,13 +159,20 @@ def check(
     for line in found.lines():
         say(line)
     if found.gain is not None:
-        arguments = {"data": str(file), "period": found.period, "objective": objective, **reading}
-        spec = str(WorldSpec("PeriodicGP-Replay-v0", arguments))
-        agent = "periodic-gp-ucb:time_length_scale=1"
-        say(f"\nTry it: periodic-gp play {shlex.quote(spec)} {agent}")
+        told = {"objective": objective} if objective != "max" else {}
+        say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, {**told, **reading})}")
     if picture is not None:
         save_picture(check_figure(found), picture)
         say(f"Drew it into {picture}")
+
+
+def _suggestion(periods: Sequence[float], data: dict[str, Any], rest: dict[str, Any]) -> str:
+    """The command that plays with the seasons that were found."""
+    plain = [int(period) if period.is_integer() else period for period in periods]
+    period = plain if len(plain) > 1 else plain[0]
+    spec = WorldSpec("PeriodicGP-Replay-v0", {**data, "period": period, **rest})
+    agent = "seasons-gp-ucb" if len(plain) > 1 else "periodic-gp-ucb:time_length_scale=1"
+    return f"periodic-gp play {shlex.quote(str(spec))} {agent}"
 
 
 def _entry_line(entry: cache.Entry) -> str:
@@ -200,9 +208,9 @@ def _report(imported: Imported) -> None:
 @contextmanager
 def _progress(column: MofNCompleteColumn | DownloadColumn) -> Iterator[Progress]:
     """A bar on a terminal; nothing in a log."""
-    screen = Console(stderr=True)
+    errors = screen(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), column)
     with Progress(
-        *columns, console=screen, transient=True, disable=not screen.is_terminal
+        *columns, console=errors, transient=True, disable=not errors.is_terminal
     ) as progress:
         yield progress

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from evaluation.cli.shared import screen
 from evaluation.protocol import TRAINING
 from evaluation.sweep import Progress
 
@@ -21,7 +21,7 @@ class Reporter:
     """Progress on a terminal as a bar, in a log as a line now and then."""
 
     def __init__(self, *, quiet: bool, title: str = "") -> None:
-        self._screen = Console(stderr=True)
+        self._screen = screen(stderr=True)
         self._title = f"{title}: " if title else ""
         self._bar: Bar | None = None
         self._task: Any = None

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-console = Console()
+
+def screen(**settings: Any) -> Console:
+    """A console that leaves users' words as they are: ``:-1:`` is no emoji."""
+    return Console(emoji=False, **settings)
+
+
+console = screen()
 
 StoreOption = Annotated[Path, typer.Option("--store", help="The file of results.")]
 ProcessesOption = Annotated[
@@ -27,6 +34,11 @@ class CommandError(Exception):
 def say(text: str) -> None:
     """A line as it is: not wrapped, not coloured."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def show_version() -> None:
+    """The package and its version."""
+    say(f"periodic-gp {version('periodic-gp')}")
 
 
 def check_picture(path: Path) -> None:

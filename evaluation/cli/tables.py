@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from evaluation.cli.shared import CommandError, console
+from evaluation.cli.shared import CommandError, console, screen
 from evaluation.protocol import REFERENCES
 from evaluation.results import Results
 from evaluation.summary import overall, paired, table
@@ -72,7 +71,8 @@ def print_table(shown: Table) -> None:
     """As wide as it is: folded numbers cannot be compared."""
     wide = console.options.update(max_width=1000)
     width = Measurement.get(console, wide, shown).maximum
-    Console(width=max(width, console.width)).print(shown, crop=False)
+    wide_enough = screen(width=max(width, console.width), markup=False)
+    wide_enough.print(shown, crop=False)
 
 
 def _table(title: str) -> Table:

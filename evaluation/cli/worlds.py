@@ -10,16 +10,22 @@ from typing import Annotated
 
 import typer
 from gymnasium.error import InvalidAction
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 import agents
 import periodic_envs
 from agents import AgentSpec, UnknownAgentError, describe, names
 from agents.registry import find_class, settings_of
-from evaluation.cli.shared import CommandError, check_picture, console, save_picture, say
+from evaluation.cli.shared import (
+    CommandError,
+    check_picture,
+    console,
+    save_picture,
+    say,
+    screen,
+)
 from evaluation.pictures import run_figure
 from evaluation.runner import play
 from evaluation.worlds import UnknownWorldError, WorldSpec
@@ -105,12 +111,13 @@ def play_one(
         check_picture(picture)
     try:
         spec = AgentSpec.parse(agent)
-        screen = Console(stderr=True)
-        with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
-            task = progress.add_task(escape(f"{spec.name} in {env}"), total=world.horizon)
+        with _progress() as progress:
+            task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
             run = play(world, spec, seed, on_step=lambda: progress.advance(task))
-    except (UnknownAgentError, InvalidAction) as error:
+    except UnknownAgentError as error:
         raise CommandError(str(error)) from error
+    except InvalidAction as error:
+        raise CommandError(f"{agent}: {error}") from error
     except Exception as error:  # an agent can fail in any way; its author needs the place
         where = traceback.extract_tb(error.__traceback__)[-1]
         ours = isinstance(error, ValueError) and _is_ours(where)
@@ -129,6 +136,13 @@ def play_one(
     if picture is not None:
         save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
         say(f"Drew the run into {picture}")
+
+
+def _progress() -> Progress:
+    """A bar on a terminal; nothing in a log."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    errors = screen(stderr=True)
+    return Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal)
 
 
 def _is_ours(where: traceback.FrameSummary) -> bool:

@@ -33,9 +33,7 @@ class Dask:
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
-            raise DaskUnavailableError(
-                'Dask is not installed: pip install "periodic-gp[dask]"'
-            ) from error
+            raise DaskUnavailableError('Dask is not installed: pip install -e ".[dask]"') from error
         try:
             self._cluster = (
                 LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)

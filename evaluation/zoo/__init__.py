@@ -91,6 +91,7 @@ def write_zoo(
         controls,
         command=_command(scale),
         scale="in full" if scale.name == "full" else "the quick version: too few runs to decide",
+        horizon=protocol.horizon,
         picture="![Regret of every agent in every world](zoo/heat_map.png)\n\n*Regret as a share "
         "of choosing at random's, every agent in every world; lines part the families.*",
     )

@@ -19,7 +19,8 @@ from evaluation.zoo.families import FAMILIES, GROUPS, PERIODIC, family_of, short
 
 INTRODUCTION = """\
 All agents of the zoo that learn within one life, in the worlds of the protocol `standard`: {agents}
-agents, {worlds} worlds, {runs} of each. Written by `{command}` ({scale}), version {version}.
+agents, {worlds} worlds, {runs} of each, {steps}.
+Written by `{command}` ({scale}), version {version}.
 
 Numbers are regret as a share of the regret of choosing at random: 0 is the oracle, 1 is chance.
 Behind each stands its 95 % interval, resampled over whole runs (from five runs on). Every agent
@@ -41,6 +42,11 @@ so that a large family has no advantage by its size. **Bold**: the least regret.
 apart from it."""
 
 
+FEWEST_RUNS = 5
+"""With fewer there are no intervals, and nothing is told apart from anything."""
+TOO_FEW = f"Fewer than {FEWEST_RUNS} runs tell nothing apart: no verdicts here."
+
+
 def write_page(
     folder: Path,
     stem: str,
@@ -49,12 +55,14 @@ def write_page(
     *,
     command: str,
     scale: str,
+    horizon: int | None,
     picture: str,
 ) -> Path:
     """Write the page and, beside it, its numbers as JSON; the page's path."""
     judged = claims(bench)
     page = folder / f"{stem}.md"
-    text = _page(bench, judged, controls, command, scale, picture)
+    steps = f"{horizon:,} steps long" if horizon else "as long as the world has it"
+    text = _page(bench, judged, controls, command, scale, steps, picture)
     page.write_text(text, encoding="utf-8")
     numbers = {
         "claims": [
@@ -78,6 +86,7 @@ def _page(
     controls: Controls,
     command: str,
     scale: str,
+    steps: str,
     picture: str,
 ) -> str:
     runs = {len(frame) for frame in bench.shares.values()}
@@ -86,19 +95,19 @@ def _page(
         INTRODUCTION.format(
             command=command,
             scale=scale,
+            steps=steps,
             version=version("periodic-gp"),
             agents=len(bench.agents),
             worlds=len(bench.shares),
             runs=" or ".join(f"{n} runs" for n in sorted(runs)),
         ),
         "## Which family wins where",
-        _winners(bench),
+        _winners(bench) if min(runs) >= FEWEST_RUNS else TOO_FEW,
         FAMILY_NOTE,
         _family_table(bench),
         picture,
         "## What the paper's argument gets right and wrong",
-        _verdicts(judged),
-        *(_claim(number, claim) for number, claim in enumerate(judged, 1)),
+        *argument_parts(judged, decided=min(runs) >= FEWEST_RUNS),
         *controls_parts(controls),
         "## Every agent",
         "Over the worlds that repeat, nearly repeat and do not repeat; the mean time of a step, "
@@ -157,6 +166,16 @@ def _marked(comparison: Comparison, family: str, best: str, alike: Sequence[str]
     return f"= {text}" if family in alike else text
 
 
+def argument_parts(judged: Sequence[Claim], *, decided: bool) -> list[str]:
+    """The claims one by one, with verdicts where there are enough runs for any."""
+    texts = [_claim(number, claim) for number, claim in enumerate(judged, 1)]
+    if not decided:
+        return [TOO_FEW, *texts]
+    ends = [f"**Verdict: {claim.verdict.value}.**" for claim in judged]
+    pairs = zip(texts, ends, strict=True)
+    return [_verdicts(judged), *(f"{text}\n\n{end}" for text, end in pairs)]
+
+
 def _verdicts(judged: Sequence[Claim]) -> str:
     rows = [[f"{n}. {claim.says}", claim.verdict.value] for n, claim in enumerate(judged, 1)]
     return markdown_table(["claim", "verdict"], rows, texts=2)
@@ -168,7 +187,6 @@ def _claim(number: int, claim: Claim) -> str:
         f"### {number}. {claim.where}",
         f"**{asked}:** {claim.says}",
         f"**Found:** {claim.found}",
-        f"**Verdict: {claim.verdict.value}.**",
     ]
     return "\n\n".join(lines)
 
@@ -193,14 +211,12 @@ def _world(bench: Bench, world: str) -> str:
     comparison = bench.world(world)
     rows = []
     for agent in comparison.order(list(comparison.regret)):
-        timed = agent in bench.ms_per_step
         gap = ""
         if PERIODIC in comparison.regret and agent != PERIODIC:
             gap = shown(comparison.minus(agent, PERIODIC), 2, sign=True)
-        name = agent if timed else f"*{agent}*"
-        mean = shown(comparison.mean(agent), 2)
-        rows.append([name, mean, gap, _ms(bench.ms_per_step[agent]) if timed else ""])
-    table = markdown_table(["agent", "regret", f"minus {PERIODIC}", "ms per step"], rows)
+        name = agent if agent in bench.ms_per_step else f"*{agent}*"
+        rows.append([name, shown(comparison.mean(agent), 2), gap])
+    table = markdown_table(["agent", "regret", f"minus {PERIODIC}"], rows)
     return f"<details><summary>{short_name(world)}</summary>\n\n{table}\n\n</details>"
 
 

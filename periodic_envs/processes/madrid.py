@@ -173,8 +173,9 @@ def _warn_once(command: str) -> None:
     """Once in the life of a process, whatever the filters: sweeps make thousands of these."""
     if not _warned:
         _warned.append(command)
+        absence = f" ({cache.absence()})" if cache.absence() else ""
         warnings.warn(
-            "no measurements are imported: PeriodicGP-Madrid-v0 is simulated. "
+            f"no measurements are imported{absence}: PeriodicGP-Madrid-v0 is simulated. "
             f"Get the real data with: {command}",
             SimulatedDataWarning,
             stacklevel=2,

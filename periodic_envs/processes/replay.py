@@ -44,7 +44,8 @@ class Replay:
 
     ## Observation Space
     ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
-    ``t`` counts the steps since the beginning of the window.
+    ``t`` counts the steps since the beginning of the window. Of several periods the phase is that
+    of the first; all of them are public.
 
     ## Rewards
     The recorded value of the chosen arm at that time (with ``objective="min"`` its negative), with
@@ -61,7 +62,8 @@ class Replay:
     ## Arguments
     ``data`` (a path to .csv, .tsv, .txt or .parquet as a str, or a DataFrame; None for the
     example): long (time, arm, reward) or wide (time and a column per arm), times regular.
-    ``period`` (the season in steps; must be given with ``data``).
+    ``period`` (the season in steps, or several, the main one first: 24, or [168, 24]; must be
+    given with ``data``).
     ``objective`` ("max", or "min").
     ``start`` (the first time of the window, as in the data; None for the first there is) and
     ``steps`` (length of the window, the warm start included; None for all).
@@ -79,7 +81,7 @@ class Replay:
     """
 
     data: Any = None
-    period: float | None = None
+    period: float | Sequence[float] | None = None
     objective: str = "max"
     start: Any = None
     steps: int | None = None
@@ -100,18 +102,25 @@ class Replay:
         checks.one_of("missing", self.missing, POLICIES)
         checks.whole("warm_start", self.warm_start, 0)
         if self.period is not None:
-            checks.positive("period", self.period)
+            _checked_periods(self.period)
         elif self.data is not None:
-            name = Path(self.data).name if isinstance(self.data, str | os.PathLike) else "FILE"
-            raise DataError(
-                "period must be given, the season in steps of the data: 'periodic-gp data check "
-                f"{name}' estimates it"
-            )
+            raise DataError(self._no_period())
         if self.arms is not None and not isinstance(self.arms, str | list | tuple):
             raise DataError(f"arms must be a list of names, got {self.arms!r}")
         # Bad data are refused now, and read only once.
         if self.origin.notes:
             warnings.warn("; ".join(self.origin.notes), stacklevel=3)
+
+    def _no_period(self) -> str:
+        """What to do about it; a file that cannot be read is the worse news, and comes first."""
+        file = "FILE"
+        if isinstance(self.data, str | os.PathLike):
+            file = os.fspath(self.data)
+            _ = self.series
+        return (
+            "period must be given, the season in steps of the data: 'periodic-gp data check "
+            f"{file}' estimates it"
+        )
 
     @cached_property
     def series(self) -> Series:
@@ -179,7 +188,7 @@ class Replay:
         return Public(
             n_actions=len(names),
             dim=1 if features is None else features.shape[1],
-            periods=(EXAMPLE_PERIOD if self.period is None else float(self.period),),
+            periods=_checked_periods(EXAMPLE_PERIOD if self.period is None else self.period),
             action_features=features,
             action_names=names,
             first_step=self.warm_start,
@@ -198,3 +207,13 @@ class Replay:
     def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
         """The same for everybody, whatever the seed."""
         return self._recording.draw(rng, horizon)
+
+
+def _checked_periods(period: float | Sequence[float]) -> tuple[float, ...]:
+    """One or several seasons, the main one first."""
+    if not isinstance(period, list | tuple | np.ndarray):
+        return (checks.positive("period", period),)
+    periods = tuple(checks.positive("each period", one) for one in period)
+    if not periods or len(set(periods)) < len(periods):
+        raise ValueError(f"period must be a number or different numbers, got {list(period)!r}")
+    return periods

@@ -57,6 +57,18 @@ def test_rewards_are_as_recorded(table: pd.DataFrame) -> None:
     assert env.noise_std is None
 
 
+def test_several_seasons(table: pd.DataFrame) -> None:
+    """All are public; the phase is that of the first."""
+    env, one = make(table, period=[12, 24]), make(table, period=12)
+    assert env.public.periods == (12.0, 24.0)
+    assert data_equivalence(play(env, [0] * 30), play(one, [0] * 30), exact=True)
+    check_env(env, skip_render_check=True)
+    assert make(table, period=[12, 24], reveal_period=False).public.periods == ()
+    for wrong, words in [([], "different numbers"), ([24, 24], "different"), ([0], "each period")]:
+        with pytest.raises(ValueError, match=words):
+            make(table, period=wrong)
+
+
 def test_regret_of_a_static_policy(table: pd.DataFrame) -> None:
     """By hand: two arms, one always 1, the other 3 at every second step."""
     frame = pd.DataFrame({"t": range(6), "steady": 1.0, "odd": [0.0, 3.0] * 3})
@@ -181,7 +193,7 @@ def test_window_and_warm_start(table: pd.DataFrame) -> None:
 
 def test_a_period_is_never_guessed(table: pd.DataFrame, tmp_path: Path) -> None:
     table.to_csv(tmp_path / "x.csv", index=False)
-    with pytest.raises(DataError, match=r"period must be given.*'periodic-gp data check x.csv'"):
+    with pytest.raises(DataError, match=r"period must be given.*'periodic-gp data check .*/x.csv'"):
         make(str(tmp_path / "x.csv"), period=None)
     with pytest.raises(DataError, match="'periodic-gp data check FILE'"):
         make(table, period=None)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ from agents import AgentSpec, names
 from evaluation.cli import main
 from evaluation.runner import play
 
+FAULTY = Path(__file__).parent / "faulty_agents.py"
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}
 
 
@@ -53,6 +55,16 @@ def call(*arguments: str, cwd: Path | None = None) -> Result:
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 0
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def test_the_version_does_not_wait_for_the_commands() -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['--version']; from evaluation.cli import main; main(); "
+        "sys.exit(bool({'scipy.stats', 'pandas', 'plotly'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == call("--version").stdout == f"periodic-gp {version('periodic-gp')}\n"
 
 
 def test_envs_lists_every_id_with_its_facts() -> None:
@@ -121,6 +133,14 @@ def test_play_takes_a_file() -> None:
         (["play", "PeriodicGP-Synthetic-v0", "gp-ucb:beta=x"], "cannot use beta = 'x'"),
         (["play", "PeriodicGP-HiddenPeriod-v0", "phase-ucb"], "needs a period"),
         (["play", "PeriodicGP-Synthetic-v0", "no.py:A"], "there is no file 'no.py'"),
+        (
+            ["play", "PeriodicGP-Synthetic-v0", "periodic-gp-ucb:period=auto:-1:5"],
+            "got 'auto:-1:5'",
+        ),
+        (
+            ["play", "PeriodicGP-RideShare-v0", f"{FAULTY}:ReturnsNaN"],
+            "faulty_agents.py:ReturnsNaN: action must be a whole number in [0, 11], got nan",
+        ),
         (["play", "No-v0", "gp-ucb"], "there is no environment 'No-v0'"),
         (["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"], "no folder 'no'"),
         (["envs", "PeriodicGP-RideShre-v0"], "did you mean PeriodicGP-RideShare-v0"),

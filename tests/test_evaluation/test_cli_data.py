@@ -26,6 +26,19 @@ def test_nothing_is_there_at_first(data_folder: Path) -> None:
     assert listed.stderr == ""
 
 
+def test_a_folder_that_is_not_there_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path))
+    assert "does not exist" not in call("data", "list").stdout
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path / "none"))
+    said = f"the folder that PERIODIC_GP_DATA names does not exist: '{tmp_path / 'none'}'"
+    assert said in call("data", "list").stdout
+    monkeypatch.setattr("periodic_envs.processes.madrid._warned", [])
+    played = call("play", "PeriodicGP-Madrid-v0:days=3", "fixed").stderr
+    assert played.startswith(f"Note: no measurements are imported ({said}): ")
+
+
 def test_import_list_and_play(data_folder: Path, madrid_files: Path) -> None:
     result = run("data", "import", str(madrid_files / "Anio2018.zip"))
     assert result.returncode == 0, result.stderr
@@ -76,6 +89,11 @@ def test_import_says_what_it_passed_over_and_what_came_twice(
         (("data", "check", "two.csv", "--objective", "best"), "objective must be one of max, min"),
         (("data", "check", "two.csv", "--time-column", "when"), "when"),
         (("play", "PeriodicGP-Replay-v0:data=two.csv", "fixed"), "period must be given"),
+        (
+            ("play", "PeriodicGP-Replay-v0:data=../{here}/two.csv", "fixed"),
+            "periodic-gp data check ../{here}/two.csv",
+        ),
+        (("play", "PeriodicGP-Replay-v0:data=none.csv", "fixed"), "cannot read 'none.csv'"),
         (("play", "PeriodicGP-Madrid-v0:magnitude=O3", "fixed"), "only NO (simulated), not O3"),
         (("play", "PeriodicGP-Madrid-v0:strt=x", "fixed"), "did you mean 'start'?"),
         (("play", "PeriodicGP-Madrid-v0:start", "fixed"), "there is no environment"),
@@ -88,9 +106,10 @@ def test_one_sentence(
     (tmp_path / "page.zip").write_text("<html>")
     (tmp_path / "cut.csv").write_bytes(csv(csv_line()[:50]))
     (tmp_path / "two.csv").write_text("t,a,b\n0,1,2\n1,2,1\n2,1,2\n")
+    arguments = tuple(argument.replace("{here}", tmp_path.name) for argument in arguments)
     result = call(*arguments, cwd=tmp_path)
     assert result.returncode == 1
-    assert message in result.stderr
+    assert message.replace("{here}", tmp_path.name) in result.stderr
     lines = [line for line in result.stderr.splitlines() if not line.startswith("Note: ")]
     assert len(lines) == 1
     assert not data_folder.exists() or not list(data_folder.glob("*.npz"))
@@ -111,6 +130,12 @@ def test_check(tmp_path: Path) -> None:
     played = run(*shlex.split(command))
     assert played.returncode == 0, played.stderr
     assert "Data: file, fingerprint" in played.stdout
+    assert "period=[168,24]" in command
+    # The seasons are worth it: the best arm, always the same, has a regret of 7,083.
+    regret = float(re.findall(r"regret ([\d,.]+) over", played.stdout)[0].replace(",", ""))
+    assert regret < 0.6 * 7083
+    asked = run("data", "check", str(file), "--period", "24").stdout
+    assert asked.rstrip().endswith(",period=24' periodic-gp-ucb:time_length_scale=1")
     least = run("data", "check", str(file), "--objective", "min", "--arms", "Stadium")
     assert least.returncode == 1  # one arm is no choice
     least = run("data", "check", str(file), "--objective", "min").stdout

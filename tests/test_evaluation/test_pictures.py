@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from agents.registry import AgentSpec
@@ -84,3 +85,32 @@ def test_the_belief_about_the_period_is_drawn_where_there_is_a_choice() -> None:
         labels.append([axes.get_xlabel() for axes in figure.axes])
     assert "period" not in labels[0]
     assert "period" in labels[1]
+
+
+def drawn(env_id: str, agent: str, xlabel: str, **arguments: object) -> Axes:
+    env = gym.make(env_id, **arguments).unwrapped
+    assert isinstance(env, PeriodicBanditEnv)
+    figure = run_figure(TITLE, env, play(env, AgentSpec.parse(agent), 0))
+    FigureCanvasAgg(figure).draw()
+    (axes,) = [axes for axes in figure.axes if axes.get_xlabel() == xlabel]
+    return axes
+
+
+@pytest.mark.parametrize(
+    ("world", "agent", "xlabel", "truth"),
+    [
+        ("SyntheticDiscrete", "periodic-gp-ucb:period=auto:4:8", "period", 20.0),
+        ("Stationary", "periodic-gp-ucb:period=auto:4:8", "period", None),
+        ("Switching", "switching-gp-ucb", "forgetting rate", 0.02),
+        ("SyntheticDiscrete", "switching-gp-ucb", "forgetting rate", None),
+    ],
+)
+def test_the_truth_is_marked_within_the_axis(
+    world: str, agent: str, xlabel: str, truth: float | None
+) -> None:
+    """Where there is one: nothing repeats in the stationary world, whatever its clock says."""
+    axes = drawn(f"PeriodicGP-{world}-v0", agent, xlabel, horizon=30, n_actions=5)
+    marks = [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--"]
+    assert marks == ([] if truth is None else [truth])
+    low, high = axes.get_xlim()
+    assert all(low < mark < high for mark in marks)

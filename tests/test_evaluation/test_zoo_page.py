@@ -43,6 +43,7 @@ from evaluation.zoo.families import (
     online_names,
     sweep_agents,
 )
+from evaluation.zoo.page import argument_parts
 from evaluation.zoo.picture import heat_map
 from tests.test_evaluation.test_cli import call
 
@@ -104,7 +105,11 @@ def test_the_page_is_whole(tiny: Path) -> None:
         "World by",
     ):
         assert f"## {heading}" in page
-    assert page.count("\n### ") == page.count("**Verdict: ") == 8
+    assert page.count("\n### ") == 8
+    assert "Verdict" not in page  # of so few runs
+    assert page.count("Fewer than 5 runs tell nothing apart") == 2
+    assert f" {TINY.horizon} steps long" in page
+    assert "ms per step" not in page.partition("## World by world")[2]
     assert "Written by `periodic-gp zoo --quick` (the quick version" in page
     for agent in FEW:
         row = re.search(rf"^\| [^|]+ \| {agent} \|.*\| ([\d.]+) \|$", page, re.MULTILINE)
@@ -141,6 +146,12 @@ def test_verdicts_follow_the_numbers() -> None:
     bad = verdicts(random_bench({PERIODIC: 0.8}))
     assert bad[0] is Verdict.FAILS
     assert bad[7] is Verdict.HOLDS
+
+
+def test_every_claim_has_its_verdict() -> None:
+    text = "\n\n".join(argument_parts(claims(random_bench({PERIODIC: 0.3})), decided=True))
+    assert text.count("### ") == text.count("**Verdict: ") == 8
+    assert "**Verdict: holds.**" in text
 
 
 def test_one_exception_is_told() -> None:

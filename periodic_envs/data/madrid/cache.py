@@ -36,6 +36,13 @@ def folder() -> Path:
     return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("periodic-gp"))
 
 
+def absence() -> str:
+    """Where the folder was named and is not there: that, in words; else nothing."""
+    if not os.environ.get(VARIABLE) or folder().is_dir():
+        return ""
+    return f"the folder that {VARIABLE} names does not exist: {str(folder())!r}"
+
+
 @contextmanager
 def lock() -> Iterator[None]:
     """One import at a time, over all processes."""

@@ -106,6 +106,14 @@ class Check:
         lines += [f"  {name:<{width}}  {sign * value:>10,.4g}" for name, value in rows]
         return [*lines, _verdict(gain), _how(gain, sign)]
 
+    @property
+    def periods(self) -> tuple[float, ...]:
+        """All that were found, the best first; if another was asked for, that one alone."""
+        found = tuple(season.period for season in self.seasons.found)
+        if self.period is None or self.period in found[:1]:
+            return found
+        return (self.period,)
+
     def in_steps(self, period: float) -> str:
         """A period in steps and, where the steps are times, in time."""
         text = f"{period:,.6g} steps"
