@@ -113,10 +113,10 @@ class TestSeasonsContract(AgentContract):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("switching-gp-ucb:decays=[]", "decays must lie in"),
+        ("switching-gp-ucb:decays=[]", "decays is a list of numbers"),
         ("switching-gp-ucb:decays=[1]", "decays must lie in"),
         ("seasons-gp-ucb:combine=mix", "combine is auto, any, sum, product, nested, got 'mix'"),
-        ("seasons-gp-ucb:periods=[0]", "period must be positive"),
+        ("seasons-gp-ucb:periods=[0]", "periods must be positive"),
         ("seasons-gp-ucb:periods=[1,2,3,4,5]", "at most 4 seasons"),
     ],
 )
