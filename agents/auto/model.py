@@ -97,7 +97,9 @@ def build(problem: Problem, actions: Actions, past: Past, options: Options) -> M
     untold = None if told or problem.periods else _with_a_season(problem, actions, recent, options)
     template = found[-1] if untold is None else untold.candidate
     scale = told or choose_scale(template, actions, recent, options.transform)
-    noise = _noise_variance(problem, scale) if untold is None else untold.noise_variance
+    noise = _noise_variance(problem, scale)
+    if untold is not None and problem.noise_std is None:
+        noise = untold.noise_variance
     if told is None:
         found = _likely(found, [_fit(c, actions, recent, scale, noise, False) for c in found])
     found += [] if untold is None else [untold.candidate]
@@ -134,12 +136,15 @@ def _with_a_season(
 ) -> Untold | None:
     """A season that nobody told; None if none is wanted, or too little was seen."""
 
+    if not options.season:
+        return None
+
     def structure(period: float) -> Candidate:
         return candidates(problem, **options.parts, period=period)[-1]
 
     y = Scale.of(past.reward, "identity").forward(past.reward)
     guess = guess_period(lambda period: structure(period).kernel, actions, past, y, NOISE)
-    if guess is None or not options.season:
+    if guess is None:
         return None
     return Untold(replace(structure(guess.period), searched=True), guess.noise_variance)
 

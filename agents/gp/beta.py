@@ -44,6 +44,19 @@ class PrintedBeta:
 
 
 @dataclass(frozen=True)
+class CalmBeta:
+    """beta_t = max(1, 0.4 log(0.4 t)): half of the paper's, but never less than 1.
+
+    For beliefs whose scale and variances are learned: these are calibrated, so that little is
+    needed for a while, but a constant would settle on what looked good early.
+    """
+
+    def __call__(self, t: float) -> float:
+        """beta_t."""
+        return max(1.0, 0.5 * PaperBeta()(t))
+
+
+@dataclass(frozen=True)
 class ConstantBeta:
     """beta_t = value."""
 
@@ -116,7 +129,7 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     """A schedule from its name.
 
     Args:
-        spec: "paper"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
+        spec: "paper"; "calm"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
             "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", for "finite" or "box" as the actions
             are; "constant:VALUE"; a number, in digits or not, for a constant; or a schedule,
             returned as it is.
@@ -138,6 +151,8 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
 def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
     if name == "paper" and not numbers:
         return PaperBeta()
+    if name == "calm" and not numbers:
+        return CalmBeta()
     if name == "printed" and not numbers:
         return PrintedBeta()
     if name == "theorem" and len(numbers) <= 1:
@@ -154,7 +169,9 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
         return ConstantBeta(*numbers)
     if name.replace(".", "").replace("e-", "").isdigit() and not numbers:
         return ConstantBeta(float(name))
-    raise ValueError("choose paper, printed, finite, box, theorem, constant:VALUE or a number")
+    raise ValueError(
+        "choose paper, calm, printed, finite, box, theorem, constant:VALUE or a number"
+    )
 
 
 def _step(t: float) -> float:

@@ -15,7 +15,7 @@ cell must stay narrower than that:
 The second rule goes on until the posterior over the period is wider than three cells. Neighbours
 count because a cell is judged by its middle: the period may lie just across the border.
 
-The bank holds at most ``most`` candidates: when there is no room to split, the lightest give way.
+The bank holds at most ``most`` candidates: where there is no room, light cells stay wide.
 Cells are cut when the span, or how sharply the data tell periods apart, has grown threefold; so
 replaying costs fewer than ``most`` updates per observation in the long run, though many at once.
 The history is kept for it: three numbers an observation.
@@ -55,7 +55,8 @@ MOST = 48
 LARGEST_BANK = 4e7
 """Numbers in all states together, above which fewer candidates are held (but 8 at least)."""
 PRUNE = 1e-4
-"""Weight below which a candidate is dropped; the period is wrongly lost as rarely as that."""
+"""Weight below which a candidate is dropped: if its middle stands for the cell, it is wrongly lost
+as rarely as that."""
 SHORTEST = 5.0
 """Shortest period that is looked for, unless another is given."""
 LONGEST = (20.0, 200.0)
@@ -153,12 +154,10 @@ class PeriodSearch(Bank):
         self._settle(self.cells[which], [self.members[i] for i in which])
 
     def _refine(self) -> None:
-        """Split the cells that have become too wide, the lightest giving way if need be."""
-        while (wide := self._wide()).any():
-            if len(wide) + 2 * wide.sum() > self.most:
-                self._keep(np.sort(np.argsort(-self.weights, kind="stable")[:-1]))
-            else:
-                self._split(wide)
+        """Split cells that have become too wide, the heaviest first, as far as there is room."""
+        while (wide := self._wide()).any() and (room := (self.most - len(wide)) // 2) > 0:
+            first = np.argsort(-np.where(wide, self.weights, -1.0), kind="stable")[:room]
+            self._split(wide & np.isin(np.arange(len(wide)), first))
 
     def _wide(self) -> NDArray[np.bool_]:
         width = _width(self.cells)
@@ -171,7 +170,7 @@ class PeriodSearch(Bank):
         return wide
 
     def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """These cells and those that touch them; they are in the order of frequency."""
+        """These cells and those that touch them; all are in order but the told one, the last."""
         touching = np.isclose(self.cells[:-1, 1], self.cells[1:, 0], rtol=1e-9, atol=0.0)
         near: NDArray[np.bool_] = which.copy()
         near[1:] |= which[:-1] & touching
@@ -242,6 +241,9 @@ class PeriodSearch(Bank):
         if cells.shape != (len(members), 2) or not (cells > 0).all():
             raise ValueError(f"a search needs a cell for each candidate, got {cells.shape}")
         self._settle(cells, members)
+        saved = state.get("log_prior")  # as it was believed then
+        if saved is not None:
+            self._adopt(members, np.array(saved))
 
 
 def usual_range(horizon: float | None) -> tuple[float, float]:

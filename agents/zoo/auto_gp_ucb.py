@@ -75,7 +75,7 @@ class AutoGPUCB(Saveable):
             it takes the place of structures, scale and variances. Belongs in the track
             "pretrained".
         beta: Exploration, see ``parse_beta``; "auto" is "paper" where the scale of the rewards is
-            told and 1 where it is not, which did as well as any on Madrid 2016 and 2017.
+            told and "calm" where it is not.
         transform: "auto", "identity" or "log1p".
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
@@ -106,7 +106,7 @@ class AutoGPUCB(Saveable):
         told = told_scale(problem) is not None and prior is None
         self._columns = list(context_columns(problem)) if told else []
         self._actions: Actions = InContext(mine, len(self._columns)) if self._columns else mine
-        known = "paper" if problem.reward_scale is not None else 1.0
+        known = "paper" if problem.reward_scale is not None else "calm"
         self._beta = parse_beta(known if beta == "auto" else beta, self._actions)
         self._options = Options(transform, season, persistence, shared, expert, refit)
         self._knowledge = None if prior is None else self._informed(prior)

@@ -70,8 +70,8 @@ class GPAgent(Saveable):
         action_kernel: "se", "matern" or "linear"; arms without coordinates are independent.
         length_scale: Of the action kernel, in the unit of the action coordinates.
         nu: Smoothness of "matern".
-        beta: Exploration: "paper", "printed", "finite", "box", "constant:VALUE" or a number
-            (``parse_beta``).
+        beta: Exploration: "paper", "calm", "printed", "theorem" (that is, "finite" or "box"),
+            "constant:VALUE" or a number (``parse_beta``).
         noise_variance: On the scale of the prior; by default the problem's (at least 1e-6), or the
             paper's 0.5.
         prior_mean: Of the rewards before anything is seen, in their unit; with ``prior_scale``.

@@ -11,9 +11,10 @@ from agents import Experience, Problem, load, make_agent
 from agents.auto import model, refit
 from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
 from agents.auto.past import MOST, Past
+from agents.auto.period import NOISES, guess_period
 from agents.auto.scale import Scale
-from agents.auto.structures import candidates
-from agents.gp import Constant, Decay, Dense, Finite, Index, Season, StateSpace
+from agents.auto.structures import NOISE, candidates
+from agents.gp import Constant, Decay, Dense, Finite, Index, PeriodSearch, Season, StateSpace
 from agents.gp.censored import at_most, none_above
 from agents.testing import example_problem, observe
 from agents.zoo.auto_gp_ucb import FIRST_REWARDS, GROWTH
@@ -253,6 +254,46 @@ def test_without_a_season_none_is_believed():
     agent, regret = settled(problem_of(periods=()), steps=150, reward=lambda t, arm: float(arm))
     assert agent.structures()["level"] > 0.8
     assert regret < 0.3
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.0])
+def test_the_first_guess_has_the_period_and_the_noise(noise):
+    """Waves of period 11 in 80 rewards: the length, and the nearest of the levels of noise."""
+    rng = np.random.default_rng(0)
+    table = np.array([[wave(t, arm) / 2.1 for arm in range(4)] for t in range(80)])
+    past = past_of(table + noise * rng.normal(size=table.shape), rng)
+    arms, levels = Finite.arms(4), NOISE * np.array(NOISES)
+
+    def kernel(period):
+        return Index() * Season(period)
+
+    guess = guess_period(kernel, arms, past, past.reward, NOISE)
+    assert guess.period == pytest.approx(11.0, rel=0.05)
+    assert guess.noise_variance == levels[np.abs(np.log(levels / noise**2)).argmin()]
+    assert guess_period(kernel, arms, past.newest(9), past.reward[-9:], NOISE) is None
+
+
+@pytest.mark.parametrize("known", [{}, {"noise_std": 1.0}])
+def test_where_a_season_is_searched_for(known):
+    rng = np.random.default_rng(0)
+    table = np.array([[wave(t, arm) for arm in range(4)] for t in range(80)])
+    past = past_of(table + rng.normal(size=table.shape), rng)
+    problem, arms = problem_of(periods=(), **known), Finite.arms(4)
+    found = model.build(
+        problem, arms, past, model.Options("identity", persistence=False, refit=False)
+    )
+    search = found.posterior.members[-1]
+    assert isinstance(search, PeriodSearch)
+    told = (1.0 / found.scale.normaliser.scale) ** 2
+    assert (search.noise_variance == pytest.approx(told)) is bool(known)
+    assert search.noise_variance > NOISE
+    none = model.build(problem, arms, past, model.Options(season=False))
+    assert not any(isinstance(m, PeriodSearch) for m in none.posterior.members)
+
+
+def test_work_is_done_more_often_while_a_season_is_searched_for():
+    agent, _ = settled(problem_of(periods=()), steps=40)
+    assert agent._next == FIRST_REWARDS * 8  # 8, 16, 32, 64
 
 
 def test_an_agent_that_searches_is_saved_to_the_bit(tmp_path):
