@@ -279,9 +279,10 @@ UNTOLD = f"""
 ## Not told the season
 
 The same worlds with and without the season's length (`reveal_period`), 200 steps, seeds {{seeds}}
-(`{COMMAND} untold --seeds {{seeds}}`), for this agent and for `periodic-gp-ucb:time_length_scale=1`, which then
-searches, too. `Replay-v0` is the example of demand that comes with the package, 672 hours without a
-warm start, on which this agent was developed. `Stationary` has no season: telling one misleads.
+(`{COMMAND} untold --seeds {{seeds}}`), for this agent and for
+`periodic-gp-ucb:time_length_scale=1`, which then searches, too. `Replay-v0` is the example of
+demand that comes with the package, 672 hours without a warm start, on which this agent was
+developed. `Stationary` has no season: telling one misleads.
 
 """
 

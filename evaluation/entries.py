@@ -88,6 +88,9 @@ def parse_seeds(value: Any) -> tuple[int, ...]:
         value = [value]
     if not isinstance(value, list | tuple | range) or len(value) > MOST_SEEDS:
         raise ProtocolError(f"seeds must be a list of up to {MOST_SEEDS:,}, got {value!r}")
+    if isinstance(value, range) and not value:
+        ends = f"{value.start}:{value.stop}"
+        raise ProtocolError(f"seeds {ends} are none: the end must be above the start")
     if not value or not all(type(seed) is int and seed >= 0 for seed in value):
         raise ProtocolError(f"seeds must be whole numbers from 0 on, got {value!r}")
     return tuple(value)

@@ -121,7 +121,11 @@ class Bank:
     @property
     def name(self) -> str:
         """Number of candidates, and the engine of the first."""
-        return f"bank ({len(self.members)} candidates, {self.members[0].name.split()[0]})"
+        return self._named("bank")
+
+    def _named(self, kind: str) -> str:
+        n, engine = len(self.members), self.members[0].name.split()[0]
+        return f"{kind} ({n} candidate{'s' * (n != 1)}, {engine})"
 
     @property
     def weights(self) -> Array:

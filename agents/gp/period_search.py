@@ -133,7 +133,7 @@ class PeriodSearch(Bank):
     @property
     def name(self) -> str:
         """Number of candidates, and their engine."""
-        return f"period-search ({len(self.members)} candidates, {self.members[0].name.split()[0]})"
+        return self._named("period-search")
 
     @property
     def periods(self) -> Array:

@@ -255,6 +255,6 @@ def _quarters(rng: np.random.Generator) -> Any:
         from agents.rl.loop import Quarters
     except ImportError as error:
         raise UnknownAgentError(
-            'this agent needs torch and stable-baselines3: pip install "periodic-gp[rl]"'
+            'this agent needs torch and stable-baselines3: pip install -e ".[rl]"'
         ) from error
     return Quarters(int(rng.integers(2**31)))

@@ -149,7 +149,7 @@ def test_restricted() -> None:
         ({"seeds": "a:b"}, "seeds are written 0:20 or 1,4,9, got 'a:b'"),
         ({"seeds": [-1]}, "seeds must be whole numbers from 0 on"),
         ({"seeds": [1, 1]}, "seeds has '1' twice"),
-        ({"seeds": "5:5"}, "seeds must be whole numbers"),
+        ({"seeds": "5:5"}, "seeds 5:5 are none"),
         ({"horizon": 0}, "horizon must be a whole number above 0, got 0"),
         ({"limits": {"seconds": 0}}, "limits.seconds must be a number up to 1e7, got 0"),
         ({"limits": {"minutes": 1}}, "limits has no 'minutes'"),
