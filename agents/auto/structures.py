@@ -40,7 +40,7 @@ PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
 MEAN, ARM, SHARED_SEASON, OWN_SHOCKS, SHARED_SHOCKS = 3.0, 1.0, 0.5, 0.5, 0.75
 SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.7, 3
-SEASON_SHARE = 0.75
+SEASON_SHARE = 0.25
 """Of what sets an arm apart, the share that comes and goes with the season."""
 NOISE = 0.03
 """Variance of the noise, as a share, where the problem tells none."""
