@@ -17,7 +17,7 @@ import json
 import math
 import os
 import pickle
-import select
+import secrets
 import signal
 import socket
 import struct
@@ -109,6 +109,7 @@ class RemoteMind:
         if _nursery is None:
             raise RuntimeError("isolated agents need worker processes on a system that can fork")
         self.seconds: list[float] = []
+        self._token = ""
         self._line = _nursery.new_agent(preload_of(spec.name))
         # The judge's own words may be pickled; the agent's may not.
         _send(self._line, pickle.dumps((spec, problem, rng, learned, memory_mb, cpu_seconds)))
@@ -117,10 +118,10 @@ class RemoteMind:
     def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
         """Tell what the last action gave (None at the start), and ask for the next one."""
         shown = None if observation is None else observation.tolist()
-        if select.select([self._line], [], [], 0.0)[0]:
-            raise AgentFailedError("the agent's process spoke before it was asked")
+        # An answer must repeat what only the question says: it cannot be given ahead.
+        self._token = secrets.token_hex(8)
         start = time.perf_counter()
-        _send(self._line, json.dumps([reward, shown]).encode())
+        _send(self._line, json.dumps([reward, shown, self._token]).encode())
         action = self._answer()
         took = time.perf_counter() - start
         if observation is None:
@@ -131,15 +132,17 @@ class RemoteMind:
 
     def _answer(self) -> Any:
         try:
-            kind, value = json.loads(_receive(self._line, MOST_ANSWER))
+            kind, value, *token = json.loads(_receive(self._line, MOST_ANSWER))
             if kind == "array":
-                return np.array(value)
+                value = np.array(value)
         except (EOFError, OSError):
             raise AgentFailedError("the agent's process ended") from None
         except Exception:
             raise AgentFailedError("the agent's process gave no answer to the question") from None
         if kind == "error":
             raise AgentFailedError(str(value)[:2000])
+        if token != [self._token]:
+            raise AgentFailedError("the agent's process spoke before it was asked")
         return value
 
 
@@ -230,16 +233,16 @@ def _live(line: socket.socket) -> None:
         _limit(memory_mb, cpu_seconds)
         with threadpool_limits(1):
             agent = spec.make(problem, rng, learned)
-            _send(line, b'["ready",null]')
+            _send(line, b'["ready",null,""]')
             observation: Any = None
             action: Any = None
             while True:
-                reward, shown = json.loads(_receive(line, 2**30))
+                reward, shown, token = json.loads(_receive(line, 2**30))
                 if reward is not None:
                     agent.update(observation, action, reward)
                 observation = None if shown is None else np.array(shown)
                 action = None if observation is None else agent.act(observation)
-                _send(line, _worded(plain(action)))
+                _send(line, _worded(plain(action), token))
     except (EOFError, OSError):
         pass
     except BaseException as error:  # an agent can fail in any way, sys.exit() included
@@ -257,10 +260,10 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error} ({place})"
 
 
-def _worded(action: Any) -> bytes:
+def _worded(action: Any, token: str) -> bytes:
     if isinstance(action, np.ndarray):
-        return json.dumps(["array", action.tolist()]).encode()
-    return json.dumps(["value", action]).encode()
+        return json.dumps(["array", action.tolist(), token]).encode()
+    return json.dumps(["value", action, token]).encode()
 
 
 def _limit(memory_mb: float, cpu_seconds: float) -> None:

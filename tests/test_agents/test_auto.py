@@ -241,7 +241,7 @@ def settled(problem, steps=400, reward=wave, seed=0):
 
 @pytest.mark.parametrize("known", [{}, {"reward_scale": (0.0, 2.0), "noise_std": 1.0}])
 def test_a_season_that_nobody_told_is_found(known):
-    """In 19 of 20 other seeds where the scale is not told; by chance the regret is 3."""
+    """In 16 of 20 other seeds where the scale is not told; by chance the regret is 3."""
     agent, regret = settled(problem_of(periods=(), horizon=400, **known))
     periods, weights = agent.period_belief()
     assert weights @ periods == pytest.approx(11.0, rel=0.01)
