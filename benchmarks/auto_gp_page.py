@@ -267,8 +267,8 @@ hindsight, and of GP-UCB's. Intervals are over windows.
 
 Every knob was set on other data, but 2018 has been looked at more than once: the agent with
 beta = 1 had 0.853; with the growing beta of today and a larger share of the season beforehand
-(0.75, good in RideShare) 0.991, which made us look at that share again, on 137 windows of 2016 and 2017,
-where it was worse, too, and was given up. So this figure is not quite blind.
+(0.75, good in RideShare) 0.991, which made us look at that share again, on 137 windows of 2016 and
+2017, where it was worse, too, and was given up. So this figure is not quite blind.
 """
 
 CORE = f"""
