@@ -255,6 +255,7 @@ def _quarters(rng: np.random.Generator) -> Any:
         from agents.rl.loop import Quarters
     except ImportError as error:
         raise UnknownAgentError(
-            'this agent needs torch and stable-baselines3: pip install -e ".[rl]"'
+            "this agent needs torch and stable-baselines3, which come with periodic-gp[rl]: "
+            'in the project, pip install -c constraints.txt -e ".[rl]"'
         ) from error
     return Quarters(int(rng.integers(2**31)))

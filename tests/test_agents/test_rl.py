@@ -172,7 +172,8 @@ def test_without_the_extra_it_is_said_in_a_sentence(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip().endswith(
-        'this agent needs torch and stable-baselines3: pip install -e ".[rl]"'
+        "this agent needs torch and stable-baselines3, which come with periodic-gp[rl]: "
+        'in the project, pip install -c constraints.txt -e ".[rl]"'
     )
 
 
