@@ -1,6 +1,6 @@
 """auto-gp-ucb, judged: the core worlds, Madrid, ablations, cost and pictures, and the page of it.
 
-    python benchmarks/auto_gp.py [core] [untold] [ablation] [madrid-2018] [cost] [pictures]
+    python benchmarks/auto_gp.py [core] [untold] [ablation] [share] [madrid-2018] [cost] [pictures]
                                  [--docs docs] [--store auto-gp.sqlite] [--workers 2]
 
 Without names all parts are run, for half an hour or so. Each writes its figures into
@@ -23,6 +23,7 @@ from auto_gp_page import pictures, write_page
 from madrid_prior import learn
 
 import evaluation
+from agents.auto import structures
 from agents.registry import AgentSpec
 from evaluation.entries import Limits, agent_entry, env_entry, parse_seeds
 from evaluation.protocol import Protocol
@@ -60,6 +61,10 @@ WITHOUT = ("transform=identity", "season=false", "persistence=false", "shared=fa
 WITHOUT += ("expert=false", "refit=false", "beta=1", "beta=paper")
 DAYS = (3, 18)
 """Development windows start on these days of every month of 2016 and 2017."""
+EVERY = 5
+"""Days from one of the many, overlapping, development windows to the next."""
+SHARES = (0.35, 0.2, 0.5, 0.75)
+"""Of a season beforehand; the one that was chosen first."""
 
 
 def run(name: str, envs: list[Any], agents: list[Any], seeds: str, options: Any) -> pd.DataFrame:
@@ -163,6 +168,13 @@ def windows() -> list[str]:
     return [str(day) for day in days if _measured(str(day))]
 
 
+def many_windows() -> list[str]:
+    """The same, for a closer look."""
+    first, last = datetime.date(2016, 1, 3), datetime.date(2017, 12, 22)
+    days = [str(first + datetime.timedelta(n)) for n in range(0, (last - first).days + 1, EVERY)]
+    return [day for day in days if _measured(day)]
+
+
 def _measured(start: str) -> bool:
     try:
         WorldSpec("PeriodicGP-Madrid-v0", {"start": start}).make()
@@ -197,6 +209,36 @@ def ablation(options: Any) -> list[dict[str, Any]]:
         rows.append({"agent": name, "share": share, "gap": [gap.estimate, gap.low, gap.high]})
         print(rows[-1], flush=True)
     return [{"windows": len(starts), "static": float(total["static"].mean())}, *rows]
+
+
+def share(_: Any) -> list[dict[str, Any]]:
+    """What is best assumed of a season beforehand, on data and seeds that judge nothing."""
+    demand = {"data": str(EXAMPLE), "period": 24}
+    data: dict[str, list[tuple[WorldSpec, int]]] = {
+        "Madrid 2016-2017": [
+            (WorldSpec("PeriodicGP-Madrid-v0", {"start": day}), 0) for day in many_windows()
+        ],
+        "example of demand": [(WorldSpec("PeriodicGP-Replay-v0", demand), s) for s in range(8)],
+        "RideShare": [(WorldSpec("PeriodicGP-RideShare-v0"), s) for s in range(1000, 1064)],
+        "MadridSim": [(WorldSpec("PeriodicGP-MadridSim-v0"), s) for s in range(1000, 1048)],
+    }
+    chosen, rows = structures.SEASON_SHARE, []
+    assert chosen == SHARES[0]
+    for name, runs in data.items():
+        worlds = [(spec.make(), seed) for spec, seed in runs]
+        total = {}
+        for beforehand in SHARES:
+            structures.SEASON_SHARE = beforehand
+            spec = AgentSpec.parse(AUTO)
+            total[beforehand] = np.array([play(env, spec, s).regret.sum() for env, s in worlds])
+        structures.SEASON_SHARE = chosen
+        for beforehand, regret in total.items():
+            ratio = paired_ratio(regret, total[chosen])
+            rows.append({"data": name, "runs": len(runs), "share": beforehand})
+            rows[-1] |= {"regret": float(regret.mean())}
+            rows[-1] |= {"ratio": [ratio.estimate, ratio.low, ratio.high]}
+            print(rows[-1], flush=True)
+    return rows
 
 
 def static_regret(env: Any) -> float:
@@ -265,6 +307,7 @@ PARTS = {
     "core": core,
     "untold": untold,
     "ablation": ablation,
+    "share": share,
     "madrid-2018": madrid_2018,
     "cost": cost,
 }

@@ -93,18 +93,18 @@ def build(problem: Problem, actions: Actions, past: Past, options: Options) -> M
     found = candidates(problem, **options.parts)
     if isinstance(actions, InContext):
         found = in_contexts(problem, season=options.season)
-    told, recent = told_scale(problem), past.newest(MOST)
-    untold = None if told or problem.periods else _with_a_season(problem, actions, recent, options)
+    told, seen = told_scale(problem), past.ends(MOST)
+    untold = None if told or problem.periods else _with_a_season(problem, actions, seen, options)
     template = found[-1] if untold is None else untold.candidate
-    scale = told or choose_scale(template, actions, recent, options.transform)
+    scale = told or choose_scale(template, actions, seen, options.transform)
     noise = _noise_variance(problem, scale)
     if untold is not None and problem.noise_std is None:
         noise = untold.noise_variance
     if told is None:
-        found = _likely(found, [_fit(c, actions, recent, scale, noise, False) for c in found])
+        found = _likely(found, [_fit(c, actions, seen, scale, noise, False) for c in found])
     found += [] if untold is None else [untold.candidate]
     moves = options.refit and told is None
-    fits = [_fit(c, actions, recent, scale, noise, moves) for c in found]
+    fits = [_fit(c, actions, seen, scale, noise, moves) for c in found]
     members = [
         _member(problem, actions, replace(c, kernel=fit.kernel), fit.noise_variance)
         for c, fit in zip(found, fits, strict=True)

@@ -42,7 +42,12 @@ class Past:
     def __len__(self) -> int:
         return len(self.t)
 
-    def newest(self, n: int) -> Past:
-        """The last n in time."""
-        keep = np.argsort(self.t, kind="stable")[-n:]
+    def ends(self, n: int) -> Past:
+        """The first n / 2 in time, when much was tried, and the last n / 2; all if there are fewer.
+
+        Who plays well sees good rewards only: what the worse ones would be, the last alone hide.
+        """
+        keep = np.argsort(self.t, kind="stable")
+        if len(keep) > n:
+            keep = np.r_[keep[: n // 2], keep[len(keep) - n // 2 :]]
         return Past(self.action[keep], self.t[keep], self.reward[keep], self.told[keep])

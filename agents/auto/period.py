@@ -1,6 +1,6 @@
 """A first guess at a season that nobody told, where scale and variances are not known either.
 
-The newest rewards are explained by a season of each length on a grid, at several levels of noise.
+Some rewards are explained by a season of each length on a grid, at several levels of noise.
 The best length is only good enough to learn variances with; the period itself is then searched for
 with these (``agents/gp/period_search.py``).
 """

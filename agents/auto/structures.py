@@ -11,7 +11,8 @@ all actions have in common:
     u  +  v A x (1 - h + h Season)  +  v_S Season  +  v_P A x Decay  +  v_C Decay,
 
 u for the unknown mean; without a season h = v_S = 0, without persistence v_P = v_C = 0. The numbers
-are what is assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves them.
+are what is assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves them,
+h among them.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
 MEAN, ARM, SHARED_SEASON, OWN_SHOCKS, SHARED_SHOCKS = 3.0, 1.0, 0.5, 0.5, 0.75
 SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.7, 3
-SEASON_SHARE = 0.25
-"""Of what sets an arm apart, the share that comes and goes with the season."""
+SEASON_SHARE = 0.35
+"""Of what sets an arm apart, the share that comes and goes with the season, to begin with."""
 NOISE = 0.03
 """Variance of the noise, as a share, where the problem tells none."""
 

@@ -131,15 +131,39 @@ def test_refit_finds_the_noise():
         assert found.log_evidence > still.log_evidence
 
 
+def test_refit_finds_how_much_repeats():
+    """Of what sets arms apart nearly nothing or nearly all comes and goes: told apart each time."""
+    kernel, arms = Index() * Season(PERIOD, 0.7, 3, 0.35), Finite.arms(4)
+    for seed in range(6):
+        for share, low, high in ((0.05, 0.0, 0.35), (0.95, 0.35, 1.0)):
+            rng = np.random.default_rng(seed)
+            y = draw(Index() * Season(PERIOD, 0.7, 3, share), 96, rng)
+            past = past_of(y + rng.normal(0, 0.2, y.shape), rng)
+            found = refit.refit(kernel, arms, past, past.reward, 0.05).kernel
+            (term,) = found.terms
+            assert low < term.clocks[0].share < high, (seed, share, term)
+
+
+def test_refit_that_moves_nothing_leaves_shares_alone():
+    rng = np.random.default_rng(0)
+    past = past_of(rng.normal(size=(20, 4)), rng)
+    kernel = 2.0 * (Index() * Season(PERIOD, 0.7, 3, 0.35) * Decay(0.1)) + Constant(1.0)
+    still = refit.refit(kernel, Finite.arms(4), past, past.reward, 0.1, move=False).kernel
+    lag, points = np.arange(9.0), Finite.arms(4).points([0])
+    ours, theirs = (k.gram(points, lag[:1], points, lag) for k in (still, kernel))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
 def test_refit_gradient_is_that_of_its_loss():
     rng = np.random.default_rng(0)
     kernel = candidates(problem_of())[-1].kernel
     past = past_of(rng.normal(size=(20, 4)), rng)
-    grams = refit._grams(kernel, Finite.arms(4), past, 0.1)
+    grams = refit._grams(list(kernel.terms), Finite.arms(4), past, 0.1)
     theta, h = rng.normal(0, 0.3, len(grams)), 1e-6
-    _, slope = refit._loss(theta, grams, past.reward)
+    known = (grams, past.reward, np.linspace(0.5, 1.0, len(grams)))
+    _, slope = refit._loss(theta, *known)
     for i, step in enumerate(h * np.eye(len(theta))):
-        above, below = (refit._loss(theta + s, grams, past.reward)[0] for s in (step, -step))
+        above, below = (refit._loss(theta + s, *known)[0] for s in (step, -step))
         assert slope[i] == pytest.approx((above - below) / (2 * h), abs=1e-5)
 
 
@@ -159,6 +183,14 @@ def test_work_is_bounded_and_ever_rarer(monkeypatch):
     assert [count for count, _ in seen] == counts
     assert [kept for _, kept in seen] == [min(count, MOST) for count in counts]
     assert len(agent.state()["t"]) == MOST
+
+
+def test_refits_look_at_the_first_and_the_last():
+    order = np.array([3, 0, 5, 1, 4, 2])
+    past = Past(order, order.astype(float), order / 10, order > 3)
+    assert past.ends(4).t.tolist() == [0.0, 1.0, 4.0, 5.0]
+    assert past.ends(4).told.tolist() == [False, False, True, True]
+    assert past.ends(6).t.tolist() == past.ends(99).t.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 def test_bound_has_the_moments_of_the_cut_normal():
@@ -239,10 +271,14 @@ def settled(problem, steps=400, reward=wave, seed=0):
     return agent, float(np.mean(regret[-100:]))
 
 
+@pytest.mark.parametrize("seed", [0, 111])
 @pytest.mark.parametrize("known", [{}, {"reward_scale": (0.0, 2.0), "noise_std": 1.0}])
-def test_a_season_that_nobody_told_is_found(known):
-    """In 16 of 20 other seeds where the scale is not told; by chance the regret is 3."""
-    agent, regret = settled(problem_of(periods=(), horizon=400, **known))
+def test_a_season_that_nobody_told_is_found(known, seed):
+    """In 30 of 30 other seeds where the scale is not told; by chance the regret is 3.
+
+    On seed 111 it plays so well for a while that its newest rewards alone show no season.
+    """
+    agent, regret = settled(problem_of(periods=(), horizon=400, **known), seed=seed)
     periods, weights = agent.period_belief()
     assert weights @ periods == pytest.approx(11.0, rel=0.01)
     assert regret < 0.3
@@ -270,7 +306,8 @@ def test_the_first_guess_has_the_period_and_the_noise(noise):
     guess = guess_period(kernel, arms, past, past.reward, NOISE)
     assert guess.period == pytest.approx(11.0, rel=0.05)
     assert guess.noise_variance == levels[np.abs(np.log(levels / noise**2)).argmin()]
-    assert guess_period(kernel, arms, past.newest(9), past.reward[-9:], NOISE) is None
+    few = Past(past.action[:9], past.t[:9], past.reward[:9], past.told[:9])
+    assert guess_period(kernel, arms, few, few.reward, NOISE) is None
 
 
 @pytest.mark.parametrize("known", [{}, {"noise_std": 1.0}])
