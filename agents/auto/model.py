@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.auto.knowledge import Knowledge
 from agents.auto.past import Past
@@ -14,10 +15,12 @@ from agents.auto.period import guess_period
 from agents.auto.refit import MOST, Refit, refit
 from agents.auto.scale import TRANSFORMS, Scale
 from agents.auto.structures import FEW_ARMS, NOISE, Candidate, candidates, in_contexts
+from agents.auto.tide import line
 from agents.base import Problem
 from agents.gp import (
     Actions,
     Array,
+    Finite,
     InContext,
     Normaliser,
     Posterior,
@@ -42,6 +45,7 @@ class Options:
         season: Whether there may be a season.
         persistence: Whether rewards may persist.
         shared: Whether actions may move together.
+        tide: Whether some actions may gain more than others when all are high.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """
@@ -50,11 +54,12 @@ class Options:
     season: bool = True
     persistence: bool = True
     shared: bool = True
+    tide: bool = True
     expert: bool = True
     refit: bool = True
 
     @property
-    def parts(self) -> dict[str, bool]:
+    def parts(self) -> dict[str, Any]:
         """What ``candidates`` takes."""
         return {k: getattr(self, k) for k in ("season", "persistence", "shared")}
 
@@ -62,7 +67,7 @@ class Options:
         if self.transform not in ("auto", *TRANSFORMS):
             allowed = ", ".join(("auto", *TRANSFORMS))
             raise ValueError(f"transform must be one of {allowed}, got {self.transform!r}")
-        for name in ("season", "persistence", "shared", "expert", "refit"):
+        for name in ("season", "persistence", "shared", "tide", "expert", "refit"):
             if getattr(self, name) not in (True, False):
                 raise ValueError(f"{name} is true or false, got {getattr(self, name)!r}")
 
@@ -90,10 +95,12 @@ def told_scale(problem: Problem) -> Scale | None:
 
 def build(problem: Problem, actions: Actions, past: Past, options: Options) -> Model:
     """A belief from all that is kept of the past; some eight rewards at least, or a told scale."""
-    found = candidates(problem, **options.parts)
-    if isinstance(actions, InContext):
-        found = in_contexts(problem, season=options.season)
     told, seen = told_scale(problem), past.ends(MOST)
+    contexts = isinstance(actions, InContext)
+    tide = line(past) if contexts and told is None else None
+    found = candidates(problem, **options.parts, tide=tide)
+    if contexts and told is not None:
+        found = in_contexts(problem, season=options.season)
     untold = None if told or problem.periods else _with_a_season(problem, actions, seen, options)
     template = found[-1] if untold is None else untold.candidate
     scale = told or choose_scale(template, actions, seen, options.transform)
@@ -208,10 +215,18 @@ def replay(
         mean = None if offset is None else offset(t)
         posterior.observe(action, t, values[i] - (0.0 if mean is None else float(mean[action])))
         if expert and past.told[i] and isinstance(posterior, StateSpace):
-            arms = len(posterior.actions)  # type: ignore[arg-type]
-            bounds = values[i] - (np.zeros(arms) if mean is None else mean)
-            hint += none_above(posterior, int(action), t, bounds)
+            arm, rows = _in_its_context(posterior.actions, action)
+            bounds = values[i] - (np.zeros(len(rows)) if mean is None else mean)
+            hint += none_above(posterior, arm, t, bounds, rows)
     return hint
+
+
+def _in_its_context(actions: Actions, action: Any) -> tuple[int, NDArray[Any]]:
+    """An arm, and all arms in the context in which it was chosen."""
+    if isinstance(actions, InContext):
+        return int(action[0]), actions.joined(None, action[1:])
+    assert isinstance(actions, Finite)
+    return int(action), np.arange(len(actions))
 
 
 def _fit(

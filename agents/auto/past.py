@@ -20,7 +20,7 @@ class Past:
     """Observations in the order in which they came.
 
     Attributes:
-        action: In the coordinates of the kernel: arms, or points (n, d).
+        action: In the coordinates of the kernel: arms, points (n, d), or either with contexts.
         t: Times.
         reward: Rewards.
         told: Whether each was part of the warm start.
@@ -46,8 +46,11 @@ class Past:
         """The first n / 2 in time, when much was tried, and the last n / 2; all if there are fewer.
 
         Who plays well sees good rewards only: what the worse ones would be, the last alone hide.
+        What was told is left out if there is enough else: others may have chosen better still.
         """
         keep = np.argsort(self.t, kind="stable")
+        own = keep[~self.told[keep]]
+        keep = own if len(own) >= n // 2 else keep
         if len(keep) > n:
             keep = np.r_[keep[: n // 2], keep[len(keep) - n // 2 :]]
         return Past(self.action[keep], self.t[keep], self.reward[keep], self.told[keep])

@@ -8,11 +8,12 @@ Where it does not, much of what moves the rewards may move all of them at once (
 hour), which says nothing about which action is best, but hides it. So every part has a share that
 all actions have in common:
 
-    u  +  v A x (1 - h + h Season)  +  v_S Season  +  v_P A x Decay  +  v_C Decay,
+    u  +  v A x (1 - h + h Season)  +  v_S Season  +  v_P A x Decay  +  v_C Decay  +  v_T A x Tide,
 
-u for the unknown mean; without a season h = v_S = 0, without persistence v_P = v_C = 0. The numbers
-are what is assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves them,
-h among them.
+u for the unknown mean; without a season h = v_S = 0, without persistence v_P = v_C = 0. The tide is
+a running mean of the rewards (``tide.py``): when all are high, some gain more than others. The
+numbers are what is assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves
+them, h among them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from agents.base import Problem
 from agents.gp import (
     ActionKernel,
     Constant,
+    ContextLinear,
     ContextSquaredExponential,
     Decay,
     Index,
@@ -40,6 +42,7 @@ FORGETTING, DRIFT = 0.04, 0.02
 PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
 MEAN, ARM, SHARED_SEASON, OWN_SHOCKS, SHARED_SHOCKS = 3.0, 1.0, 0.5, 0.5, 0.75
+TIDE = 0.05
 SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.7, 3
 SEASON_SHARE = 0.35
 """Of what sets an arm apart, the share that comes and goes with the season, to begin with."""
@@ -64,6 +67,7 @@ def candidates(
     persistence: bool = True,
     shared: bool = True,
     period: float | None = None,
+    tide: ContextLinear | None = None,
 ) -> list[Candidate]:
     """All structures for a problem, or those without the parts that are switched off.
 
@@ -73,6 +77,7 @@ def candidates(
         persistence: Whether rewards may persist.
         shared: Whether actions may move together.
         period: What was found where none is told.
+        tide: How a running mean of the rewards enters, if it may matter.
     """
     plain = problem.reward_scale is not None
     periods = problem.periods or (() if period is None else (period,))
@@ -82,7 +87,7 @@ def candidates(
             if plain:
                 found += _plain(problem, one, other)
             else:
-                found.append(_composite(problem, periods if one else (), other, shared))
+                found.append(_composite(problem, periods if one else (), other, shared, tide))
     return found
 
 
@@ -113,7 +118,11 @@ def _plain(problem: Problem, season: bool, persistence: bool) -> list[Candidate]
 
 
 def _composite(
-    problem: Problem, periods: tuple[float, ...], persistence: bool, shared: bool
+    problem: Problem,
+    periods: tuple[float, ...],
+    persistence: bool,
+    shared: bool,
+    tide: ContextLinear | None,
 ) -> Candidate:
     A = action_kernel(problem)
     parts: list[Kernel] = [Constant(MEAN)]
@@ -129,6 +138,8 @@ def _composite(
     if persistence:
         parts.append(OWN_SHOCKS * (A * Decay(PERSISTENCE)))
         parts += [SHARED_SHOCKS * Decay(PERSISTENCE)] if shared else []
+    if tide is not None:
+        parts.append(TIDE * (A * tide))
     name = {(0, 0): "level", (1, 0): "season", (0, 1): "persistence", (1, 1): "both"}
     return Candidate(name[bool(periods), persistence], _sum(parts), 1.0)
 

@@ -17,7 +17,7 @@ from agents.gp.beta import (
     PrintedBeta,
     parse_beta,
 )
-from agents.gp.contexts import ContextSquaredExponential, InThisContext
+from agents.gp.contexts import ContextLinear, ContextSquaredExponential, InThisContext
 from agents.gp.dense import Dense
 from agents.gp.engines import make_posterior
 from agents.gp.fit import Fit, fit
@@ -49,6 +49,7 @@ __all__ = [
     "BoxBeta",
     "Constant",
     "ConstantBeta",
+    "ContextLinear",
     "ContextSquaredExponential",
     "Decay",
     "Dense",

@@ -112,8 +112,10 @@ class InContext:
         """The given actions (q of them, or one; all arms if None) in one context."""
         if actions is None:
             actions = np.arange(len(self.actions)) if isinstance(self.actions, Finite) else ()
-        rows = np.asarray(actions, dtype=np.float64).reshape(-1, self._width)
-        return np.column_stack((rows, np.broadcast_to(context, (len(rows), self.dimension))))
+        alone = np.asarray(actions, dtype=np.float64).reshape(-1, self._width)
+        rows = np.empty((len(alone), self._width + self.dimension))
+        rows[:, : self._width], rows[:, self._width :] = alone, context
+        return rows
 
     def points(self, actions: Any) -> Points:
         """Rows, or one of them, as points with contexts."""

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from agents.gp.arrays import Actions, Array
+from agents.gp.arrays import Actions, Array, InContext
 from agents.gp.basis import Basis, RankError, find_basis
+from agents.gp.contexts import is_linear
 from agents.gp.engines import make_posterior
 from agents.gp.features import find_features
 from agents.gp.kernel import Kernel
@@ -70,6 +71,8 @@ def _with_states(
     kernels: Sequence[Kernel], actions: Actions, noise_variance: float
 ) -> list[Posterior]:
     """Action features are found once; a RankError if a state would not be small."""
+    if isinstance(actions, InContext) and not all(is_linear(kernel) for kernel in kernels):
+        raise RankError("a context that matters otherwise than in a line has no small state")
     known: dict[Any, Basis] = {}
     members: list[Posterior] = []
     for kernel in kernels:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from agents.gp.arrays import Actions, Array, Box, Finite, InContext, Integers, Points
+from agents.gp.contexts import FAR, ContextLinear, ContextSquaredExponential, without_lines
 from agents.gp.designs import chebyshev, sobol
 from agents.gp.kernel import Term
 
@@ -86,7 +87,37 @@ class Nystrom:
         return np.asarray(slope.transpose(0, 2, 1) @ self.mixing)
 
 
-Basis = Table | Nystrom
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """Features of actions in a context that enters in a line: phi(a) z(u).
+
+    Attributes:
+        inner: phi.
+        line: z.
+    """
+
+    inner: Table | Nystrom
+    line: ContextLinear
+
+    @property
+    def weight(self) -> Array:
+        """Largest phi_i^2 z^2, shape (m_a,)."""
+        return self.inner.weight * FAR**2
+
+    def head(self, size: int) -> Tilted:
+        """The first ``size`` features."""
+        return replace(self, inner=self.inner.head(size))
+
+    def __call__(self, points: Points) -> Array:
+        """phi z, shape (q, m_a)."""
+        return self.inner(points) * self.line.z(points.context)[:, None]
+
+    def slope(self, points: Points) -> Array:
+        """Derivative in the action, shape (q, d, m_a)."""
+        return self.inner.slope(points) * self.line.z(points.context)[:, None, None]
+
+
+Basis = Table | Nystrom | Tilted
 
 
 def find_basis(term: Term, actions: Actions) -> Basis:
@@ -96,7 +127,7 @@ def find_basis(term: Term, actions: Actions) -> Basis:
         RankError: If very many features would be needed.
     """
     if isinstance(actions, InContext):
-        raise RankError("no short list of features is sought over contexts")
+        return _in_context(term, actions.actions)
     points = actions.points() if isinstance(actions, Finite) else Points(_candidates(actions))
     L, pivots = _pivoted_cholesky(term, points, MAX_RANK[type(actions)])
     # Rotate to principal axes: L L^T stays, and the tail becomes weak enough to drop.
@@ -110,6 +141,15 @@ def find_basis(term: Term, actions: Actions) -> Basis:
     nystrom = Nystrom(term, points.x[pivots], mixing, (features**2).max(axis=0))
     _verify(nystrom, actions)
     return nystrom
+
+
+def _in_context(term: Term, actions: Finite | Box) -> Basis:
+    lines, plain = without_lines(term)
+    if len(lines) > 1 or any(isinstance(k, ContextSquaredExponential) for k in plain.actions):
+        raise RankError("no short list of features is sought over contexts, but for a line")
+    inner = find_basis(plain, actions)
+    assert not isinstance(inner, Tilted)
+    return Tilted(inner, lines[0]) if lines else inner
 
 
 def _pivoted_cholesky(term: Term, points: Points, max_rank: int) -> tuple[Array, Integers]:

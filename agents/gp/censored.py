@@ -11,9 +11,10 @@ mean and variance: assumed-density filtering [@minka2001expectation].
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from agents.gp.arrays import Array
@@ -21,6 +22,8 @@ from agents.gp.state_space import StateSpace
 
 PLAUSIBLE = 0.03
 """Arms that exceed the bound with less than this probability are left alone."""
+CERTAIN = 1e-3
+"""Share of the noise below which no variance is believed: what is known so well is not pushed."""
 MOST = 5
 """Arms that are pushed down for one bound."""
 
@@ -47,22 +50,32 @@ def at_most(mean: float, variance: float, bound: float) -> Factor:
     return Factor(y, own, log_z - density)
 
 
-def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> float:
+def none_above(
+    posterior: StateSpace, arm: int, t: float, bounds: Array, rows: NDArray[Any] | None = None
+) -> float:
     """Take in that at time t every arm b but one was at most bounds[b].
 
     The likeliest to exceed its bound is pushed down first, until none is likely to. That is worked
     out on the joint belief about the arms at t; the state learns the factors at the end.
 
+    Args:
+        posterior: Of finitely many arms.
+        arm: The one of which it is not said.
+        t: When.
+        bounds: Shape (n,).
+        rows: All arms as the posterior knows them, in the context of t if there is one.
+
     Returns:
         The log probability of that under the belief before.
     """
     before = posterior.log_evidence
-    mean, C = posterior.joint(t)
+    mean, C = posterior.joint(t, rows)
+    least = CERTAIN * posterior.noise_variance
     open_arms = np.arange(len(bounds)) != arm
     arms: list[int] = []
     factors: list[Factor] = []
     for _ in range(MOST):
-        deviation = np.sqrt(np.maximum(np.diagonal(C), 1e-12))
+        deviation = np.sqrt(np.maximum(np.diagonal(C), least))
         above = ndtr((mean - bounds) / deviation) * open_arms
         b = int(above.argmax())
         if above[b] < PLAUSIBLE:
@@ -75,5 +88,5 @@ def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> floa
         arms.append(b)
         factors.append(factor)
     if arms:
-        posterior.weigh_all(arms, t, np.array(factors))
+        posterior.weigh_all(arms if rows is None else rows[arms], t, np.array(factors))
     return posterior.log_evidence - before

@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.gp.arrays import Actions, Box, Finite, InContext
 from agents.gp.basis import RankError
+from agents.gp.contexts import furthest
 from agents.gp.dense import Dense
 from agents.gp.features import Features, find_features
 from agents.gp.incremental import Incremental
@@ -65,7 +66,7 @@ def peak_variance(kernel: Kernel, actions: Actions) -> float:
     if isinstance(actions, Finite):
         return float(kernel.diagonal(actions.points()).max())
     if isinstance(actions, InContext):
-        return peak_variance(kernel, actions.actions)
+        return peak_variance(furthest(kernel), actions.actions)
     probe = [actions.low, actions.high, (actions.low + actions.high) / 2]
     return float(kernel.diagonal(actions.points(np.stack(probe))).max())
 

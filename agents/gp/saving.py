@@ -18,7 +18,8 @@ import numpy as np
 
 from agents.gp.arrays import Actions, Box, Finite, InContext
 from agents.gp.bank import Bank
-from agents.gp.basis import Basis, Nystrom, Table
+from agents.gp.basis import Basis, Nystrom, Table, Tilted
+from agents.gp.contexts import without_lines
 from agents.gp.dense import Dense
 from agents.gp.features import Block, Features
 from agents.gp.incremental import Incremental
@@ -150,8 +151,9 @@ def _features_to_state(features: Features) -> State:
     ]
     state |= {"blocks": np.array(corners), "rho": np.array([b.log_rho for b in features.blocks])}
     for i, basis in enumerate(features.bases):
-        names = ("values",) if isinstance(basis, Table) else ("nodes", "mixing", "weight")
-        state |= {f"{name}.{i}": getattr(basis, name).copy() for name in names}
+        plain = basis.inner if isinstance(basis, Tilted) else basis
+        names = ("values",) if isinstance(plain, Table) else ("nodes", "mixing", "weight")
+        state |= {f"{name}.{i}": getattr(plain, name).copy() for name in names}
     return state
 
 
@@ -168,7 +170,11 @@ def _features_from_state(state: State, kernel: Kernel) -> Features:
 
 
 def _basis_from_state(state: State, i: int, term: Term) -> Basis:
+    lines, term = without_lines(term)
+    plain: Table | Nystrom
     if f"values.{i}" in state:
-        return Table(np.array(state[f"values.{i}"]))
-    nodes, mixing, weight = (np.array(state[f"{k}.{i}"]) for k in ("nodes", "mixing", "weight"))
-    return Nystrom(term, nodes, mixing, weight)
+        plain = Table(np.array(state[f"values.{i}"]))
+    else:
+        nodes, mixing, weight = (np.array(state[f"{k}.{i}"]) for k in ("nodes", "mixing", "weight"))
+        plain = Nystrom(term, nodes, mixing, weight)
+    return Tilted(plain, lines[0]) if lines else plain

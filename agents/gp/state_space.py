@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Finite, Integers
+from agents.gp.arrays import Actions, Array, Finite, InContext, Integers
 from agents.gp.belief import Belief, Slice
 from agents.gp.features import Features, find_features
 from agents.gp.kernel import Kernel
@@ -50,6 +49,8 @@ class StateSpace:
         self.kernel, self.actions, self.noise_variance = kernel, actions, noise_variance
         self.features = features or find_features(kernel, actions)
         self._phi = self.features.phi(actions.points()) if isinstance(actions, Finite) else None
+        arms = actions.actions if isinstance(actions, InContext) else None
+        self._in_context = self.features.of_arms(arms) if isinstance(arms, Finite) else None
         many = self._phi is not None and len(self._phi) > MANY
         self._shortlist = Shortlist(self._phi) if self._phi is not None and many else None
         self._memo: tuple[Any, Array] = (None, np.empty(0))
@@ -106,20 +107,20 @@ class StateSpace:
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
 
-    def weigh_all(self, arms: Sequence[int], t: float, factors: Array) -> None:
-        """``weigh`` several arms at the time of the newest observation.
+    def weigh_all(self, actions: Any, t: float, factors: Array) -> None:
+        """``weigh`` several actions at the time of the newest observation.
 
         Args:
-            arms: Which, q of them.
+            actions: Which, q of them.
             t: When.
             factors: (y, noise variance, log scale) of each, shape (q, 3).
         """
-        self._tape.observe_all(t, self.phi(arms), factors)
-        self.count += len(arms)
+        self._tape.observe_all(t, self.phi(actions), factors)
+        self.count += len(factors)
 
-    def joint(self, t: float) -> tuple[Array, Array]:
-        """Mean (n,) and covariance (n, n) of f(., t) at all arms of a finite set."""
-        phi, now = self.phi(None), self.now(t)
+    def joint(self, t: float, actions: Any = None) -> tuple[Array, Array]:
+        """Mean (q,) and covariance (q, q) of f(., t), at all arms of a finite set if None."""
+        phi, now = self.phi(actions), self.now(t)
         return phi @ now.mean, np.asarray(phi @ now.covariance @ phi.T)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
@@ -157,6 +158,9 @@ class StateSpace:
         """phi of the actions, shape (q, M_a)."""
         if self._phi is not None:
             return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
+        if self._in_context is not None:
+            rows = np.asarray(actions, dtype=np.float64)
+            return self._in_context(rows if rows.ndim == 2 else rows[None])
         if actions is self._memo[0]:
             return self._memo[1]
         phi = self.features.phi(self.actions.points(actions))

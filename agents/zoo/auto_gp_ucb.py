@@ -13,12 +13,14 @@ from agents.auto.knowledge import Knowledge, load_knowledge
 from agents.auto.model import Model, Options, build, first, informed, told_scale
 from agents.auto.past import MOST, Past
 from agents.auto.scale import Scale
+from agents.auto.tide import Tide
 from agents.base import Problem, is_news, time_of
 from agents.gp import (
     UCB,
     Actions,
     Array,
     Bank,
+    Finite,
     InContext,
     InThisContext,
     Normaliser,
@@ -40,7 +42,7 @@ GROWTH, SEARCHING = 3, 2
 """A refit comes when this many times as many rewards have been seen; while no season is told."""
 PRUNE, PRUNE_EVERY = 1e-3, 8
 """Structures less probable than this are dropped, until the next refit."""
-SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "refit")
+SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "tide", "refit")
 """Settings that mean nothing beside a prior."""
 
 
@@ -49,7 +51,8 @@ class AutoGPUCB(Saveable):
 
     Pseudo-code::
 
-        candidates: level, + season, + persistence, + both; each arm's own and common to all
+        candidates: level, + season, + persistence, + both; each arm's own and common to all;
+            and of each arm a slope against the running mean of the rewards
         at 8, 24, 72, ... rewards (or the warm start, and 3, 9, ... times as many):
             scale <- identity or log1p, by evidence; variances <- maximum a posteriori
             belief <- all that was seen; past choices of an expert: no other arm was better
@@ -80,6 +83,7 @@ class AutoGPUCB(Saveable):
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
         shared: Whether all actions may rise and fall together.
+        tide: Whether some may gain more than others when all are high.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """
@@ -99,17 +103,22 @@ class AutoGPUCB(Saveable):
         season: bool = True,
         persistence: bool = True,
         shared: bool = True,
+        tide: bool = True,
         expert: bool = True,
         refit: bool = True,
     ) -> None:
         mine = actions_of(problem)
         told = told_scale(problem) is not None and prior is None
         self._columns = list(context_columns(problem)) if told else []
-        self._actions: Actions = InContext(mine, len(self._columns)) if self._columns else mine
         known = "paper" if problem.reward_scale is not None else "calm"
-        self._beta = parse_beta(known if beta == "auto" else beta, self._actions)
-        self._options = Options(transform, season, persistence, shared, expert, refit)
+        self._options = Options(transform, season, persistence, shared, tide, expert, refit)
         self._knowledge = None if prior is None else self._informed(prior)
+        # Where the season has still to be found, that is enough to find out.
+        guesses = not told and prior is None and bool(problem.periods)
+        self._tide = Tide() if tide and guesses else None
+        contexts = len(self._columns) if self._tide is None else 1
+        self._actions: Actions = InContext(mine, contexts) if contexts else mine
+        self._beta = parse_beta(known if beta == "auto" else beta, self._actions if told else mine)
         self._rows: deque[tuple[Any, float, float, bool]] = deque(maxlen=MOST)
         self._count, self._steps, self._next = 0, 0, math.inf
         past = problem.warm_start
@@ -134,8 +143,7 @@ class AutoGPUCB(Saveable):
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
         t = time_of(observation)
         if isinstance(self._view, InThisContext):
-            context = np.array(observation, dtype=np.float64)[self._columns]
-            self._view.context = finite_context(context)
+            self._view.context = finite_context(self._context(observation))
         self._steps += 1
         beta = self._beta(self._steps)
         if self._knowledge is not None:
@@ -200,10 +208,12 @@ class AutoGPUCB(Saveable):
 
     def _keep(self, action: Any, observation: Array, reward: float, *, told: bool) -> bool:
         """Whether there was any news."""
-        t, context = float(observation[0]), np.array(observation)[self._columns]
+        t, context = float(observation[0]), self._context(observation)
         if not is_news(reward, t):
             return False
         finite_context(context)
+        if self._tide is not None:
+            self._tide.rise(reward)
         where = self._problem.checked(action)
         if self._problem.n_actions is None:
             where = where * self._problem.action_half_width
@@ -212,6 +222,12 @@ class AutoGPUCB(Saveable):
         self._rows.append((where, t, reward, told))
         self._count += 1
         return True
+
+    def _context(self, observation: Array) -> Array:
+        """What a reward may depend on besides action and time: what is told, or the tide."""
+        if self._tide is not None:
+            return self._tide.context
+        return np.array(observation, dtype=np.float64)[self._columns]
 
     def _forward(self, arm: Any, t: float, reward: float) -> float:
         """The reward on the scale of the belief; 0 while there is none."""
@@ -241,9 +257,11 @@ class AutoGPUCB(Saveable):
         members = self.posterior.members
         before = getattr(self, "_view", None)
         self._view = self.posterior if len(members) > 1 else members[0]
-        if self._columns:
-            self._view = InThisContext(self.posterior)
-            if isinstance(before, InThisContext):
+        if isinstance(self._actions, InContext):
+            self._view = InThisContext(self.posterior if len(members) > 1 else members[0])
+            if self._tide is not None:
+                self._view.context = self._tide.context
+            elif isinstance(before, InThisContext):
                 self._view.context = before.context
         self._ucb = UCB(self._view, self._rng)
 
@@ -269,6 +287,7 @@ class AutoGPUCB(Saveable):
             "reward": past.reward,
             "told": past.told.astype(np.int64),
             "context": self._view.context if isinstance(self._view, InThisContext) else None,
+            "tide": None if self._tide is None else self._tide.mean,
             "numbers": [self._count, self._steps, None if math.isinf(self._next) else self._next],
         }
 
@@ -279,7 +298,7 @@ class AutoGPUCB(Saveable):
             raise ValueError("the belief is about other actions than the problem has")
         columns = (state["action"], state["t"].tolist(), state["reward"].tolist(), state["told"])
         rows = zip(*columns, strict=True)
-        finite = self._problem.n_actions is not None and not self._columns
+        finite = isinstance(self._actions, Finite)
         self._rows.clear()
         self._rows.extend((int(a) if finite else a, t, r, bool(told)) for a, t, r, told in rows)
         count, steps, following = state["numbers"]
@@ -288,5 +307,7 @@ class AutoGPUCB(Saveable):
         scale = state["scale"]
         known = None if scale is None else Scale(scale[0], Normaliser(*scale[1:]))
         self._adopt(Model(known, posterior, tuple(state["names"])))
+        if self._tide is not None:
+            self._tide.mean = None if state["tide"] is None else float(state["tide"])
         if isinstance(self._view, InThisContext):
             self._view.context = np.array(state["context"])
