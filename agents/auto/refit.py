@@ -28,7 +28,7 @@ SPREAD, SPREAD_OF_SHARES = 0.5, 1.0
 how much of a world repeats differs more from world to world than anything else."""
 ITERATIONS = 8
 MOST = 96
-"""Observations that are looked at: half of them the first, half the newest."""
+"""Observations that are looked at: half of them the first that are kept, half the newest."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.gp.arrays import Actions, Box, Finite, InContext
 from agents.gp.basis import RankError
-from agents.gp.contexts import furthest
+from agents.gp.contexts import furthest, is_linear
 from agents.gp.dense import Dense
 from agents.gp.features import Features, find_features
 from agents.gp.incremental import Incremental
@@ -75,13 +75,16 @@ def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
     """Features if they exist and make the cheaper engine."""
-    if isinstance(actions, InContext) or (horizon is not None and horizon <= 50):
+    if isinstance(actions, InContext) and not is_linear(kernel):
+        return None
+    if horizon is not None and horizon <= 50:
         return None
     try:
         features = find_features(kernel, actions, whole_times=whole_times)
     except RankError:
         return None
-    asked = len(actions) if isinstance(actions, Finite) else _candidates(actions)
+    alone = actions.actions if isinstance(actions, InContext) else actions
+    asked = len(alone) if isinstance(alone, Finite) else _candidates(alone)
     cheaper = _state_space_cost(features, asked) < _incremental_cost(horizon or 100_000, asked)
     return features if cheaper and features.size <= LARGEST_STATE else None
 

@@ -52,7 +52,7 @@ class AutoGPUCB(Saveable):
     Pseudo-code::
 
         candidates: level, + season, + persistence, + both; each arm's own and common to all;
-            and of each arm a slope against the running mean of the rewards
+            where the season is told, of each arm a slope against the running mean of rewards
         at 8, 24, 72, ... rewards (or the warm start, and 3, 9, ... times as many):
             scale <- identity or log1p, by evidence; variances <- maximum a posteriori
             belief <- all that was seen; past choices of an expert: no other arm was better
@@ -83,7 +83,8 @@ class AutoGPUCB(Saveable):
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
         shared: Whether all actions may rise and fall together.
-        tide: Whether some may gain more than others when all are high.
+        tide: Whether some may gain more than others when all are high; it is looked at where the
+            season is told and the scale of the rewards is not.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """
@@ -143,7 +144,8 @@ class AutoGPUCB(Saveable):
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
         t = time_of(observation)
         if isinstance(self._view, InThisContext):
-            self._view.context = finite_context(self._context(observation))
+            told = finite_context(np.array(observation, dtype=np.float64)[self._columns])
+            self._view.context = told if self._tide is None else self._tide.decide(t)
         self._steps += 1
         beta = self._beta(self._steps)
         if self._knowledge is not None:
@@ -163,6 +165,8 @@ class AutoGPUCB(Saveable):
             return
         where, t, reward, _ = self._rows[-1]
         self.posterior.observe(where, t, self._forward(where, t, reward))
+        if self._tide is not None and isinstance(self._view, InThisContext):
+            self._view.context = self._tide.now
         if self._count % PRUNE_EVERY == 0:
             self._prune()
 
@@ -208,13 +212,13 @@ class AutoGPUCB(Saveable):
 
     def _keep(self, action: Any, observation: Array, reward: float, *, told: bool) -> bool:
         """Whether there was any news."""
-        t, context = float(observation[0]), self._context(observation)
+        t, context = float(observation[0]), np.array(observation)[self._columns]
         if not is_news(reward, t):
             return False
         finite_context(context)
-        if self._tide is not None:
-            self._tide.rise(reward)
         where = self._problem.checked(action)
+        if self._tide is not None:
+            context = self._tide.rise(t, reward)
         if self._problem.n_actions is None:
             where = where * self._problem.action_half_width
         if isinstance(self._actions, InContext):
@@ -222,12 +226,6 @@ class AutoGPUCB(Saveable):
         self._rows.append((where, t, reward, told))
         self._count += 1
         return True
-
-    def _context(self, observation: Array) -> Array:
-        """What a reward may depend on besides action and time: what is told, or the tide."""
-        if self._tide is not None:
-            return self._tide.context
-        return np.array(observation, dtype=np.float64)[self._columns]
 
     def _forward(self, arm: Any, t: float, reward: float) -> float:
         """The reward on the scale of the belief; 0 while there is none."""
@@ -260,7 +258,7 @@ class AutoGPUCB(Saveable):
         if isinstance(self._actions, InContext):
             self._view = InThisContext(self.posterior if len(members) > 1 else members[0])
             if self._tide is not None:
-                self._view.context = self._tide.context
+                self._view.context = self._tide.now
             elif isinstance(before, InThisContext):
                 self._view.context = before.context
         self._ucb = UCB(self._view, self._rng)
@@ -288,6 +286,7 @@ class AutoGPUCB(Saveable):
             "told": past.told.astype(np.int64),
             "context": self._view.context if isinstance(self._view, InThisContext) else None,
             "tide": None if self._tide is None else self._tide.mean,
+            "decided": None if self._tide is None else list(self._tide.decided.items()),
             "numbers": [self._count, self._steps, None if math.isinf(self._next) else self._next],
         }
 
@@ -309,5 +308,6 @@ class AutoGPUCB(Saveable):
         self._adopt(Model(known, posterior, tuple(state["names"])))
         if self._tide is not None:
             self._tide.mean = None if state["tide"] is None else float(state["tide"])
+            self._tide.decided = {float(t): float(mean) for t, mean in state["decided"]}
         if isinstance(self._view, InThisContext):
             self._view.context = np.array(state["context"])

@@ -62,7 +62,8 @@ def study(lab: Lab) -> Part:
         "A track of its own, not to be ranked with the above: the same agent with a prior of "
         "summary statistics of 2016 and 2017 (`agents/auto/madrid.json`).",
         found.ratios(TRACKS["pretrained"], [STATIC, GP], head="pretrained agent"),
-        f"For scale, over the best static station: {scale}. Nothing was set by looking at 2018.",
+        f"For scale, over the best static station: {scale}. How often "
+        "2018 was looked at before: docs/auto-gp.md.",
         lab.picture(
             figure(found),
             "beyond-madrid",

@@ -14,7 +14,7 @@ from agents.auto.past import MOST, Past
 from agents.auto.period import NOISES, guess_period
 from agents.auto.scale import Scale
 from agents.auto.structures import NOISE, candidates
-from agents.auto.tide import Tide
+from agents.auto.tide import Tide, line
 from agents.gp import (
     Constant,
     ContextLinear,
@@ -26,7 +26,9 @@ from agents.gp import (
     PeriodSearch,
     Season,
     StateSpace,
+    Sum,
 )
+from agents.gp.bank import make_members
 from agents.gp.censored import at_most, none_above
 from agents.testing import example_problem, observe
 from agents.zoo.auto_gp_ucb import FIRST_REWARDS, GROWTH
@@ -156,6 +158,15 @@ def test_refit_finds_how_much_repeats():
             assert low < term.clocks[0].share < high, (seed, share, term)
 
 
+def test_parts_of_a_share_sum_to_the_term():
+    t, points = np.arange(9.0), Finite.arms(4).points(np.arange(9) % 4)
+    kernel = 2.0 * (Index() * Season(PERIOD, 0.7, 3, 0.35) * Decay(0.1))
+    (term,) = kernel.terms
+    parts = Sum(tuple(refit._parts(term)))
+    assert len(parts.terms) == 2
+    np.testing.assert_allclose(parts.gram(points, t, points, t), kernel.gram(points, t, points, t))
+
+
 def test_refit_that_moves_nothing_leaves_shares_alone():
     rng = np.random.default_rng(0)
     past = past_of(rng.normal(size=(20, 4)), rng)
@@ -237,9 +248,14 @@ def test_what_an_expert_chose_is_taken_in_its_context():
     rows = actions.joined(None, np.array([2.0]))
     none_above(posterior, 0, 0.0, np.zeros(2), rows)
     low, high = (posterior.predict(0.0, actions.joined(None, u)).mean for u in ([0.5], [2.0]))
-    assert high[1] == pytest.approx(4 * low[1])
-    assert high[1] < -0.5
+    half_normal = 2.0 * np.sqrt(2 / np.pi)  # of N(0, 2^2), cut off above at 0
+    assert high[1] == pytest.approx(-half_normal)
+    assert low[1] == pytest.approx(-half_normal / 4)
     assert high[0] == low[0] == 0.0
+    replayed = StateSpace(posterior.kernel, actions, 0.01)
+    advice = Past(np.array([[0.0, 2.0]]), np.zeros(1), np.zeros(1), np.ones(1, dtype=bool))
+    model.replay(replayed, advice, Scale(), expert=True)
+    assert replayed.predict(0.0, rows).mean[1] == pytest.approx(-half_normal)
 
 
 def tidal(t, arm):
@@ -267,17 +283,67 @@ def test_who_gains_most_at_high_tide_is_found():
 
 def test_the_tide_is_of_the_rewards_before():
     tide = Tide()
-    assert tide.context.tolist() == [0.0]
-    tide.rise(10.0)
-    tide.rise(20.0)
+    assert tide.now.tolist() == [0.0]
+    assert tide.rise(0.0, 10.0) == pytest.approx(np.log1p(10.0))  # nothing was known: its own
+    assert tide.rise(1.0, 20.0) == pytest.approx(np.log1p(10.0))
     assert tide.mean == pytest.approx(12.0)
-    assert tide.context == pytest.approx(np.log1p(12.0))
+    assert tide.now == pytest.approx(np.log1p(12.0))
     agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
     for t, reward in enumerate((10.0, 20.0, 7.0)):
         agent.update(np.array([float(t)]), t, reward)
     seen = Past.of(agent._rows).action
     assert seen[:, 0].tolist() == [0.0, 1.0, 2.0]
     np.testing.assert_allclose(seen[1:, 1], np.log1p([10.0, 12.0]))
+    with pytest.raises(ValueError, match="99"):
+        agent.update(np.array([3.0]), 99, 1e6)
+    assert agent._tide.mean == pytest.approx(11.0)  # a refused reward moves nothing
+
+
+def test_a_late_reward_counts_at_the_tide_of_its_decision():
+    agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
+    waiting, decided = [], []
+    for t in range(40):
+        now = np.array([float(t)])
+        waiting.append((now, agent.act(now)))
+        decided.append(float(agent._tide.now[0]))
+        if t >= 7:
+            late, arm = waiting[t - 7]
+            agent.update(late, arm, tidal(late[0], arm) + 10.0)
+    rows = Past.of(agent._rows)
+    known = rows.t > 7  # before, nothing was known of any tide
+    np.testing.assert_allclose(rows.action[known, 1], np.array(decided)[rows.t[known].astype(int)])
+    assert len(agent._tide.decided) == 7
+
+
+def test_what_is_believed_is_of_the_tide_of_now():
+    agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
+    for t in range(60):
+        agent.update(np.array([float(t)]), t % 4, tidal(t, t % 4) + 10.0)
+    before = agent.belief(60.0)
+    agent.act(np.array([60.0]))
+    np.testing.assert_array_equal(before, agent.belief(60.0))
+
+
+def test_a_tide_needs_a_told_season_and_rewards_that_differ():
+    rng = np.random.default_rng(0)
+    assert make_agent("auto-gp-ucb", problem_of(periods=()), rng)._tide is None
+    assert make_agent("auto-gp-ucb:tide=false", problem_of(), rng)._tide is None
+    assert make_agent("auto-gp-ucb", problem_of(reward_scale=(0.0, 1.0)), rng)._tide is None
+    with pytest.raises(ValueError, match="tide is true or false"):
+        make_agent("auto-gp-ucb:tide=maybe", problem_of(), rng)
+    with pytest.raises(ValueError, match="takes the place of tide"):
+        make_agent("auto-gp-ucb:prior=madrid,tide=false", problem_of(), rng)
+    flat = line(Past(np.zeros(8), np.arange(8.0), np.full(8, 3.0), np.zeros(8, dtype=bool)))
+    assert (flat.centre, flat.spread) == (pytest.approx(np.log1p(3.0)), 1.0)
+    steep = line(Past(np.zeros(2), np.arange(2.0), np.array([0.0, 3.0]), np.zeros(2, dtype=bool)))
+    assert (steep.centre, steep.spread) == pytest.approx((np.log1p(3.0) / 2, np.log1p(3.0) / 2))
+
+
+def test_many_arms_with_a_tide_keep_a_bounded_state():
+    actions, tide = InContext(Finite.arms(140), 1), ContextLinear()
+    kernel = candidates(problem_of(arms=140), tide=tide)[-1].kernel
+    (member,) = make_members([kernel], actions, 0.03)
+    assert isinstance(member, StateSpace)
 
 
 @pytest.mark.parametrize("steps", [5, 40])

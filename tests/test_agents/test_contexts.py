@@ -105,6 +105,8 @@ def test_a_line_in_the_context_has_a_small_state(kernel, arms):
 
 
 def test_a_line_is_one_number_and_has_a_unit():
+    far = np.array([[-9.0], [0.5], [1.0], [2.0], [9.0]])
+    np.testing.assert_allclose(ContextLinear(1.0, 0.5).z(far), [-FAR, -1.0, 0.0, 2.0, FAR])
     actions = InContext(Finite.arms(2), 1)
     kernel = 2.0 * (Index() * ContextLinear()) + Index()
     assert peak_variance(kernel, actions) == pytest.approx(2.0 * FAR**2 + 1.0)
