@@ -288,7 +288,8 @@ hindsight, and of GP-UCB's. Intervals are over windows.
 **This is not a blind test.** Earlier versions of the agent were judged here, too, and one of the
 figures made us look again: 0.853 with beta = 1; 0.991 with the growing beta of today and a fixed
 share of the season of 0.75; 0.885 with a fixed share of 0.25; 0.980 with one that is learned, of
-0.35 beforehand. After that the slopes against the tide were added, chosen on 2016 and 2017 alone.
+0.35 beforehand. After that came slopes against the tide, and more structures are kept in the
+average; both were chosen on 2016 and 2017 alone.
 Such jumps are mostly chance (see "What each part brings" for how little twelve windows tell), and
 the figure below is the last of five.
 """
