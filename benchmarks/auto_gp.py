@@ -152,7 +152,8 @@ def untold(options: Any) -> list[dict[str, Any]]:
             means = {"told": float(told.mean()), "untold": float(not_told.mean())}
             world = {"world": id.removeprefix("PeriodicGP-"), "seeds": options.seeds}
             rows.append(world | {"agent": agent} | means)
-            rows[-1]["ratio"] = [ratio.estimate, ratio.low, ratio.high]
+            ends = [] if len(told) == 1 else [ratio.low, ratio.high]
+            rows[-1]["ratio"] = [ratio.estimate, *ends]
             print(rows[-1], flush=True)
     return rows
 
