@@ -9,7 +9,7 @@ This package never imports ``periodic_envs`` or ``evaluation``.
 
 from agents.base import Agent, Experience, Problem
 from agents.registry import AgentSpec, UnknownAgentError, describe, make_agent, names
-from agents.storage import Saveable, SavedAgentError, load
+from agents.saving import Saveable, SavedAgentError, load
 
 DISTRIBUTION = "periodic-gp"
 """Tells this package apart from others that install the import name ``agents``."""

@@ -22,7 +22,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from agents.base import Agent, Experience, Problem
-from agents.storage import Saveable, load
+from agents.saving import Saveable, load
 
 PERIOD = 6.0
 HORIZON = 40

@@ -25,13 +25,13 @@ from madrid_prior import learn
 import evaluation
 from agents.auto import structures
 from agents.registry import AgentSpec
-from evaluation.entries import Limits, agent_entry, env_entry, parse_seeds
-from evaluation.protocol import Protocol
-from evaluation.runner import play
+from evaluation.protocol.entries import Limits, agent_entry, env_entry, parse_seeds
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.world_spec import WorldSpec
+from evaluation.running.play import play
 from evaluation.statistics import paired_difference, paired_ratio
-from evaluation.worlds import WorldSpec
 from periodic_envs.data.errors import DataError
-from periodic_envs.processes.replay import EXAMPLE
+from periodic_envs.worlds.replay import EXAMPLE
 
 AUTO, PRETRAINED = "auto-gp-ucb", "auto-gp-ucb:prior=madrid"
 CONTEXT = "periodic-gp-ucb:time_length_scale=1,context_length_scale=1"

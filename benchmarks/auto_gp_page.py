@@ -13,8 +13,8 @@ from agents.auto.refit import refit
 from agents.auto.structures import candidates
 from agents.auto.tide import line
 from agents.registry import AgentSpec
-from evaluation.runner import play
-from evaluation.worlds import WorldSpec
+from evaluation.protocol.world_spec import WorldSpec
+from evaluation.running.play import play
 
 WINDOW = "2017-11-03"
 PERIODS = np.arange(6.0, 60.5, 0.5)
@@ -264,7 +264,7 @@ What it learns, and how ([agents/auto](../agents/auto)):
 - **What others' choices tell.** If past decisions were the best of their moments, all other arms
   were worth no more then. Whether they were is decided by evidence, too (against choices at
   random); each bound then enters the belief by moment matching
-  ([censored.py](../agents/gp/censored.py)).
+  ([censored.py](../agents/gp/posteriors/censored.py)).
 - **Exploration.** Half of the paper's beta, but at least 1, where the scale of the rewards is not
   told; the paper's schedule where it is. There the candidates are those of the paper and its
   discussion: level, season, drifting season, persistence; where there are contexts, level and

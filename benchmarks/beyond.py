@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import evaluation
-from evaluation.entries import Limits, agent_entry, env_entry, parse_seeds
+from evaluation.protocol.entries import Limits, agent_entry, env_entry, parse_seeds
 from evaluation.statistics import paired_difference, paired_ratio
 
 HIDDEN = "PeriodicGP-HiddenPeriod-v0"

@@ -22,10 +22,10 @@ from scipy.spatial.distance import cdist
 
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents import AgentSpec
-from evaluation.entries import parse_seeds
-from evaluation.protocol import Protocol
-from evaluation.runner import play
-from evaluation.sweep import run
+from evaluation.protocol.entries import parse_seeds
+from evaluation.protocol.protocol import Protocol
+from evaluation.running.play import play
+from evaluation.running.sweep import run
 
 STUDY = ("periodic-gp-ucb", "gp-ucb", "c-gp-ucb", "r-gp-ucb", "tv-gp-ucb")
 console = Console()

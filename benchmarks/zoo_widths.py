@@ -5,14 +5,14 @@
 A search for the controls of docs/zoo.md. Each agent has its width times 1, 1/2, 1/4, ..., 1/256
 in all worlds of the protocol ``standard``, on seeds that no page is made from. The factor with the
 least regret, as a mean share of that of choosing at random over all worlds, is the one that
-``evaluation/zoo/controls.py`` has. Interrupted, the same command goes on where it was.
+``evaluation/studies/zoo/controls.py`` has. Interrupted, the same command goes on where it was.
 """
 
 import argparse
 from collections.abc import Callable
 
 import evaluation
-from evaluation.zoo.bench import Bench
+from evaluation.studies.zoo.bench import Bench
 
 FACTORS = tuple(2.0**-power for power in range(9))
 WIDTHS: dict[str, Callable[[float], str]] = {

@@ -43,7 +43,7 @@ __all__ = ["Protocol", "run"]
 def __getattr__(name: str) -> Any:
     """``evaluation.run`` and ``evaluation.Protocol``, loaded when first used: workers need less."""
     if name == "run":
-        return import_module("evaluation.sweep").run
+        return import_module("evaluation.running.sweep").run
     if name == "Protocol":
-        return import_module("evaluation.protocol").Protocol
+        return import_module("evaluation.protocol.protocol").Protocol
     raise AttributeError(f"module 'evaluation' has no attribute {name!r}")

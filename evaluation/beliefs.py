@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from periodic_envs.base import PeriodicBanditEnv
-from periodic_envs.processes.piecewise import Piecewise
-from periodic_envs.processes.stationary import Stationary
+from periodic_envs.env import PeriodicBanditEnv
+from periodic_envs.worlds.piecewise import Piecewise
+from periodic_envs.worlds.stationary import Stationary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

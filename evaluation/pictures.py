@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.beliefs import draw_decays, draw_periods, seasons_of
-from evaluation.runner import Run
-from periodic_envs.base import PeriodicBanditEnv
+from evaluation.running.play import Run
+from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.labels import short, thinned
 from periodic_envs.rendering import (
     MOST_NAMES,

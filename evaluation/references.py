@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import optimize
 from scipy.stats import qmc
 
-from evaluation.protocol import REFERENCES
+from evaluation.protocol.protocol import REFERENCES
 from evaluation.statistics import phase_bins
-from periodic_envs.base import PeriodicBanditEnv
+from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.fields.maximise import maximise
 from periodic_envs.process import ContinuousProcess, RewardProcess
 

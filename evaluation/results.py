@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.protocol import REFERENCES, TRAINING, YARDSTICKS
+from evaluation.protocol.protocol import REFERENCES, TRAINING, YARDSTICKS
 from evaluation.store import Store, StoredCell, StoredRun
 
 Array = NDArray[np.float64]

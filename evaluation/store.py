@@ -18,10 +18,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from evaluation.cell import Cell, Outcome, pack, unpack
 from evaluation.database import StoreError, open_existing, open_or_begin, transaction
-from evaluation.protocol import Protocol, canonical_json
-from evaluation.provenance import command_line
+from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.running.provenance import command_line
+from evaluation.running.run import Cell, Outcome, pack, unpack
 
 
 @dataclass(frozen=True)

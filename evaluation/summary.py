@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.protocol import REFERENCES, YARDSTICKS
+from evaluation.protocol.protocol import REFERENCES, YARDSTICKS
 from evaluation.results import Results
 from evaluation.statistics import (
     PairedDifference,

@@ -16,14 +16,14 @@ This package never imports ``agents`` or ``evaluation``.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from periodic_envs import processes
-from periodic_envs.base import PeriodicBanditEnv
+from periodic_envs import worlds
+from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import Origin, Public, RewardProcess, WarmStart, World
 from periodic_envs.registration import ids, register_world
 from periodic_envs.vector import PeriodicBanditVectorEnv
 
-# One file per world: a new file in ``processes`` is a new id, with nothing else to edit.
-for _module in iter_modules(processes.__path__, f"{processes.__name__}."):
+# One file per world: a new file in ``worlds`` is a new id, with nothing else to edit.
+for _module in iter_modules(worlds.__path__, f"{worlds.__name__}."):
     import_module(_module.name)
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Reward processes: what is true in one world, with no Gymnasium in it.
 
-A *world* (one class per file in :mod:`periodic_envs.processes`) is a recipe: ``draw`` makes a
+A *world* (one class per file in :mod:`periodic_envs.worlds`) is a recipe: ``draw`` makes a
 *reward process* from it, which knows the mean reward of every action at every time.
 """
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import gymnasium as gym
 
-ENTRY_POINT = "periodic_envs.base:PeriodicBanditEnv"
+ENTRY_POINT = "periodic_envs.env:PeriodicBanditEnv"
 VECTOR_ENTRY_POINT = "periodic_envs.vector:PeriodicBanditVectorEnv"
 
 WorldClass = TypeVar("WorldClass", bound=type)

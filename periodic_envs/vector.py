@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 
 class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
-    """``num_envs`` independent copies of :class:`~periodic_envs.base.PeriodicBanditEnv`.
+    """``num_envs`` independent copies of :class:`~periodic_envs.env.PeriodicBanditEnv`.
 
     Copy ``i`` of ``reset(seed=s)`` meets the world and the noise of the scalar environment at
     ``reset(seed=s + i)``, step for step. All arguments of the scalar environment are taken.

@@ -24,7 +24,7 @@ _EMPTY = tempfile.TemporaryDirectory()
 os.environ["PERIODIC_GP_DATA"] = _EMPTY.name
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from periodic_envs.processes.madrid import Madrid
+    from periodic_envs.worlds.madrid import Madrid
 
     Madrid()
 

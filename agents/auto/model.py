@@ -27,9 +27,9 @@ from agents.gp import (
     StateSpace,
     make_posterior,
 )
-from agents.gp.bank import Bank, make_members
-from agents.gp.censored import none_above
-from agents.gp.period_search import PeriodSearch, usual_range
+from agents.gp.posteriors.censored import none_above
+from agents.gp.posteriors.mixture import Bank, make_members
+from agents.gp.posteriors.period_search import PeriodSearch, usual_range
 
 KEEP, MOST_KEPT = 0.02, 3
 """Probability from which a structure is followed further, and how many are at most: on average over

@@ -2,7 +2,7 @@
 
 Some rewards are explained by a season of each length on a grid, at several levels of noise.
 The best length is only good enough to learn variances with; the period itself is then searched for
-with these (``agents/gp/period_search.py``).
+with these (``agents/gp/posteriors/period_search.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from agents.auto.past import Past
 from agents.gp import Actions, Array, Kernel
 from agents.gp.evidence import HOPELESS
-from agents.gp.period_search import usual_range
+from agents.gp.posteriors.period_search import usual_range
 
 STEP = 0.3
 """Of the grid of frequencies, in cycles over the time looked at."""

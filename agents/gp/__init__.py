@@ -4,9 +4,7 @@ Symbols are listed in NOTATION.md, beside this file.
 """
 
 from agents.gp.acquisition import UCB, argmax, upper_bound
-from agents.gp.action_kernels import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
 from agents.gp.arrays import Actions, Array, Box, Finite, InContext, Points
-from agents.gp.bank import Bank
 from agents.gp.basis import RankError
 from agents.gp.beta import (
     Beta,
@@ -17,15 +15,13 @@ from agents.gp.beta import (
     PrintedBeta,
     parse_beta,
 )
-from agents.gp.contexts import ContextLinear, ContextSquaredExponential, InThisContext
-from agents.gp.dense import Dense
-from agents.gp.engines import make_posterior
 from agents.gp.fit import Fit, fit
-from agents.gp.incremental import Incremental
-from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
+from agents.gp.kernels.action import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
+from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
+from agents.gp.kernels.context import ContextLinear, ContextSquaredExponential, InThisContext
+from agents.gp.kernels.time import Constant, Decay, Periodic, Season, TimeSquaredExponential
 from agents.gp.normaliser import Normaliser
-from agents.gp.period_search import PeriodSearch
-from agents.gp.posterior import (
+from agents.gp.posteriors.base import (
     Gradient,
     Posterior,
     Prediction,
@@ -34,9 +30,13 @@ from agents.gp.posterior import (
     State,
     Weighing,
 )
+from agents.gp.posteriors.dense import Dense
+from agents.gp.posteriors.engines import make_posterior
+from agents.gp.posteriors.incremental import Incremental
+from agents.gp.posteriors.mixture import Bank
+from agents.gp.posteriors.period_search import PeriodSearch
+from agents.gp.posteriors.state_space import StateSpace
 from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
-from agents.gp.state_space import StateSpace
-from agents.gp.time_kernels import Constant, Decay, Periodic, Season, TimeSquaredExponential
 
 __all__ = [
     "UCB",

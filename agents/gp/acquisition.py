@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 from agents.gp.arrays import Array, Box, Finite, InContext, Integers
 from agents.gp.designs import corners, grid, sobol
-from agents.gp.kernel import Kernel
-from agents.gp.posterior import Prediction, Predictive
+from agents.gp.kernels.base import Kernel
+from agents.gp.posteriors.base import Prediction, Predictive
 
 TIE = 1e-9
 """Upper confidence bounds nearer than this (relative) are equal up to round-off."""

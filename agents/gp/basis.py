@@ -12,9 +12,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from agents.gp.arrays import Actions, Array, Box, Finite, InContext, Integers, Points
-from agents.gp.contexts import FAR, ContextLinear, ContextSquaredExponential, without_lines
 from agents.gp.designs import chebyshev, sobol
-from agents.gp.kernel import Term
+from agents.gp.kernels.base import Term
+from agents.gp.kernels.context import FAR, ContextLinear, ContextSquaredExponential, without_lines
 
 RESIDUAL = 1e-14
 """Relative variance left unexplained at which the search for features stops."""

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from agents.gp.arrays import Array, Points
-from agents.gp.kernel import Kernel
+from agents.gp.kernels.base import Kernel
 from agents.gp.normaliser import Normaliser
 from agents.gp.parameters import Parameter, put
 

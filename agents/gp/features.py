@@ -14,8 +14,8 @@ import numpy as np
 
 from agents.gp.arrays import Actions, Array, Finite, Integers, Points
 from agents.gp.basis import Basis, RankError, Tilted, find_basis
-from agents.gp.kernel import Kernel, Term
-from agents.gp.spectrum import TimeFeatures
+from agents.gp.kernels.base import Kernel, Term
+from agents.gp.kernels.spectrum import TimeFeatures
 
 DROP = 1e-14
 """Features below this share of the prior variance are dropped (about 1e-13 in sum)."""

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from agents.gp.arrays import Actions, Array
 from agents.gp.evidence import Evidence, Stretch
-from agents.gp.kernel import Kernel
+from agents.gp.kernels.base import Kernel
 from agents.gp.normaliser import Normaliser
 from agents.gp.parameters import Parameter, free_parameters, get
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.gp.arrays import Array, Integers, Points
-from agents.gp.kernel import Kernel, Term
-from agents.gp.time_kernels import Decay, Periodic, TimeSquaredExponential
+from agents.gp.kernels.base import Kernel, Term
+from agents.gp.kernels.time import Decay, Periodic, TimeSquaredExponential
 
 REACH = 6.0
 """Time scales after which a kernel that forgets has forgotten (exp(-18), or exp(-6))."""

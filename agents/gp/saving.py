@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from agents.gp.arrays import Actions, Box, Finite, InContext
-from agents.gp.bank import Bank
 from agents.gp.basis import Basis, Nystrom, Table, Tilted
-from agents.gp.contexts import without_lines
-from agents.gp.dense import Dense
 from agents.gp.features import Block, Features
-from agents.gp.incremental import Incremental
-from agents.gp.kernel import ActionKernel, Kernel, Sum, Term, TimeKernel
-from agents.gp.period_search import PeriodSearch
-from agents.gp.posterior import Posterior, State
-from agents.gp.spectrum import TimeFeatures
-from agents.gp.state_space import StateSpace
+from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
+from agents.gp.kernels.context import without_lines
+from agents.gp.kernels.spectrum import TimeFeatures
+from agents.gp.posteriors.base import Posterior, State
+from agents.gp.posteriors.dense import Dense
+from agents.gp.posteriors.incremental import Incremental
+from agents.gp.posteriors.mixture import Bank
+from agents.gp.posteriors.period_search import PeriodSearch
+from agents.gp.posteriors.state_space import StateSpace
 
 
 def to_state(posterior: Posterior) -> State:

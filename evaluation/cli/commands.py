@@ -10,8 +10,8 @@ import typer
 from evaluation.cli import data, leaderboard, reproduce, submissions, sweeps, worlds, zoo
 from evaluation.cli.shared import CommandError, screen, show_version
 from evaluation.database import StoreError
-from evaluation.entries import ProtocolError
-from evaluation.executors.dask import DaskUnavailableError
+from evaluation.protocol.entries import ProtocolError
+from evaluation.running.executors.dask import DaskUnavailableError
 from periodic_envs.data import DataError
 
 app = typer.Typer(

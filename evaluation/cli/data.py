@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
 
 from evaluation.cli.shared import CommandError, check_picture, save_picture, say, screen
-from evaluation.worlds import WorldSpec
+from evaluation.protocol.world_spec import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.download import addresses, download_year

@@ -22,21 +22,21 @@ from evaluation.cli.submissions import (
     sentences,
 )
 from evaluation.cli.sweeps import DEFAULT_STORE, RunOption, chosen_results
-from evaluation.isolation import hide_from_others
 from evaluation.leaderboard.bundle import (
     BundleError,
     Manifest,
 )
 from evaluation.leaderboard.content import season_content
-from evaluation.leaderboard.season import SEASON, SUBMISSIONS, Season, SeasonError, check_new
+from evaluation.leaderboard.edition import SEASON, SUBMISSIONS, Season, SeasonError, check_new
 from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol import Protocol
+from evaluation.protocol.protocol import Protocol
 from evaluation.report.live import LiveStore, store_content
 from evaluation.report.page import render
 from evaluation.report.serve import serve
 from evaluation.report.worlds import Pictures
+from evaluation.running.isolation import hide_from_others
 from evaluation.store import Store
 
 app = typer.Typer(help="Seasons: open one, add submissions, build the page.", no_args_is_help=True)

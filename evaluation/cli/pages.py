@@ -11,8 +11,8 @@ import typer
 
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
+from evaluation.running.sweep import Progress
 from evaluation.store import Store
-from evaluation.sweep import Progress
 
 QuickOption = Annotated[
     bool, typer.Option("--quick", help="A minute or two, with too few runs to decide.")

@@ -10,8 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from evaluation.cli.shared import screen
-from evaluation.protocol import TRAINING
-from evaluation.sweep import Progress
+from evaluation.protocol.protocol import TRAINING
+from evaluation.running.sweep import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
 """Where the progress is a log and not a terminal."""

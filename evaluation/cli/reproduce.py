@@ -34,8 +34,8 @@ def reproduce(
     Interrupted, the same command goes on where it was. Within half an hour on two cores; --quick
     takes a minute. With Madrid's measurements imported, they are used; without, a simulator.
     """
-    from evaluation.reproduction import FULL, QUICK, STUDIES, FailedRunError
-    from evaluation.reproduction import reproduce as run_studies
+    from evaluation.studies.paper import FULL, QUICK, STUDIES, FailedRunError
+    from evaluation.studies.paper import reproduce as run_studies
 
     unknown = [name for name in only or () if name not in STUDIES]
     if unknown:

@@ -12,25 +12,25 @@ from typing import Annotated
 import typer
 
 from agents.registry import AgentSpec
-from evaluation import protocol as protocols
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
-from evaluation.entries import TRACKS, agent_entry
-from evaluation.isolation import hide_from_others
 from evaluation.leaderboard.bundle import (
     MANIFEST,
     MOST_MANIFEST_BYTES,
     BundleError,
     read_file,
 )
+from evaluation.leaderboard.edition import SeasonError
 from evaluation.leaderboard.log import LogError
-from evaluation.leaderboard.season import SeasonError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verdict import TIERS, CannotCheckError, Verification
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol import Protocol
+from evaluation.protocol import protocol as protocols
+from evaluation.protocol.entries import TRACKS, agent_entry
+from evaluation.protocol.protocol import Protocol
 from evaluation.report.serve import ServeError
+from evaluation.running.isolation import hide_from_others
 
 SecretOption = Annotated[
     Path | None, typer.Option("--secret", help="The season's secret; by default in your settings.")

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation import protocol as protocols
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import (
     CommandError,
@@ -28,10 +27,11 @@ from evaluation.cli.tables import (
     task_tables,
 )
 from evaluation.export import export_steps
-from evaluation.protocol import Protocol
+from evaluation.protocol import protocol as protocols
+from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
+from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
-from evaluation.sweep import Progress, run
 
 RunOption = Annotated[
     str | None,

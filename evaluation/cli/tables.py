@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from evaluation.cli.shared import CommandError, console, screen
-from evaluation.protocol import REFERENCES
+from evaluation.protocol.protocol import REFERENCES
 from evaluation.results import Results
 from evaluation.summary import overall, paired, table
 

@@ -27,9 +27,9 @@ from evaluation.cli.shared import (
     screen,
 )
 from evaluation.pictures import run_figure
-from evaluation.runner import play
-from evaluation.worlds import UnknownWorldError, WorldSpec
-from periodic_envs.base import PeriodicBanditEnv
+from evaluation.protocol.world_spec import UnknownWorldError, WorldSpec
+from evaluation.running.play import play
+from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.rendering import world_figure
 
 WORLD_HELP = "An environment: id, or id:argument=value,list=[1,2] (in quotes, for the shell)."

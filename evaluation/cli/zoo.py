@@ -26,7 +26,7 @@ def zoo(
 
     Interrupted, the same command goes on where it was.
     """
-    from evaluation.zoo import FULL, QUICK, write_controls, write_zoo
+    from evaluation.studies.zoo import FULL, QUICK, write_controls, write_zoo
 
     scale, write = QUICK if quick else FULL, write_controls if controls else write_zoo
     with writing(out, store, quick=quick) as (folder, opened):

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.registry import AgentSpec
-from evaluation.cell import Cell, Outcome
-from evaluation.entries import TRACKS, AgentEntry
 from evaluation.leaderboard.bundle import STEPS
+from evaluation.leaderboard.edition import Accepted, Season
 from evaluation.leaderboard.replay import action_width, expected_times
-from evaluation.leaderboard.season import Accepted, Season
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import run_names
-from evaluation.protocol import REFERENCES, YARDSTICKS, Protocol
+from evaluation.protocol.entries import TRACKS, AgentEntry
+from evaluation.protocol.protocol import REFERENCES, YARDSTICKS, Protocol
+from evaluation.protocol.world_spec import WorldSpec
 from evaluation.results import Results
+from evaluation.running.run import Cell, Outcome
 from evaluation.store import Store
-from evaluation.worlds import WorldSpec
 
 VERIFIED = ("re-run", "hidden-seed")
 """Tiers in which the maintainers have run the agent."""

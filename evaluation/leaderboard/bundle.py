@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evaluation.protocol import canonical_json
+from evaluation.protocol.protocol import canonical_json
 
 FORMAT = 1
 MANIFEST, STEPS = "manifest.json", "steps.parquet"

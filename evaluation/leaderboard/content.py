@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.leaderboard.board import boards
-from evaluation.leaderboard.season import Accepted, Season
+from evaluation.leaderboard.edition import Accepted, Season
 from evaluation.report.content import NOTES, About, board_content
 from evaluation.report.worlds import Pictures
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from evaluation.protocol import TRAINING_SEED
+from evaluation.protocol.protocol import TRAINING_SEED
 
 Array = NDArray[np.float64]
 

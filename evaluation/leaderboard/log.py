@@ -22,7 +22,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from filelock import FileLock
 
-from evaluation.protocol import canonical_json
+from evaluation.protocol.protocol import canonical_json
 
 MOST_LINE = 2**20
 

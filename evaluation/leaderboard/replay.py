@@ -10,12 +10,12 @@ from gymnasium import spaces
 from gymnasium.error import InvalidAction
 from numpy.typing import NDArray
 
-from evaluation.entries import EnvEntry
 from evaluation.leaderboard.bundle import BundleError, CellRecord
 from evaluation.leaderboard.steps import Columns
-from evaluation.protocol import Protocol
-from evaluation.worlds import WorldSpec
-from periodic_envs.base import PeriodicBanditEnv
+from evaluation.protocol.entries import EnvEntry
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.world_spec import WorldSpec
+from periodic_envs.env import PeriodicBanditEnv
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from agents.registry import AgentSpec
-from evaluation.agent_code import own_hash
-from evaluation.cell import Cell, cells_of
-from evaluation.entries import AgentEntry, ProtocolError, track_of
 from evaluation.leaderboard.bundle import (
     MANIFEST,
     STEPS,
@@ -24,10 +21,13 @@ from evaluation.leaderboard.bundle import (
     check_words,
 )
 from evaluation.leaderboard.steps import write_steps
-from evaluation.protocol import Protocol, canonical_json
-from evaluation.provenance import machine
+from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
+from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.running.agent_code import own_hash
+from evaluation.running.provenance import machine
+from evaluation.running.run import Cell, cells_of
+from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
-from evaluation.sweep import Progress, run
 
 
 def submit(

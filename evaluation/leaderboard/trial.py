@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.registry import BUILT_IN, AgentSpec, UnknownAgentError
-from evaluation.agent_code import own_hash
-from evaluation.cell import cells_of, with_key
-from evaluation.entries import AgentEntry, ProtocolError
 from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
 from evaluation.leaderboard.submit import agent_cells
 from evaluation.leaderboard.verdict import CannotCheckError, Verification
-from evaluation.protocol import YARDSTICKS, Protocol
+from evaluation.protocol.entries import AgentEntry, ProtocolError
+from evaluation.protocol.protocol import YARDSTICKS, Protocol
+from evaluation.running.agent_code import own_hash
+from evaluation.running.run import cells_of, with_key
+from evaluation.running.sweep import Progress, run_cells
 from evaluation.summary import UNIFORM
-from evaluation.sweep import Progress, run_cells
 
 Array = NDArray[np.float64]
 Report = Callable[[Progress], object]

@@ -24,7 +24,7 @@ from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import check_track, env_records, run_names
 from evaluation.leaderboard.trial import Regrets, Report, judged, on_hidden_seeds, rerun
 from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
-from evaluation.protocol import Protocol
+from evaluation.protocol.protocol import Protocol
 
 SAMPLE = 12
 """Runs that are run again."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from evaluation.protocol import REFERENCES
+from evaluation.protocol.protocol import REFERENCES
 from evaluation.report.comparisons import THRESHOLDS, pairs, profiles, sensitivity
 from evaluation.report.numbers import number, numbers, triple
 from evaluation.report.sheet import Sheet

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evaluation.figures import phase_rows
-from evaluation.protocol import YARDSTICKS
+from evaluation.protocol.protocol import YARDSTICKS
 from evaluation.report.numbers import band, number, numbers, triple
 from evaluation.report.worlds import Pictures
 from evaluation.results import Results

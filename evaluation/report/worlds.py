@@ -6,8 +6,8 @@ import base64
 import io
 from typing import Any
 
+from evaluation.protocol.world_spec import WorldSpec
 from evaluation.results import Results
-from evaluation.worlds import WorldSpec
 from periodic_envs.rendering import world_figure
 
 

@@ -9,6 +9,7 @@ from gymnasium import spaces
 
 from agents import Experience, Problem, load, make_agent
 from agents.auto import model, refit
+from agents.auto.auto_gp_ucb import FIRST_REWARDS, GROWTH
 from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
 from agents.auto.past import MOST, Past
 from agents.auto.period import NOISES, guess_period
@@ -28,10 +29,9 @@ from agents.gp import (
     StateSpace,
     Sum,
 )
-from agents.gp.bank import make_members
-from agents.gp.censored import at_most, none_above
+from agents.gp.posteriors.censored import at_most, none_above
+from agents.gp.posteriors.mixture import make_members
 from agents.testing import example_problem, observe
-from agents.zoo.auto_gp_ucb import FIRST_REWARDS, GROWTH
 
 PERIOD = 6.0
 
@@ -196,7 +196,7 @@ def test_work_is_bounded_and_ever_rarer(monkeypatch):
     seen: list[tuple[int, int]] = []
     real = model.build
     monkeypatch.setattr(
-        "agents.zoo.auto_gp_ucb.build",
+        "agents.auto.auto_gp_ucb.build",
         lambda *args: seen.append((agent._count, len(args[2]))) or real(*args),
     )
     rng = np.random.default_rng(1)

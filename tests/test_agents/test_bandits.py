@@ -14,8 +14,8 @@ from gymnasium import spaces
 from agents import Problem, make_agent
 from agents.registry import find_class
 from agents.testing import example_problem
-from agents.zoo.kl_ucb import bernoulli_bound
-from agents.zoo.master import doubt
+from agents.zoo.arms.kl_ucb import bernoulli_bound
+from agents.zoo.arms.master import doubt
 
 BANDITS = [
     *("ucb1", "kl-ucb", "thompson", "sw-ucb", "d-ucb", "sw-ts", "exp3-s", "rexp3", "glr-ucb"),

@@ -21,7 +21,7 @@ from agents.gp import (
     from_state,
     to_state,
 )
-from agents.gp.period_search import MOST, NEAR, PRUNE, with_period
+from agents.gp.posteriors.period_search import MOST, NEAR, PRUNE, with_period
 
 from .strategies import cases, forgetting, over_arms, smooth
 

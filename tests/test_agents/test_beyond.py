@@ -7,8 +7,8 @@ from agents import make_agent
 from agents.base import Problem
 from agents.gp import Dense, Finite, Incremental, Periodic, SquaredExponential, StateSpace
 from agents.testing import AgentContract, example_problem, observe
-from agents.zoo.seasons_gp_ucb import COMBINATIONS, combined
-from agents.zoo.switching_gp_ucb import drifting, seasonless
+from agents.zoo.gp.seasons_gp_ucb import COMBINATIONS, combined
+from agents.zoo.gp.switching_gp_ucb import drifting, seasonless
 
 ARMS = Finite(np.linspace(0.0, 2.0, 5)[:, None])
 DAY, WEEK = Periodic(6.0), Periodic(9.7)

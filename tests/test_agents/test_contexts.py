@@ -31,10 +31,10 @@ from agents.gp import (
     make_posterior,
     to_state,
 )
-from agents.gp.bank import make_members
-from agents.gp.contexts import FAR
-from agents.gp.engines import peak_variance
-from agents.storage import load
+from agents.gp.kernels.context import FAR
+from agents.gp.posteriors.engines import peak_variance
+from agents.gp.posteriors.mixture import make_members
+from agents.saving import load
 
 ARMS = InContext(Finite(np.linspace(0.0, 2.0, 3)[:, None]), 2)
 PLANE = InContext(Box([-1.0, -1.0], [1.0, 1.0]), 1)

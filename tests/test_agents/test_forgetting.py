@@ -21,7 +21,7 @@ from agents.gp import (
     make_posterior,
     to_state,
 )
-from agents.gp.belief import LARGE
+from agents.gp.posteriors.kalman import LARGE
 from agents.gp.relevance import coming_times, time_scale
 
 from .strategies import any_time, cases, forgetting, over_arms, seeds, sums

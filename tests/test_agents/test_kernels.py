@@ -21,7 +21,7 @@ from agents.gp import (
     kernel_from_json,
     kernel_to_json,
 )
-from agents.gp.spectrum import TimeFeatures
+from agents.gp.kernels.spectrum import TimeFeatures
 
 from .strategies import ARMS, any_time, forgetting, over_arms, sums
 

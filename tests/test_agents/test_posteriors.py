@@ -20,8 +20,8 @@ from agents.gp import (
     from_state,
     to_state,
 )
-from agents.gp.belief import COLLECT
 from agents.gp.features import find_features
+from agents.gp.posteriors.kalman import COLLECT
 
 from .strategies import any_time, cases, forgetting, lasting, over_arms, smooth, sums
 
@@ -182,7 +182,7 @@ def test_an_arm_that_does_not_exist_is_refused(engine, arm):
 
 @pytest.mark.parametrize("decay", [False, True])
 def test_a_large_state_collects_its_steps_and_gives_the_same(monkeypatch, decay):
-    monkeypatch.setattr("agents.gp.belief.LARGE", 1)
+    monkeypatch.setattr("agents.gp.posteriors.kalman.LARGE", 1)
     kernel = Index() * Periodic(5.5) + 0.5 * SquaredExponential() * Constant()
     kernel = kernel * Decay(0.1) if decay else kernel
     actions, rng = Finite(np.random.default_rng(0).normal(size=(4, 2))), np.random.default_rng(1)
@@ -213,8 +213,8 @@ def test_many_observations_at_once_are_the_same(kernel, case):
 
 
 def test_single_and_many_observations_mix(monkeypatch):
-    monkeypatch.setattr("agents.gp.belief.LARGE", 1)
-    monkeypatch.setattr("agents.gp.belief.BATCH", 7)
+    monkeypatch.setattr("agents.gp.posteriors.kalman.LARGE", 1)
+    monkeypatch.setattr("agents.gp.posteriors.kalman.BATCH", 7)
     kernel, rng = Index() * Periodic(5.5), np.random.default_rng(0)
     ours, dense = (engine(kernel, Finite.arms(3), 0.1) for engine in (StateSpace, Dense))
     arms, y, t = rng.integers(0, 3, 40), rng.normal(size=40), np.arange(40.0)

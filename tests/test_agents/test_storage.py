@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import agents.storage
+import agents.saving
 from agents import SavedAgentError, load, make_agent
 from agents.registry import find_class
 from agents.testing import example_problem, observe
@@ -45,7 +45,7 @@ def test_an_interrupted_save_loses_nothing(saved: Path, monkeypatch: pytest.Monk
     def full_disk(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(agents.storage.np, "savez_compressed", full_disk)
+    monkeypatch.setattr(agents.saving.np, "savez_compressed", full_disk)
     with pytest.raises(OSError, match="no space"):
         agent.save(saved)
     assert saved.read_bytes() == before
@@ -170,7 +170,7 @@ def test_bombs(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         archive.writestr("huge.npy", buffer.getvalue())
     with pytest.raises(SavedAgentError, match="not what it claims to be"):
         load(saved)
-    monkeypatch.setattr(agents.storage, "MAX_BYTES", 1000)
+    monkeypatch.setattr(agents.saving, "MAX_BYTES", 1000)
     with pytest.raises(SavedAgentError, match="larger than 1,000 bytes"):
         load(saved)
 

@@ -128,7 +128,7 @@ def test_order_of_calls() -> None:
         env.render()
     with pytest.raises(ValueError, match="render_mode must be one of ansi, human, rgb_array"):
         periodic_envs.PeriodicBanditEnv(
-            "periodic_envs.processes.synthetic:Synthetic", render_mode="hologram"
+            "periodic_envs.worlds.synthetic:Synthetic", render_mode="hologram"
         )
 
 

@@ -18,7 +18,7 @@ import periodic_envs
 from periodic_envs.fields.basis import lattice
 from periodic_envs.fields.covariance import matern, periodic
 from periodic_envs.fields.seasons import season_features
-from periodic_envs.processes.gaussian import GaussianWorld
+from periodic_envs.worlds.gaussian import GaussianWorld
 
 DRAWS, HORIZON = 1500, 200
 KWARGS = {"horizon": HORIZON}

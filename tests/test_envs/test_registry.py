@@ -13,7 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 import periodic_envs
-from periodic_envs.base import PeriodicBanditEnv
+from periodic_envs.env import PeriodicBanditEnv
 
 IDS = periodic_envs.ids()
 HEADINGS = [
@@ -252,7 +252,7 @@ def test_pictures(env_id: str) -> None:
 
 
 def test_a_second_import_or_reload_warns_nothing() -> None:
-    module = importlib.import_module("periodic_envs.processes.synthetic")
+    module = importlib.import_module("periodic_envs.worlds.synthetic")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         importlib.reload(module)

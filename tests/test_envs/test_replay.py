@@ -15,9 +15,9 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
-from periodic_envs.base import PeriodicBanditEnv
 from periodic_envs.data import DataError
-from periodic_envs.processes.replay import EXAMPLE, Replay
+from periodic_envs.env import PeriodicBanditEnv
+from periodic_envs.worlds.replay import EXAMPLE, Replay
 
 ID = "PeriodicGP-Replay-v0"
 

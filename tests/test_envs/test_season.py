@@ -21,7 +21,7 @@ from periodic_envs.data.seasons.check_figure import check_figure
 from periodic_envs.data.seasons.gain import measure_gain
 from periodic_envs.data.seasons.season import find_seasons, strength_of
 from periodic_envs.data.tables.series import Series, read_series
-from periodic_envs.processes.replay import EXAMPLE
+from periodic_envs.worlds.replay import EXAMPLE
 
 STEPS = np.arange(672)[:, None]
 

@@ -120,7 +120,7 @@ class Spoils(Good):
     """Makes the world easy for everybody who comes after it in the same process."""
 
     def act(self, observation):
-        from periodic_envs.base import PeriodicBanditEnv
+        from periodic_envs.env import PeriodicBanditEnv
 
         step = PeriodicBanditEnv.step
 

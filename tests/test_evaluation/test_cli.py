@@ -17,7 +17,7 @@ from PIL import Image
 import periodic_envs
 from agents import AgentSpec, names
 from evaluation.cli import main
-from evaluation.runner import play
+from evaluation.running.play import play
 
 FAULTY = Path(__file__).parent / "faulty_agents.py"
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}

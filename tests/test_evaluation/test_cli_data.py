@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periodic_envs.processes.replay import EXAMPLE
+from periodic_envs.worlds.replay import EXAMPLE
 from tests.test_envs.portal_files import csv, csv_line
 from tests.test_evaluation.test_cli import call, run
 
@@ -34,7 +34,7 @@ def test_a_folder_that_is_not_there_is_said(
     monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path / "none"))
     said = f"the folder that PERIODIC_GP_DATA names does not exist: '{tmp_path / 'none'}'"
     assert said in call("data", "list").stdout
-    monkeypatch.setattr("periodic_envs.processes.madrid._warned", [])
+    monkeypatch.setattr("periodic_envs.worlds.madrid._warned", [])
     played = call("play", "PeriodicGP-Madrid-v0:days=3", "fixed").stderr
     assert played.startswith(f"Note: no measurements are imported ({said}): ")
 

@@ -15,8 +15,8 @@ from evaluation.cli.sweeps import chosen_results
 from evaluation.report.live import LiveStore, store_content
 from evaluation.report.serve import open_server
 from evaluation.report.worlds import Pictures
+from evaluation.running.sweep import run
 from evaluation.store import Store
-from evaluation.sweep import run
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "evaluation"]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from evaluation import protocol as protocols
+from evaluation.protocol import protocol as protocols
 from evaluation.store import Store
 from tests.test_evaluation.test_cli import WIDE, call, run
 

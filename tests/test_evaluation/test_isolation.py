@@ -6,9 +6,9 @@ import time
 import pandas as pd
 import pytest
 
-from evaluation.agent_code import own_files, own_hash
-from evaluation.sweep import run
-from evaluation.worker import run_cell
+from evaluation.running.agent_code import own_files, own_hash
+from evaluation.running.sweep import run
+from evaluation.running.worker import run_cell
 
 from .test_sweep import AGENTS, protocol, reasons
 
@@ -94,7 +94,7 @@ def test_no_line_to_the_driver_is_left_in_any_childs_hands() -> None:
 def test_without_a_nursery_it_says_so() -> None:
     from dataclasses import replace
 
-    from evaluation.cell import cells_of
+    from evaluation.running.run import cells_of
 
     cell = next(cell for cell in cells_of(protocol("Good")) if cell.mind is not None)
     assert "isolated agents need worker processes" in run_cell(replace(cell, isolated=True)).reason
@@ -119,7 +119,7 @@ def test_code_is_read_and_not_run(tmp_path) -> None:
     ],
 )
 def test_a_missing_agent_is_named_before_anything_runs(name: str, sentence: str) -> None:
-    from evaluation.entries import ProtocolError
+    from evaluation.protocol.entries import ProtocolError
 
     with pytest.raises(ProtocolError, match=sentence):
         run(protocol(name), workers=0)
@@ -127,6 +127,6 @@ def test_a_missing_agent_is_named_before_anything_runs(name: str, sentence: str)
 
 def test_names_bound_in_other_ways_are_found(tmp_path) -> None:
     file = tmp_path / "ways.py"
-    file.write_text("from agents.zoo.random import Random as A\nB = A\nif True:\n    C = A\n")
+    file.write_text("from agents.zoo.arms.random import Random as A\nB = A\nif True:\n    C = A\n")
     for name in "ABC":
         assert own_files(f"{file}:{name}")

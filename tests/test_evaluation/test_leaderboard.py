@@ -13,18 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluation.entries import agent_entry
 from evaluation.leaderboard.board import boards
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
 from evaluation.leaderboard.content import season_content
+from evaluation.leaderboard.edition import LOG, REFERENCES, REGRETS, SEASON, Season, SeasonError
 from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
 from evaluation.leaderboard.log import Log, LogError
-from evaluation.leaderboard.season import LOG, REFERENCES, REGRETS, SEASON, Season, SeasonError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verdict import CannotCheckError, Verdict
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol import Protocol
+from evaluation.protocol.entries import agent_entry
+from evaluation.protocol.protocol import Protocol
 from evaluation.report.page import render
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import pytest
 import periodic_envs  # noqa: F401
 from agents import AgentSpec
 from agents.registry import find_class
-from evaluation.mind import plain
-from evaluation.runner import play
+from evaluation.running.channel import plain
+from evaluation.running.play import play
 
 FILE = __file__.replace("test_mind.py", "faulty_agents.py")
 

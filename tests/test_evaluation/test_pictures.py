@@ -11,8 +11,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from agents.registry import AgentSpec
 from evaluation.pictures import run_figure
-from evaluation.runner import play
-from periodic_envs.base import PeriodicBanditEnv
+from evaluation.running.play import play
+from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.labels import thinned, wrapped
 from periodic_envs.rendering import world_figure
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluation import protocol as protocols
-from evaluation.cell import cells_of
-from evaluation.entries import Limits, ProtocolError, agent_entry, parse_seeds
-from evaluation.protocol import Protocol
+from evaluation.protocol import protocol as protocols
+from evaluation.protocol.entries import Limits, ProtocolError, agent_entry, parse_seeds
+from evaluation.protocol.protocol import Protocol
+from evaluation.running.run import cells_of
 
 TABLE = {
     "name": "two",
@@ -41,7 +41,7 @@ def test_round_trip() -> None:
 
 def test_what_was_learned_elsewhere_is_never_online() -> None:
     prior = {"name": "auto-gp-ucb", "settings": {"prior": "madrid"}}
-    place = "agents.zoo.auto_gp_ucb:AutoGPUCB:prior=some.json"
+    place = "agents.auto.auto_gp_ucb:AutoGPUCB:prior=some.json"
     for entry in ("auto-gp-ucb:prior=madrid", place, prior, {**prior, "track": "pretrained"}):
         assert agent_entry(entry).track == "pretrained", entry
     protocol = Protocol.from_dict(TABLE).restricted(agents=["auto-gp-ucb:prior=madrid", "gp-ucb"])
@@ -201,13 +201,13 @@ def test_keys_change_with_code_and_not_with_labels(monkeypatch: pytest.MonkeyPat
     assert len(set(keys)) == len(keys)
     renamed = {**TABLE, "agents": ["gp-ucb", {**TABLE["agents"][1], "label": "Q"}]}
     assert [cell.key for cell in cells_of(Protocol.from_dict(renamed))] == keys
-    monkeypatch.setattr("evaluation.cell.worlds_source", lambda world: "changed")
+    monkeypatch.setattr("evaluation.running.run.worlds_source", lambda world: "changed")
     assert not set(keys) & {cell.key for cell in cells_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.cell.harness_source", lambda: "changed")
+    monkeypatch.setattr("evaluation.running.run.harness_source", lambda: "changed")
     assert not set(keys) & {cell.key for cell in cells_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.cell.agent_source", lambda name: "changed")
+    monkeypatch.setattr("evaluation.running.run.agent_source", lambda name: "changed")
     changed = {cell.key for cell in cells_of(protocol)}
     kept = {cell.key for cell in cells_of(protocol) if cell.mind is None}
     assert set(keys) & changed == kept

@@ -13,13 +13,14 @@ from scipy.stats import binomtest
 from agents.gp import Finite, Periodic, SquaredExponential
 from agents.registry import AgentSpec
 from agents.testing import example_problem
-from evaluation.reproduction import QUICK, STUDIES, Scale, reproduce
-from evaluation.reproduction.claims import Verdict
-from evaluation.reproduction.compare import Comparison, paper_order, share, together
-from evaluation.reproduction.gains import random_design, rank, remark_ratio, small_set
-from evaluation.reproduction.lab import FailedRunError, Lab
-from evaluation.reproduction.methods import GP, METHODS, PERIODIC, entries
-from evaluation.reproduction.pretraining import (
+from evaluation.store import Store
+from evaluation.studies.paper import QUICK, STUDIES, Scale, reproduce
+from evaluation.studies.paper.claims import Verdict
+from evaluation.studies.paper.compare import Comparison, paper_order, share, together
+from evaluation.studies.paper.gains import random_design, rank, remark_ratio, small_set
+from evaluation.studies.paper.lab import FailedRunError, Lab
+from evaluation.studies.paper.methods import GP, METHODS, PERIODIC, entries
+from evaluation.studies.paper.pretraining import (
     CLOCKS,
     before_window,
     earlier_data,
@@ -27,10 +28,10 @@ from evaluation.reproduction.pretraining import (
     pretrained,
     seeking_least,
 )
-from evaluation.reproduction.rates import RATES, growth, rise
-from evaluation.reproduction.settings import crossed_share
-from evaluation.reproduction.synthetic import movement
-from evaluation.reproduction.trials import (
+from evaluation.studies.paper.rates import RATES, growth, rise
+from evaluation.studies.paper.settings import crossed_share
+from evaluation.studies.paper.synthetic import movement
+from evaluation.studies.paper.trials import (
     by_trial,
     monthly_window,
     random_setting,
@@ -39,7 +40,6 @@ from evaluation.reproduction.trials import (
     trial,
     usable_months,
 )
-from evaluation.store import Store
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.stations import coordinates_km
 from tests.test_evaluation.test_cli import call
@@ -121,7 +121,7 @@ def small(**change: object) -> Scale:
 
 
 def make_lab(tmp_path: Path, scale: Scale, store: Store | None = None) -> Lab:
-    from evaluation.reproduction import _silent
+    from evaluation.studies.paper import _silent
 
     (tmp_path / "pictures").mkdir(exist_ok=True)
     store = store or Store()
@@ -268,7 +268,7 @@ def test_earlier_data_are_the_two_months_before(start: str, first: str, days: in
 def test_the_window_s_own_days_are_not_looked_at(
     madrid: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evaluation.reproduction import pretraining
+    from evaluation.studies.paper import pretraining
 
     asked: list[tuple[datetime.date, int]] = []
     load = pretraining.load_window
@@ -348,7 +348,7 @@ def test_other_draws_choose_among_what_is_drawn() -> None:
 def test_how_much_the_trial_depends_on_the_draw_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evaluation.reproduction import readings
+    from evaluation.studies.paper import readings
 
     rng = np.random.default_rng(0)
     tried = [pd.DataFrame(rng.uniform(1, 2, (8, 2)), columns=[PERIODIC, GP]) for _ in range(2)]
@@ -363,7 +363,7 @@ def test_how_much_the_trial_depends_on_the_draw_is_said(
 
 
 def test_months_whose_past_is_missing_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evaluation.reproduction import trials
+    from evaluation.studies.paper import trials
 
     everything = tuple(range(1, 13))
     monkeypatch.setattr(trials.imported, "years", lambda: [2018])

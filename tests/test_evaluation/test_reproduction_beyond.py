@@ -10,7 +10,10 @@ import pandas as pd
 import pytest
 
 from evaluation.cli.reproduce import _CLAIM
-from evaluation.reproduction import (
+from evaluation.results import Results
+from evaluation.statistics import Interval, paired_difference, paired_ratio
+from evaluation.store import Store
+from evaluation.studies.paper import (
     FULL,
     QUICK,
     STUDIES,
@@ -21,15 +24,12 @@ from evaluation.reproduction import (
     reproduce,
     untold,
 )
-from evaluation.reproduction.claims import Claim, Section, Verdict
-from evaluation.reproduction.compare import Comparison, at_most
-from evaluation.reproduction.methods import GP, METHODS, PERIODIC
-from evaluation.reproduction.ours import AUTO, PRETRAINED, SEARCH
-from evaluation.reproduction.page import write_page
-from evaluation.reproduction.synthetic import TRUE
-from evaluation.results import Results
-from evaluation.statistics import Interval, paired_difference, paired_ratio
-from evaluation.store import Store
+from evaluation.studies.paper.claims import Claim, Section, Verdict
+from evaluation.studies.paper.compare import Comparison, at_most
+from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
+from evaluation.studies.paper.ours import AUTO, PRETRAINED, SEARCH
+from evaluation.studies.paper.page import write_page
+from evaluation.studies.paper.synthetic import TRUE
 from periodic_envs.data.errors import DataError
 from tests.test_evaluation.test_reproduction import make_lab, small
 
@@ -69,7 +69,7 @@ class FakeLab:
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if all years were imported."""
-    from evaluation.reproduction import trials
+    from evaluation.studies.paper import trials
 
     for module in (city, guesses, trials):
         monkeypatch.setattr(module.imported, "years", lambda: [2016, 2017, 2018])
@@ -186,7 +186,7 @@ def test_without_measurements_our_aims_on_madrid_are_open(monkeypatch: pytest.Mo
 def test_missing_years_are_said_before_anything_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evaluation.reproduction import trials
+    from evaluation.studies.paper import trials
 
     monkeypatch.setattr(trials.imported, "years", lambda: [2016])
     with pytest.raises(DataError, match="needs the measurements of 2018"), Store() as store:

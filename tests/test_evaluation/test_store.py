@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.cell import Outcome, cells_of, pack, unpack
 from evaluation.database import StoreError
-from evaluation.protocol import Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.running.run import Outcome, cells_of, pack, unpack
 from evaluation.store import Store
 
 PROTOCOL = Protocol.from_dict(
@@ -165,7 +165,7 @@ from tests.test_evaluation.test_store import CELLS, PROTOCOL, outcome
 from evaluation.database import StoreError
 from evaluation.store import Store
 import numpy as np
-from evaluation.cell import Outcome
+from evaluation.running.run import Outcome
 store = Store(sys.argv[1])
 store.begin(PROTOCOL, CELLS)
 store.save(outcome(CELLS[0].key))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.cell import Outcome, cells_of
-from evaluation.protocol import YARDSTICKS, Protocol
+from evaluation.protocol.protocol import YARDSTICKS, Protocol
 from evaluation.results import Results
+from evaluation.running.run import Outcome, cells_of
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
 from evaluation.summary import overall, paired, score_matrix, table
@@ -122,7 +122,7 @@ def test_tracks_are_never_mixed() -> None:
     envs = ["PeriodicGP-SyntheticDiscrete-v0"]
     agents = [{"name": "random"}, {"name": "random", "track": "pretrained", "label": "trained"}]
     protocol = Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:2", "horizon": 5})
-    from evaluation.sweep import run
+    from evaluation.running.sweep import run
 
     found = run(protocol, workers=0)
     assert found.tracks == ["online", "pretrained"]

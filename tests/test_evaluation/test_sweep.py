@@ -14,14 +14,14 @@ import pandas as pd
 import pytest
 
 import evaluation
-from evaluation.cell import cells_of
-from evaluation.executors import InProcess, Pool, dispatch
-from evaluation.executors.base import BatchLostError, _Waiting
-from evaluation.protocol import Protocol
+from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
+from evaluation.running.executors import InProcess, Pool, dispatch
+from evaluation.running.executors.base import BatchLostError, _Waiting
+from evaluation.running.run import cells_of
+from evaluation.running.sweep import run
+from evaluation.running.worker import run_cell
 from evaluation.store import Store
-from evaluation.sweep import run
-from evaluation.worker import run_cell
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
 WORLD = "PeriodicGP-SyntheticDiscrete-v0"
@@ -214,7 +214,7 @@ def test_failures_are_kept_and_tried_again_when_asked(tmp_path: Path) -> None:
 DRIVER = """
 import sys
 from pathlib import Path
-from evaluation.sweep import run
+from evaluation.running.sweep import run
 from tests.test_evaluation.test_sweep import protocol
 if __name__ == "__main__":
     run(protocol(f"Counts:log={sys.argv[2]},pause=0.005", "random", seeds="0:12"),
@@ -290,7 +290,7 @@ def test_dask_worker_killed_in_the_middle() -> None:
 
 
 def test_dask_that_does_not_answer() -> None:
-    from evaluation.executors.dask import DaskUnavailableError
+    from evaluation.running.executors.dask import DaskUnavailableError
 
     pytest.importorskip("distributed")
     with pytest.raises(DaskUnavailableError, match="no Dask scheduler answers at 'tcp://127"):
@@ -329,7 +329,7 @@ def test_workers_use_one_thread() -> None:
 
 
 def test_short_cells_are_handed_out_together() -> None:
-    from evaluation.cell import Outcome
+    from evaluation.running.run import Outcome
 
     cells = cells_of(protocol("random", "Good", seeds="0:40"))
     waiting = _Waiting(cells)

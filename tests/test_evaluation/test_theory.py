@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.gp import Dense, Finite, Periodic, SquaredExponential
-from evaluation.theory import (
+from evaluation.studies.theory import (
     action_gain,
     exact_action_gain,
     exact_season_gain,
@@ -424,7 +424,7 @@ def test_bad_input_is_refused_in_a_sentence(call, message) -> None:
 
 
 def test_the_most_designs_are_still_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.theory._DESIGNS", 10)
+    monkeypatch.setattr("evaluation.studies.theory._DESIGNS", 10)
     assert exact_action_gain(np.eye(4), rounds=2, noise_variance=1.0) == pytest.approx(np.log(2.0))
     with pytest.raises(ValueError, match="20 designs, and at most 10 are tried"):
         exact_action_gain(np.eye(4), rounds=3, noise_variance=1.0)

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.cell import cells_of
-from evaluation.entries import ProtocolError
-from evaluation.protocol import TRAINING, TRAINING_SEED, Protocol
+from evaluation.protocol.entries import ProtocolError
+from evaluation.protocol.protocol import TRAINING, TRAINING_SEED, Protocol
+from evaluation.running.run import cells_of
+from evaluation.running.sweep import run
+from evaluation.running.training import Budget, BudgetSpentError
+from evaluation.running.worker import run_cell
 from evaluation.store import Store
-from evaluation.sweep import run
-from evaluation.training import Budget, BudgetSpentError
-from evaluation.worker import run_cell
 from tests.test_evaluation.test_cli import call
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")

@@ -12,16 +12,15 @@ import pytest
 from gymnasium import spaces
 
 from agents.registry import AgentSpec, find_class, settings_of
-from agents.zoo.et_gp_ucb import ETGPUCB
-from evaluation.protocol import Protocol
-from evaluation.reproduction.claims import Verdict
-from evaluation.reproduction.compare import Comparison
+from agents.zoo.gp.et_gp_ucb import ETGPUCB
+from evaluation.protocol.protocol import Protocol
 from evaluation.store import Store
-from evaluation.summary import UNIFORM
-from evaluation.zoo import Scale, _protocol, write_zoo
-from evaluation.zoo.argument import CONTINUOUS, FINITE, claims
-from evaluation.zoo.bench import Bench, best_elsewhere, champions, not_told_apart
-from evaluation.zoo.controls import (
+from evaluation.studies.paper.claims import Verdict
+from evaluation.studies.paper.compare import Comparison
+from evaluation.studies.zoo import Scale, _protocol, write_zoo
+from evaluation.studies.zoo.argument import CONTINUOUS, FINITE, claims
+from evaluation.studies.zoo.bench import Bench, best_elsewhere, champions, not_told_apart
+from evaluation.studies.zoo.controls import (
     BOX,
     NARROW,
     WIDE,
@@ -30,8 +29,8 @@ from evaluation.zoo.controls import (
     run_controls,
     with_few_arms,
 )
-from evaluation.zoo.controls_text import controls_numbers, controls_parts
-from evaluation.zoo.families import (
+from evaluation.studies.zoo.controls_text import controls_numbers, controls_parts
+from evaluation.studies.zoo.families import (
     BLOCKS,
     CITED,
     FAMILIES,
@@ -43,8 +42,9 @@ from evaluation.zoo.families import (
     online_names,
     sweep_agents,
 )
-from evaluation.zoo.page import argument_parts
-from evaluation.zoo.picture import heat_map
+from evaluation.studies.zoo.page import argument_parts
+from evaluation.studies.zoo.picture import heat_map
+from evaluation.summary import UNIFORM
 from tests.test_evaluation.test_cli import call
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def test_every_agent_has_one_family() -> None:
     listed = Counter(agent for family in FAMILIES.values() for agent in family)
     assert set(listed.values()) == {1}
     missing = [name for name in online_names() if name not in listed]
-    assert not missing, f"give these a family in evaluation/zoo/families.py: {missing}"
+    assert not missing, f"give these a family in evaluation/studies/zoo/families.py: {missing}"
     assert {*online_names(), LOCAL} == set(sweep_agents())
     assert {*CITED, *GENERAL, *BLOCKS, PERIODIC} <= set(listed)
     assert family_of("ppo") == "others"
@@ -207,8 +207,8 @@ def test_the_picture_shows_what_is_missing() -> None:
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.zoo.QUICK", TINY)
-    monkeypatch.setattr("evaluation.zoo.sweep_agents", lambda: ["gp-ucb", "phase-ts"])
+    monkeypatch.setattr("evaluation.studies.zoo.QUICK", TINY)
+    monkeypatch.setattr("evaluation.studies.zoo.sweep_agents", lambda: ["gp-ucb", "phase-ts"])
     place = ("--out", str(tmp_path), "--store", str(tmp_path / "s.sqlite"))
     result = call("zoo", "--quick", *place, "--workers", "0")
     assert result.returncode == 0, result.stderr
@@ -281,7 +281,7 @@ def test_fewer_arms_are_compared_agent_by_agent() -> None:
 def test_controls_are_run_in_the_worlds_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A belief that is contradicted twice in eight steps, and two agents for arms."""
     monkeypatch.setattr(ETGPUCB, "_contradicts", lambda self, action, t, y: t % 4 == 3)
-    monkeypatch.setattr("evaluation.zoo.controls.cut_agents", lambda: ["ucb1", "bob"])
+    monkeypatch.setattr("evaluation.studies.zoo.controls.cut_agents", lambda: ["ucb1", "bob"])
     scale = Scale("quick", seeds=2, horizon=8, worlds=(BOX, "PeriodicGP-SyntheticDiscrete-v0"))
     heard: list = []
     with Store() as store:
@@ -302,7 +302,7 @@ def test_controls_are_run_in_the_worlds_of_the_page(monkeypatch: pytest.MonkeyPa
 def test_the_controls_have_a_page_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.zoo.QUICK", TINY)
+    monkeypatch.setattr("evaluation.studies.zoo.QUICK", TINY)
     place = ("--out", str(tmp_path), "--store", str(tmp_path / "s.sqlite"))
     result = call("zoo", "--quick", "--controls", *place, "--workers", "0")
     assert result.returncode == 0, result.stderr

@@ -1,0 +1,1 @@
+"""Covariance functions, values closed under + and *: of actions, of time, of contexts."""

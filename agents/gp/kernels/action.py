@@ -1,0 +1,169 @@
+"""Covariances between actions. r is the distance between a and b, each coordinate over its l."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
+
+from agents.gp.arrays import Array, Integers, Points
+from agents.gp.kernels.base import POSITIVE, ActionKernel
+
+LengthScale = float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SquaredExponential(ActionKernel):
+    """Smooth in the coordinates: k(a, b) = exp(-r^2 / 2), r = |a - b| / l.
+
+    The same l as scikit-learn RBF, GPyTorch RBFKernel, GPy RBF and GPJax RBF.
+
+    Attributes:
+        length_scale: l, in the unit of the coordinates; a tuple gives one per coordinate.
+    """
+
+    length_scale: LengthScale = 1.0
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": POSITIVE}
+
+    def __post_init__(self) -> None:
+        _check_length_scale(self.length_scale)
+
+    def __call__(self, a: Points, b: Points) -> Array:
+        """The formula above."""
+        return np.asarray(np.exp(-0.5 * _scaled(a, b, self.length_scale, "sqeuclidean")))
+
+    def slope(self, a: Points, b: Points) -> Array:
+        """-k (a - b) / l^2."""
+        return _radial_slope(-self(a, b), a, b, self.length_scale)
+
+
+@dataclass(frozen=True)
+class Matern(ActionKernel):
+    """Rougher than the squared exponential: floor(nu) derivatives, fewer for whole nu.
+
+    k(a, b) = 2^(1 - nu) / Gamma(nu)  s^nu K_nu(s), with s = sqrt(2 nu) r; in closed form
+    exp(-s) for nu = 1/2, (1 + s) exp(-s) for 3/2, (1 + s + s^2 / 3) exp(-s) for 5/2.
+
+    The same l and nu as scikit-learn, GPyTorch, GPy and GPJax. (The paper prints s for s^nu.)
+
+    Attributes:
+        nu: Smoothness.
+        length_scale: l, in the unit of the coordinates; a tuple gives one per coordinate.
+    """
+
+    nu: float = 2.5
+    length_scale: LengthScale = 1.0
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": POSITIVE}
+
+    def __post_init__(self) -> None:
+        _check_length_scale(self.length_scale)
+        if not 0 < self.nu <= 50:
+            raise ValueError(f"nu must lie in (0, 50], got {self.nu}; above, use SE")
+
+    def __call__(self, a: Points, b: Points) -> Array:
+        """The formula above."""
+        s = math.sqrt(2 * self.nu) * _scaled(a, b, self.length_scale, "euclidean")
+        if self.nu in (0.5, 1.5, 2.5):
+            powers = {0.5: 1.0, 1.5: 1 + s, 2.5: 1 + s + s**2 / 3}
+            return np.asarray(powers[self.nu] * np.exp(-s))
+        return np.asarray(2 ** (1 - self.nu) / gamma(self.nu) * _power_bessel(self.nu, s))
+
+    def slope(self, a: Points, b: Points) -> Array:
+        """(a - b) / l^2 k'(r) / r, with k'(r) / r = -2^(2-nu) nu / Gamma(nu) s^(nu-1) K_nu-1(s)."""
+        s = math.sqrt(2 * self.nu) * _scaled(a, b, self.length_scale, "euclidean")
+        scale = -(2 ** (2 - self.nu)) * self.nu / gamma(self.nu)
+        return _radial_slope(scale * _power_bessel(self.nu - 1, s), a, b, self.length_scale)
+
+
+@dataclass(frozen=True)
+class Linear(ActionKernel):
+    """A plane through the origin: k(a, b) = a . b.
+
+    scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an offset of variance c.
+    """
+
+    def __call__(self, a: Points, b: Points) -> Array:
+        """The formula above."""
+        return np.asarray(a.x @ b.x.T)
+
+    def own(self, a: Points) -> Array:
+        """|a|^2."""
+        return np.asarray((a.x**2).sum(axis=1))
+
+    def own_slope(self, a: Points) -> Array:
+        """2 a."""
+        return 2.0 * a.x
+
+    def slope(self, a: Points, b: Points) -> Array:
+        """b."""
+        return np.broadcast_to(b.x, (len(a.x), *b.x.shape))
+
+
+@dataclass(frozen=True)
+class Index(ActionKernel):
+    """Independent arms: k(a, b) = 1 if a and b are the same arm, else 0."""
+
+    def __call__(self, a: Points, b: Points) -> Array:
+        """The formula above."""
+        return np.equal.outer(_arms(a), _arms(b)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class EmpiricalCovariance(ActionKernel):
+    """A given covariance between arms: k(a, b) = S[a, b].
+
+    Attributes:
+        matrix: S, symmetric and positive semi-definite, shape (n, n).
+    """
+
+    matrix: Array
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=np.float64)
+        if matrix.ndim != 2 or not np.allclose(matrix, matrix.T):
+            raise ValueError(f"expected a symmetric matrix, got shape {matrix.shape}")
+        object.__setattr__(self, "matrix", matrix)
+
+    def __call__(self, a: Points, b: Points) -> Array:
+        """The entries of S."""
+        return np.asarray(self.matrix[_arms(a)[:, None], _arms(b)])
+
+    def own(self, a: Points) -> Array:
+        """Diagonal entries of S."""
+        arm = _arms(a)
+        return np.asarray(self.matrix[arm, arm])
+
+
+def _arms(a: Points) -> Integers:
+    if a.arm is None:
+        raise TypeError("a kernel over arms needs a finite action set")
+    return a.arm
+
+
+def _scaled(a: Points, b: Points, length_scale: LengthScale, metric: str) -> Array:
+    scale = np.asarray(length_scale)
+    return np.asarray(cdist(a.x / scale, b.x / scale, metric))
+
+
+def _radial_slope(slope: Array, a: Points, b: Points, length_scale: LengthScale) -> Array:
+    offset = (a.x[:, None, :] - b.x) / np.square(length_scale)
+    return np.asarray(slope[:, :, None] * offset)
+
+
+def _power_bessel(order: float, s: Array) -> Array:
+    """s^order K_order(s), with its limit at s = 0 (0 where that is infinite: a kink)."""
+    limit = 2 ** (order - 1) * gamma(order) if order > 0 else 0.0
+    small = s < 1e-10
+    safe: NDArray[np.float64] = np.where(small, 1.0, s)
+    return np.where(small, limit, safe**order * kv(order, safe))
+
+
+def _check_length_scale(length_scale: LengthScale) -> None:
+    if not all(0 < scale < math.inf for scale in np.atleast_1d(length_scale)):
+        raise ValueError(f"a length-scale must be positive and finite, got {length_scale}")

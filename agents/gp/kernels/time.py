@@ -1,0 +1,179 @@
+"""Covariances between times, all functions of the lag d = t - s and 1 at lag 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import ive
+
+from agents.gp.arrays import Array
+from agents.gp.kernels.base import POSITIVE, Term, TimeKernel
+from agents.gp.kernels.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class Constant(TimeKernel):
+    """The same reward at all times (GP-UCB): c(d) = 1, times a variance.
+
+    Attributes:
+        variance: The value of the kernel; it becomes the variance of the term.
+    """
+
+    variance: float = 1.0
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """One term without factors."""
+        return (Term(self.variance),)
+
+    def __call__(self, lag: Array) -> Array:
+        """1 at every lag: the variance belongs to the term."""
+        return np.ones(lag.shape)
+
+
+@dataclass(frozen=True)
+class Periodic(TimeKernel):
+    """Rewards that repeat: c(d) = exp{-(2 / l^2) sin^2(pi d / tau)}, Eq. (2).
+
+    With z = 1/l^2 and I_k the modified Bessel functions it is the cosine series
+    c(d) = e^-z [I_0(z) + 2 sum_k I_k(z) cos(2 pi k d / tau)].
+
+    Other libraries, with s = sin(pi d / tau): scikit-learn ExpSineSquared exp(-2 s^2 / l^2), the
+    same l; GPyTorch exp(-2 s^2 / l), theirs is l^2; GPy and GPJax exp(-s^2 / (2 l^2)), theirs is
+    l / 2; tinygp exp(-Gamma s^2), Gamma = 2 / l^2.
+
+    Attributes:
+        period: tau, any positive real number, in the unit of t.
+        length_scale: l, without unit. At 10 (the paper) the kernel never falls below 0.98.
+    """
+
+    period: float
+    length_scale: float = 1.0
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "period": POSITIVE,
+        "length_scale": (0.05, 1e3),
+    }
+
+    def __post_init__(self) -> None:
+        _require_positive(period=self.period, length_scale=self.length_scale)
+
+    def __call__(self, lag: Array) -> Array:
+        """Eq. (2)."""
+        sine = np.sin(np.pi * (lag / self.period % 1.0))
+        return np.asarray(np.exp(-2.0 / self.length_scale**2 * sine**2))
+
+    def spectrum(self) -> Spectrum:
+        """Frequencies k / tau with the Bessel weights of the series."""
+        z = 1.0 / self.length_scale**2
+        k = np.arange(math.ceil(math.sqrt(80.0 * z)) + 40)  # past that I_k(z) e^-z < 1e-17
+        weight = np.where(k == 0, 1.0, 2.0) * ive(k, z)
+        keep = weight > 1e-17
+        return Spectrum(k[keep] / self.period, weight[keep])
+
+
+@dataclass(frozen=True)
+class Season(TimeKernel):
+    """A level and a few harmonics: c(d) = 1 - share + share sum_k w_k cos(2 pi k d / tau).
+
+    k runs from 0 to ``harmonics`` and w_k are the first weights of ``Periodic``, brought to sum 1:
+    what is left of that kernel when fine detail within a season is given up for a small state
+    (2 ``harmonics`` + 1 features; at l = 1, four harmonics are 0.9997 of it).
+
+    Attributes:
+        period: tau, any positive real number, in the unit of t.
+        length_scale: l, as in ``Periodic``.
+        harmonics: How many.
+        share: Of the variance, in (0, 1]; the rest is the same at all times.
+    """
+
+    period: float
+    length_scale: float = 1.0
+    harmonics: int = 4
+    share: float = 1.0
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "period": POSITIVE,
+        "length_scale": (0.05, 1e3),
+        "share": (1e-3, 1.0),
+    }
+
+    def __post_init__(self) -> None:
+        _require_positive(period=self.period, length_scale=self.length_scale, share=self.share)
+        if self.share > 1.0:
+            raise ValueError(f"share must lie in (0, 1], got {self.share}")
+        if not isinstance(self.harmonics, int) or self.harmonics < 1:
+            raise ValueError(f"harmonics must be a whole number from 1 on, got {self.harmonics!r}")
+
+    def __call__(self, lag: Array) -> Array:
+        """The formula above."""
+        return self.spectrum().at(lag)
+
+    def spectrum(self) -> Spectrum:
+        """Frequencies k / tau."""
+        k = np.arange(self.harmonics + 1)
+        weight = np.where(k == 0, 1.0, 2.0) * ive(k, 1.0 / self.length_scale**2)
+        weight *= self.share / weight.sum()
+        weight[0] += 1.0 - self.share
+        return Spectrum(k / self.period, weight)
+
+
+@dataclass(frozen=True)
+class Decay(TimeKernel):
+    """Slow forgetting (TV-GP-UCB): c(d) = (1 - eps)^(|d| / 2).
+
+    An Ornstein-Uhlenbeck covariance exp(-|d| / l), l = -2 / log(1 - eps); scikit-learn
+    Matern(nu=0.5, length_scale=l).
+
+    Attributes:
+        eps: Forgetting rate in (0, 1): f_{t+1} = sqrt(1 - eps) f_t + sqrt(eps) g_{t+1}.
+    """
+
+    eps: float
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {"eps": (1e-6, 0.99)}
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eps < 1:
+            raise ValueError(f"eps must lie in (0, 1), got {self.eps}")
+
+    @property
+    def log_rho(self) -> float:
+        """Logarithm of rho = sqrt(1 - eps), the correlation at lag 1."""
+        return 0.5 * math.log1p(-self.eps)
+
+    def __call__(self, lag: Array) -> Array:
+        """rho^|d|."""
+        return np.asarray(np.exp(self.log_rho * np.abs(lag)))
+
+    def spectrum(self) -> Spectrum:
+        """Frequency zero, decaying."""
+        return Spectrum(np.zeros(1), np.ones(1), self.log_rho)
+
+
+@dataclass(frozen=True)
+class TimeSquaredExponential(TimeKernel):
+    """Time as a context (C-GP-UCB): c(d) = exp{-d^2 / (2 l^2)}.
+
+    The same l as scikit-learn RBF, GPyTorch, GPy and GPJax.
+
+    Attributes:
+        length_scale: l, in the unit of t.
+    """
+
+    length_scale: float
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": POSITIVE}
+
+    def __post_init__(self) -> None:
+        _require_positive(length_scale=self.length_scale)
+
+    def __call__(self, lag: Array) -> Array:
+        """The formula above."""
+        return np.asarray(np.exp(-0.5 * (lag / self.length_scale) ** 2))
+
+
+def _require_positive(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be positive and finite, got {value}")

@@ -1,0 +1,1 @@
+"""Beliefs about the reward function after observations, by engines of different cost."""

@@ -1,0 +1,144 @@
+"""What every posterior can do, whichever engine computes it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from agents.gp.arrays import Actions, Array, Integers
+from agents.gp.kernels.base import Kernel
+
+State: TypeAlias = dict[str, Any]
+"""Plain arrays, numbers, strings and JSON-able dictionaries; no objects."""
+
+
+class Prediction(NamedTuple):
+    """Posterior mean and variance of f at q actions, each of shape (q,)."""
+
+    mean: Array
+    variance: Array
+
+
+class Gradient(NamedTuple):
+    """A prediction with its derivatives in the action, the slopes of shape (q, d)."""
+
+    mean: Array
+    variance: Array
+    mean_slope: Array
+    variance_slope: Array
+
+
+class Predictive(Protocol):
+    """What an acquisition needs to know; see :class:`Posterior`."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The prior covariance."""
+
+    @property
+    def actions(self) -> Actions:
+        """What there is to choose from."""
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., t)."""
+
+    def gradient(self, t: float, actions: Any) -> Gradient:
+        """Prediction with derivatives, for actions in a box."""
+
+    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+        """One joint draw of f(., t) at q actions, shape (q,)."""
+
+    def contenders(self, t: float, beta: float) -> Integers | None:
+        """Arms among which the maximum of mean + sqrt(beta) * sd is; None if that is all known."""
+
+
+class Posterior(Predictive, Protocol):
+    """The belief about f after some observations y = f(a, t) + N(0, noise_variance).
+
+    An action is an arm number for a ``Finite`` set and a point of shape (d,) for a ``Box``;
+    several actions are an array of those. ``actions=None`` means all arms.
+
+    >>> import numpy as np
+    >>> from agents.gp import Finite, Periodic, SquaredExponential, make_posterior
+    >>> kernel = SquaredExponential(1.0) * Periodic(24.0)
+    >>> posterior = make_posterior(kernel, Finite(np.eye(3)), noise_variance=0.1)
+    >>> posterior.observe(2, t=1, y=0.7)
+    >>> mean, variance = posterior.predict(t=25)
+    >>> int(mean.argmax())
+    2
+    """
+
+    @property
+    def name(self) -> str:
+        """Which engine this is, and its size."""
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the observation noise."""
+
+    @property
+    def count(self) -> int:
+        """Number of observations so far."""
+
+    @property
+    def log_evidence(self) -> float:
+        """log N(y; 0, K + noise) of all observations so far.
+
+        Where observations were dropped or discounted, each counts as it did when it came.
+        """
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in one observation; times may come in any order."""
+
+    def reset(self) -> None:
+        """Forget all observations."""
+
+    def state(self) -> State:
+        """The observations; ``to_state`` adds the kernel, the actions and the features."""
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``, bit for bit."""
+
+
+@runtime_checkable
+class Weighing(Posterior, Protocol):
+    """A posterior whose observations may count for more or less; every single engine does."""
+
+    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
+        """Take in one observation whose noise has variance ``noise_variance / weight``."""
+
+    def discount(self, factor: float) -> None:
+        """Let all observations so far count less: their weights times ``factor`` in (0, 1]."""
+
+
+@runtime_checkable
+class Selective(Posterior, Protocol):
+    """A posterior that holds its observations one by one, and can drop some."""
+
+    @property
+    def times(self) -> Array:
+        """When the observations that are held were made, shape (n,)."""
+
+    def keep(self, which: Integers) -> None:
+        """Forget all observations but these."""
+
+
+def gaussian_sample(mean: Array, covariance: Array, rng: np.random.Generator) -> Array:
+    """One draw of N(mean, covariance); a covariance that is singular by rounding is fine."""
+    value, vector = np.linalg.eigh(covariance)
+    step = vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))
+    return np.asarray(mean + step)
+
+
+def require_finite(t: float, y: float) -> None:
+    """Refuse what would silently spoil a posterior for good."""
+    if not (math.isfinite(t) and math.isfinite(y)):
+        raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")
+
+
+def require_weight(weight: float) -> None:
+    """Refuse a weight that no noise variance belongs to."""
+    if not 0 < weight < math.inf:
+        raise ValueError(f"a weight must be positive and finite, got {weight}")

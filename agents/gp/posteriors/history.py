@@ -1,0 +1,121 @@
+"""The observations an incremental posterior remembers, in arrays that grow by doubling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from agents.gp.arrays import Actions, Array, Integers, Points
+from agents.gp.kernels.base import Kernel
+from agents.gp.posteriors.base import State
+
+
+class History:
+    """Actions, times, rewards, weights, and the factor L^-1 of (K + noise)^-1 with z = L^-1 y."""
+
+    def __init__(self, actions: Actions, capacity: int = 64) -> None:
+        self._actions, self._n, self._limit = actions, 0, 64
+        self._chosen = actions.buffer(capacity)
+        self._t, self._y, self._z = np.zeros(capacity), np.zeros(capacity), np.zeros(capacity)
+        self._weight = np.zeros(capacity)
+        self._L_inverse = np.zeros((capacity, capacity))
+
+    @property
+    def points(self) -> Points:
+        """The actions chosen, n points."""
+        chosen = self._chosen[: self._n]
+        return self._actions.points(chosen)
+
+    @property
+    def t(self) -> Array:
+        """Times, shape (n,)."""
+        return self._t[: self._n]
+
+    @property
+    def y(self) -> Array:
+        """Rewards, shape (n,)."""
+        return self._y[: self._n]
+
+    @property
+    def weight(self) -> Array:
+        """What each observation counts for: its noise variance is sigma^2 / weight, shape (n,)."""
+        return self._weight[: self._n]
+
+    @property
+    def z(self) -> Array:
+        """L^-1 y, shape (n,)."""
+        return self._z[: self._n]
+
+    @property
+    def L_inverse(self) -> Array:
+        """L^-1, lower triangular, shape (n, n)."""
+        return self._L_inverse[: self._n, : self._n]
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to look for something to forget."""
+        return self._n >= self._limit
+
+    def append(
+        self, action: Any, t: float, y: float, weight: float, z: float, row: Array, last: float
+    ) -> None:
+        """Add an observation, and the row (row, last) to L^-1."""
+        n = self._n
+        self._reserve(n + 1)
+        self._chosen[n], self._t[n], self._y[n], self._z[n] = action, t, y, z
+        self._weight[n] = weight
+        self._L_inverse[n, :n], self._L_inverse[n, n] = row, last
+        self._n = n + 1
+
+    def forget(self, window: float, kernel: Kernel, noise_variance: float) -> None:
+        """Drop what is older than the window, and factorise the rest afresh.
+
+        Called when a third of the observations may be stale, so O(n^3) here is O(n^2) a step.
+        """
+        self.keep(np.flatnonzero(self.t >= self.t.max() - window), kernel, noise_variance)
+        self._limit = max(64, self._n + self._n // 2)
+
+    def keep(self, which: Integers, kernel: Kernel, noise_variance: float) -> None:
+        """Drop all observations but these."""
+        n = self._n = len(which)
+        for array in (self._chosen, self._t, self._y, self._weight):
+            array[:n] = array[which]
+        self.refactor(kernel, noise_variance)
+
+    def refactor(self, kernel: Kernel, noise_variance: float) -> None:
+        """L^-1 and z from the observations alone, O(n^3)."""
+        if not self._n:
+            return
+        K = kernel.gram(self.points, self.t, self.points, self.t)
+        K.flat[:: self._n + 1] += noise_variance / self.weight
+        self.L_inverse[:] = solve_triangular(cholesky(K, lower=True), np.eye(self._n), lower=True)
+        self.z[:] = self.L_inverse @ self.y
+
+    def state(self) -> State:
+        """Arrays cut to size."""
+        n = self._n
+        arrays = {"chosen": self._chosen[:n], "t": self.t, "y": self.y, "weight": self.weight}
+        arrays |= {"z": self.z, "L_inverse": self.L_inverse}
+        return {"limit": self._limit} | {name: array.copy() for name, array in arrays.items()}
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``."""
+        n, self._limit = len(state["t"]), int(state["limit"])
+        self._reserve(n)
+        self._n = n
+        self._chosen[:n], self.y[:] = state["chosen"], state["y"]
+        self.weight[:] = state.get("weight", 1.0)
+        self.t[:], self.z[:], self.L_inverse[:] = state["t"], state["z"], state["L_inverse"]
+
+    def _reserve(self, size: int) -> None:
+        """Make room by doubling: copying then costs O(1) per entry in the long run."""
+        old = len(self._t)
+        if size <= old:
+            return
+        extra = max(old, size - old)
+        self._chosen = np.concatenate((self._chosen, self._actions.buffer(extra)))
+        self._t, self._y, self._z = (np.pad(a, (0, extra)) for a in (self._t, self._y, self._z))
+        self._weight = np.pad(self._weight, (0, extra))
+        self._L_inverse = np.pad(self._L_inverse, ((0, extra), (0, extra)))

@@ -1,0 +1,227 @@
+"""Several kernels at once, each with its own posterior, weighed by their evidence.
+
+Bayesian model averaging [@hoeting1999bayesian], exact and online: after every reward
+
+    omega_i ~ pi_i exp(log evidence_i),
+    mean = sum_i omega_i mean_i,
+    variance = sum_i omega_i {variance_i + (mean_i - mean)^2}.
+
+So the belief is the mixture's, by its first two moments: where the candidates disagree it is
+uncertain, and an upper confidence bound on it goes and looks which of them is right.
+
+Where all candidates share one action kernel their beliefs at a time t are vectors of one space,
+f(a, t) = phi(a) . v, and the two moments are taken of v: choosing an action then costs the same as
+with one kernel (``shared.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from agents.gp.arrays import Actions, Array, InContext
+from agents.gp.basis import Basis, RankError, find_basis
+from agents.gp.features import find_features
+from agents.gp.kernels.base import Kernel
+from agents.gp.kernels.context import is_linear
+from agents.gp.posteriors.base import Gradient, Posterior, Prediction, State
+from agents.gp.posteriors.engines import make_posterior
+from agents.gp.posteriors.shared import Shared
+from agents.gp.posteriors.state_space import StateSpace
+
+NEGLIGIBLE = 1e-12
+"""Weight below which a candidate is left out of predictions; it goes on learning."""
+
+
+SMALL = 1000
+"""Length of a state up to which candidates have one, however short the run."""
+DROP = 1e-11
+"""Share of the prior variance below which a candidate's features are dropped: many candidates make
+it worth while, and it is far below what the rewards could tell."""
+SHORT = 50
+"""Observations up to which they do not need one."""
+
+
+def make_members(
+    kernels: Sequence[Kernel],
+    actions: Actions,
+    noise_variance: float,
+    *,
+    horizon: int | None = None,
+    engine: str = "auto",
+) -> list[Posterior]:
+    """Candidates; as ``make_posterior``, but small states are preferred, since they are shared.
+
+    Args: those of ``make_posterior``, with several kernels.
+    """
+    short = horizon is not None and horizon <= SHORT
+    if engine == "auto" and not short:
+        try:
+            return _with_states(kernels, actions, noise_variance)
+        except RankError:
+            pass
+    options: dict[str, Any] = {"horizon": horizon, "engine": engine}
+    return [make_posterior(kernel, actions, noise_variance, **options) for kernel in kernels]
+
+
+def _with_states(
+    kernels: Sequence[Kernel], actions: Actions, noise_variance: float
+) -> list[Posterior]:
+    """Action features are found once; a RankError if a state would not be small."""
+    if isinstance(actions, InContext) and not all(is_linear(kernel) for kernel in kernels):
+        raise RankError("a context that matters otherwise than in a line has no small state")
+    known: dict[Any, Basis] = {}
+    members: list[Posterior] = []
+    for kernel in kernels:
+        for term in kernel.terms:
+            key = (term.actions, term.variance)
+            known[key] = known.get(key) or find_basis(term, actions)
+        bases = [known[term.actions, term.variance] for term in kernel.terms]
+        features = find_features(kernel, actions, bases=bases, drop=DROP)
+        if features.size > SMALL:
+            raise RankError("the state is not small")
+        members.append(StateSpace(kernel, actions, noise_variance, features))
+    return members
+
+
+class Bank:
+    """A posterior that is a mixture of posteriors over the same actions.
+
+    Args:
+        members: The candidates, all with the same observations (or none).
+        prior: How much each is believed beforehand, in any unit; all the same if None.
+    """
+
+    def __init__(self, members: Sequence[Posterior], prior: Array | None = None) -> None:
+        if not members:
+            raise ValueError("a bank needs at least one candidate")
+        weight = np.ones(len(members)) if prior is None else np.asarray(prior, dtype=np.float64)
+        if weight.shape != (len(members),) or not (weight > 0).all():
+            raise ValueError(f"a prior needs a positive entry for each candidate, got {weight}")
+        self._adopt(list(members), np.log(weight / weight.sum()))
+
+    @classmethod
+    def revived(cls, members: Sequence[Posterior], log_prior: Array) -> Bank:
+        """With a prior that is a logarithm already, to the bit."""
+        if np.shape(log_prior) != (len(members),):
+            raise ValueError("a prior needs an entry for each candidate")
+        bank = cls(members)
+        bank._adopt(list(members), np.array(log_prior))
+        return bank
+
+    def _adopt(self, members: list[Posterior], log_prior: Array) -> None:
+        """Take these candidates from now on."""
+        self.members, self.log_prior = members, log_prior
+        self._shared = Shared.of(members)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._weights: Array | None = None
+
+    @property
+    def name(self) -> str:
+        """Number of candidates, and the engine of the first."""
+        return self._named("bank")
+
+    def _named(self, kind: str) -> str:
+        n, engine = len(self.members), self.members[0].name.split()[0]
+        return f"{kind} ({n} candidate{'s' * (n != 1)}, {engine})"
+
+    @property
+    def weights(self) -> Array:
+        """Posterior probability of each candidate, shape (k,)."""
+        if self._weights is None:
+            score = self._scores()
+            weights = np.exp(score - score.max())
+            self._weights = weights / weights.sum()
+        return self._weights
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the most probable candidate."""
+        return self.members[int(self.weights.argmax())].kernel
+
+    @property
+    def actions(self) -> Actions:
+        """Where actions come from."""
+        return self.members[0].actions
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of the observation noise, under the first candidate."""
+        return self.members[0].noise_variance
+
+    @property
+    def count(self) -> int:
+        """Number of observations so far."""
+        return self.members[0].count
+
+    @property
+    def log_evidence(self) -> float:
+        """Log density of all observations under the mixture."""
+        return float(logsumexp(self._scores()))
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Every candidate learns."""
+        for member in self.members:
+            member.observe(action, t, y)
+        self._forget()
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., t) under the mixture."""
+        if self._shared is not None:
+            return self._shared.predict(t, self.weights, actions)
+        weights, members = self._heavy()
+        parts = [member.predict(t, actions) for member in members]
+        mean, variance = (np.stack(column) for column in zip(*parts, strict=True))
+        middle = weights @ mean
+        return Prediction(middle, weights @ (variance + (mean - middle) ** 2))
+
+    def gradient(self, t: float, actions: Any) -> Gradient:
+        """Prediction with its derivatives."""
+        if self._shared is not None:
+            return self._shared.gradient(t, self.weights, actions)
+        weights, members = self._heavy()
+        parts = [member.gradient(t, actions) for member in members]
+        mean, variance, rise, growth = (np.stack(column) for column in zip(*parts, strict=True))
+        middle, slope = weights @ mean, np.tensordot(weights, rise, 1)
+        spread = weights @ (variance + (mean - middle) ** 2)
+        apart = 2.0 * (mean - middle)[:, :, None] * (rise - slope)
+        return Gradient(middle, spread, slope, np.tensordot(weights, growth + apart, 1))
+
+    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+        """A candidate by its weight, then a draw from it."""
+        member = self.members[int(rng.choice(len(self.members), p=self.weights))]
+        return member.sample(t, rng, actions)
+
+    def contenders(self, t: float, beta: float) -> None:
+        """No short cut here."""
+        return None
+
+    def reset(self) -> None:
+        """Forget all observations."""
+        for member in self.members:
+            member.reset()
+        self._forget()
+
+    def state(self) -> State:
+        """The candidates' states; ``to_state`` adds what they are."""
+        return {"members": [member.state() for member in self.members]}
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``."""
+        for member, own in zip(self.members, state["members"], strict=True):
+            member.restore(own)
+        self._forget()
+
+    def _scores(self) -> Array:
+        return np.asarray(self.log_prior + [member.log_evidence for member in self.members])
+
+    def _heavy(self) -> tuple[Array, list[Posterior]]:
+        """Candidates that count, and their weights."""
+        keep = np.flatnonzero(self.weights > NEGLIGIBLE)
+        weights = self.weights[keep]
+        return weights / weights.sum(), [self.members[i] for i in keep]

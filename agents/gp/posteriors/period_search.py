@@ -1,0 +1,278 @@
+"""A season of unknown length: a bank of candidate periods that is pruned and split as it learns.
+
+The range of frequencies is cut into cells. Each is a candidate with the period of its middle; its
+prior is the cell's share of a distribution over periods, so the weights are the posterior over the
+period, by the midpoint rule. Beforehand the period is log-uniform; if somebody told one, then with
+equal probability it is exactly that, about that (log-normal), or anything.
+
+Over a span of n time units two frequencies can be told apart if they differ by about 1 / n, so a
+cell must stay narrower than that:
+
+    prune the cells that hardly count, but not those beside one that does;
+    while a cell is wider than RESOLUTION / span, or one and its neighbours hold nearly all weight:
+        cut it (them) into thirds; the middle keeps its posterior, the others replay the history.
+
+The second rule goes on until the posterior over the period is wider than three cells. Neighbours
+count because a cell is judged by its middle: the period may lie just across the border.
+
+The bank holds at most ``most`` candidates: where there is no room, light cells stay wide.
+Cells are cut when the span, or how sharply the data tell periods apart, has grown threefold; so
+replaying costs fewer than ``most`` updates per observation in the long run, though many at once.
+The history is kept for it: three numbers an observation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from agents.gp.arrays import Actions, Array, Integers
+from agents.gp.features import find_features
+from agents.gp.kernels.base import Kernel, Sum, Term
+from agents.gp.kernels.time import Periodic, Season
+from agents.gp.posteriors.base import Posterior, State
+from agents.gp.posteriors.engines import make_posterior
+from agents.gp.posteriors.mixture import DROP, Bank, make_members
+from agents.gp.posteriors.state_space import StateSpace
+
+RESOLUTION = 0.6
+"""Widest cell, in cycles over the span: its middle is off by 0.15 cycles at both ends, at most."""
+CERTAIN = 0.9
+"""Weight from which on a cell and its neighbours are as good as all."""
+COUNTS = 0.1
+"""Weight from which on the neighbours of a cell are kept, whatever theirs."""
+FINEST = 1e-4
+"""Narrowest cell, in cycles over the span."""
+FIRST_SPAN = 30.0
+"""Span for which the first cells are fine enough."""
+MOST = 48
+"""Candidates at most, if their states are of ordinary size."""
+LARGEST_BANK = 4e7
+"""Numbers in all states together, above which fewer candidates are held (but 8 at least)."""
+PRUNE = 1e-4
+"""Weight below which a candidate is dropped: if its middle stands for the cell, it is wrongly lost
+as rarely as that."""
+SHORTEST = 5.0
+"""Shortest period that is looked for, unless another is given."""
+LONGEST = (20.0, 200.0)
+"""The longest is a quarter of the horizon, but between these; the upper one if there is no end."""
+NEAR = 0.3
+"""Spread of the logarithm of a period that is about the one told."""
+
+
+class PeriodSearch(Bank):
+    """A bank over the period of a kernel.
+
+    Args:
+        kernel: Its periodic factors get the periods tried.
+        actions: Finite set or box.
+        noise_variance: sigma^2 > 0.
+        low: Shortest period.
+        high: Longest period.
+        told: A period that somebody told, right or wrong: one more candidate, exactly there, and
+            more prior weight for those around it.
+        horizon: Number of observations to come, if known.
+        engine: As in ``make_posterior``.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        actions: Actions,
+        noise_variance: float,
+        *,
+        low: float,
+        high: float,
+        told: float | None = None,
+        horizon: int | None = None,
+        engine: str = "auto",
+    ) -> None:
+        if not 0 < low < high < math.inf:
+            raise ValueError(f"a range of periods needs 0 < low < high, got {low} and {high}")
+        if told is not None:
+            low, high = min(low, told), max(high, told)
+        self._low, self._high, self._told = float(low), float(high), told
+        kernels = [with_period(kernel, told or low)]
+        options: dict[str, Any] = {"horizon": horizon, "engine": engine}
+        (first,) = make_members(kernels, actions, noise_variance, **options)
+        size = first.features.size if isinstance(first, StateSpace) else horizon or MOST
+        self.most = int(np.clip(LARGEST_BANK / size**2, 8, MOST))
+        self._start(first)
+
+    def _start(self, first: Posterior) -> None:
+        lowest, highest = 1.0 / self._high, 1.0 / self._low
+        count = math.ceil((highest - lowest) * FIRST_SPAN / RESOLUTION)
+        edges = np.linspace(lowest, highest, 1 + int(np.clip(count, 3, self.most // 2)))
+        cells = np.stack((edges[:-1], edges[1:]), axis=1)
+        if self._told is not None:
+            cells = np.concatenate((cells, np.full((1, 2), 1.0 / self._told)))
+        self._past: list[tuple[Any, float, float]] = []
+        self._earliest, self._latest = math.inf, -math.inf
+        self._settle(cells, [_like(first, cell) for cell in cells])
+
+    def _settle(self, cells: Array, members: list[Posterior]) -> None:
+        self.cells = cells
+        self._adopt(members, np.log(self._prior(cells)))
+
+    def _prior(self, cells: Array) -> Array:
+        """Probability of each cell; one without width is the told one."""
+        ends = np.log((self._low, self._high))
+        anything = np.log(cells[:, 1] / cells[:, 0]) / (ends[1] - ends[0])
+        if self._told is None:
+            return np.asarray(anything)
+        below = ndtr(np.log(1.0 / (self._told * cells)) / NEAR)
+        least, most = ndtr((ends - math.log(self._told)) / NEAR)
+        about = (below[:, 0] - below[:, 1]) / (most - least)
+        return np.where(_width(cells) == 0.0, 1.0, anything + about) / 3.0
+
+    @property
+    def name(self) -> str:
+        """Number of candidates, and their engine."""
+        return self._named("period-search")
+
+    @property
+    def periods(self) -> Array:
+        """The period of each candidate, shape (k,)."""
+        return np.asarray(2.0 / self.cells.sum(axis=1))
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Every candidate learns; then some go and some are split."""
+        super().observe(action, t, y)
+        self._past.append((np.copy(action), float(t), float(y)))
+        self._earliest, self._latest = min(self._earliest, t), max(self._latest, t)
+        keep = (self.weights >= PRUNE) | self._beside(self.weights >= COUNTS)
+        if not keep.all():
+            self._keep(np.flatnonzero(keep))
+        self._refine()
+
+    def _keep(self, which: Integers) -> None:
+        self._settle(self.cells[which], [self.members[i] for i in which])
+
+    def _refine(self) -> None:
+        """Split cells that have become too wide, the heaviest first, as far as there is room."""
+        while (wide := self._wide()).any() and (room := (self.most - len(wide)) // 2) > 0:
+            first = np.argsort(-np.where(wide, self.weights, -1.0), kind="stable")[:room]
+            self._split(wide & np.isin(np.arange(len(wide)), first))
+
+    def _wide(self) -> NDArray[np.bool_]:
+        width = _width(self.cells)
+        cycles = width * max(self._latest - self._earliest, FIRST_SPAN)
+        peak = np.arange(len(width)) == self.weights.argmax()
+        around = self._beside(peak)
+        wide: NDArray[np.bool_] = cycles > RESOLUTION
+        if self.weights[around].sum() > CERTAIN:
+            wide |= around & (width > 0.999 * width[peak]) & (cycles > FINEST)
+        return wide
+
+    def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """These cells and those that touch them; all are in order but the told one, the last."""
+        touching = np.isclose(self.cells[:-1, 1], self.cells[1:, 0], rtol=1e-9, atol=0.0)
+        near: NDArray[np.bool_] = which.copy()
+        near[1:] |= which[:-1] & touching
+        near[:-1] |= which[1:] & touching
+        return near
+
+    def _split(self, wide: NDArray[np.bool_]) -> None:
+        """Thirds; the middle one keeps its posterior."""
+        cells, members = [], []
+        for cell, member, cut in zip(self.cells, self.members, wide, strict=True):
+            edges = np.linspace(cell[0], cell[1], 4) if cut else cell
+            thirds = np.stack((edges[:-1], edges[1:]), axis=1)
+            sides = [self._replayed(third) if cut else member for third in thirds]
+            if cut:
+                sides[1] = member
+            cells.append(thirds)
+            members.extend(sides)
+        self._settle(np.concatenate(cells), members)
+
+    def _replayed(self, cell: Array) -> Posterior:
+        member = _like(self.members[0], cell)
+        if isinstance(member, StateSpace):
+            member.learn(*self._history())
+        else:
+            for past in self._past:
+                member.observe(*past)
+        return member
+
+    def _history(self) -> tuple[NDArray[Any], Array, Array]:
+        """Actions, times and rewards."""
+        chosen = self.actions.buffer(len(self._past))
+        for i, past in enumerate(self._past):
+            chosen[i] = past[0]
+        return chosen, np.array([p[1] for p in self._past]), np.array([p[2] for p in self._past])
+
+    def reset(self) -> None:
+        """Forget all observations, and begin with the first cells."""
+        self._start(self.members[0])
+
+    def state(self) -> State:
+        """The candidates' states, the cells and the history."""
+        chosen, t, y = self._history()
+        numbers = {"low": self._low, "high": self._high, "told": self._told or 0.0}
+        arrays = {"cells": self.cells.copy(), "chosen": chosen, "t": t, "y": y}
+        return super().state() | numbers | arrays | {"most": self.most}
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``."""
+        cells = np.array(state["cells"])
+        self._load(state, [_like(self.members[0], cell) for cell in cells])
+        super().restore(state)
+
+    @classmethod
+    def loaded(cls, state: State, members: list[Posterior]) -> PeriodSearch:
+        """From ``state()`` and candidates that are in theirs already."""
+        search = cls.__new__(cls)
+        search._load(state, members)
+        return search
+
+    def _load(self, state: State, members: list[Posterior]) -> None:
+        self._low, self._high = float(state["low"]), float(state["high"])
+        self._told, self.most = float(state["told"]) or None, int(state["most"])
+        times, rewards = np.asarray(state["t"]).tolist(), np.asarray(state["y"]).tolist()
+        self._past = list(zip(np.array(state["chosen"]), times, rewards, strict=True))
+        self._earliest = min(times, default=math.inf)
+        self._latest = max(times, default=-math.inf)
+        cells = np.array(state["cells"])
+        if cells.shape != (len(members), 2) or not (cells > 0).all():
+            raise ValueError(f"a search needs a cell for each candidate, got {cells.shape}")
+        self._settle(cells, members)
+        saved = state.get("log_prior")  # as it was believed then
+        if saved is not None:
+            self._adopt(members, np.array(saved))
+
+
+def usual_range(horizon: float | None) -> tuple[float, float]:
+    """Shortest and longest period worth looking for in a run of that length."""
+    quarter = math.inf if horizon is None else horizon / 4.0
+    return SHORTEST, float(np.clip(quarter, *LONGEST))
+
+
+def with_period(kernel: Kernel, period: float) -> Kernel:
+    """The kernel with another period in all of its periodic factors."""
+    return Sum(tuple(_term_with(term, period) for term in kernel.terms))
+
+
+def _term_with(term: Term, period: float) -> Term:
+    clocks = [
+        replace(k, period=period) if isinstance(k, Periodic | Season) else k for k in term.clocks
+    ]
+    return replace(term, clocks=tuple(clocks))
+
+
+def _like(sibling: Posterior, cell: Array) -> Posterior:
+    """A candidate without observations; the action features are those of its sibling."""
+    kernel = with_period(sibling.kernel, 2.0 / float(cell.sum()))
+    actions, noise_variance = sibling.actions, sibling.noise_variance
+    if isinstance(sibling, StateSpace):
+        features = find_features(kernel, actions, bases=sibling.features.bases, drop=DROP)
+        return StateSpace(kernel, actions, noise_variance, features)
+    return make_posterior(kernel, actions, noise_variance, engine=sibling.name.split()[0])
+
+
+def _width(cells: Array) -> Array:
+    return np.asarray(cells[:, 1] - cells[:, 0])

@@ -1,0 +1,183 @@
+"""State-space posterior: exact to round-off, at a cost per step that does not grow with t."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agents.gp.arrays import Actions, Array, Finite, InContext, Integers
+from agents.gp.features import Features, find_features
+from agents.gp.kernels.base import Kernel
+from agents.gp.posteriors.base import (
+    Gradient,
+    Prediction,
+    State,
+    gaussian_sample,
+    require_finite,
+    require_weight,
+)
+from agents.gp.posteriors.kalman import Belief, Slice
+from agents.gp.posteriors.late import Tape
+from agents.gp.shortlist import Shortlist
+
+MANY = 1000
+"""Arms from which a short list saves time."""
+
+
+class StateSpace:
+    """Kernels with finite features: any action kernel; constant, periodic and decaying time.
+
+    Late observations are exact without decay, and with decay when fewer than 32 newer ones have
+    come in (``tape.py``). With decay, ``predict`` looks at the present and the future; for a time
+    before the newest observation it does not smooth.
+
+    Args:
+        kernel: Prior covariance.
+        actions: Finite set or box.
+        noise_variance: sigma^2 > 0.
+        features: Features of the kernel, if known already.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        actions: Actions,
+        noise_variance: float,
+        features: Features | None = None,
+    ) -> None:
+        self.kernel, self.actions, self.noise_variance = kernel, actions, noise_variance
+        self.features = features or find_features(kernel, actions)
+        self._phi = self.features.phi(actions.points()) if isinstance(actions, Finite) else None
+        arms = actions.actions if isinstance(actions, InContext) else None
+        self._in_context = self.features.of_arms(arms) if isinstance(arms, Finite) else None
+        many = self._phi is not None and len(self._phi) > MANY
+        self._shortlist = Shortlist(self._phi) if self._phi is not None and many else None
+        self._memo: tuple[Any, Array] = (None, np.empty(0))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all observations."""
+        self.count = 0
+        self._belief = Belief(self.features)
+        self._tape = Tape(self._belief)
+
+    @property
+    def name(self) -> str:
+        """Engine and number of features."""
+        return f"state-space ({self.features.size} features)"
+
+    @property
+    def log_evidence(self) -> float:
+        """Sum of the log densities of the observations, each given those before it."""
+        return self._tape.log_evidence
+
+    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
+        """Rank-one update; a weight divides the noise variance."""
+        require_weight(weight)
+        self.weigh(action, t, y, self.noise_variance / weight)
+
+    def weigh(
+        self, action: Any, t: float, y: float, noise_variance: float, log_scale: float = 0.0
+    ) -> None:
+        """Multiply the belief by exp(log_scale) N(y; f(action, t), noise_variance).
+
+        That is what an observation does, and what anything else that is known of f(action, t) does
+        when it is approximated by such a factor (``censored.py``).
+        """
+        require_finite(t, y)
+        if self._phi is not None and action < 0:
+            raise IndexError(f"there is no arm {action}")
+        phi = self.phi(action)[0] if self._phi is None else self._phi[action]
+        self._tape.observe(phi, t, y, noise_variance, log_scale)
+        self.count += 1
+
+    def discount(self, factor: float) -> None:
+        """Let all observations so far count less: their weights times ``factor``."""
+        require_weight(factor)
+        self._belief.discount(factor)
+
+    def learn(self, actions: Any, t: Array, y: Array) -> None:
+        """Observe many, one after the other or, where nothing decays, at once."""
+        self._tape.learn(self.phi(actions), t, y, self.noise_variance)
+        self.count += len(t)
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of f(., t)."""
+        now = self.now(t)
+        return predicted(self.phi(actions), now.mean, now.covariance)
+
+    def weigh_all(self, actions: Any, t: float, factors: Array) -> None:
+        """``weigh`` several actions at the time of the newest observation.
+
+        Args:
+            actions: Which, q of them.
+            t: When.
+            factors: (y, noise variance, log scale) of each, shape (q, 3).
+        """
+        self._tape.observe_all(t, self.phi(actions), factors)
+        self.count += len(factors)
+
+    def joint(self, t: float, actions: Any = None) -> tuple[Array, Array]:
+        """Mean (q,) and covariance (q, q) of f(., t), at all arms of a finite set if None."""
+        phi, now = self.phi(actions), self.now(t)
+        return phi @ now.mean, np.asarray(phi @ now.covariance @ phi.T)
+
+    def gradient(self, t: float, actions: Any) -> Gradient:
+        """Prediction with its derivatives."""
+        points, now = self.actions.points(actions), self.now(t)
+        phi, slope = self.features.phi(points), self.features.slope(points)
+        return sloped(phi, slope, now.mean, now.covariance)
+
+    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+        """One draw of f(., t), shape (q,)."""
+        phi, now = self.phi(actions), self.now(t)
+        return phi @ gaussian_sample(now.mean, now.covariance, rng)
+
+    def contenders(self, t: float, beta: float) -> Integers | None:
+        """The arms worth a prediction, when there are very many."""
+        if self._shortlist is None or self._phi is None:
+            return None
+        now = self._belief.at(t)
+        return self._shortlist(self._phi @ now.mean, now.covariance, beta)
+
+    def state(self) -> State:
+        """What ``restore`` needs; the features are saved beside it."""
+        return {"count": self.count} | self._tape.state()
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state()``."""
+        self._tape.restore(state)
+        self.count = int(state["count"])
+
+    def now(self, t: float) -> Slice:
+        """The belief about f(., t) in the space of action features; valid until the next call."""
+        return self._belief.at(t)
+
+    def phi(self, actions: Any) -> Array:
+        """phi of the actions, shape (q, M_a)."""
+        if self._phi is not None:
+            return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
+        if self._in_context is not None:
+            rows = np.asarray(actions, dtype=np.float64)
+            return self._in_context(rows if rows.ndim == 2 else rows[None])
+        if actions is self._memo[0]:
+            return self._memo[1]
+        phi = self.features.phi(self.actions.points(actions))
+        if isinstance(actions, np.ndarray) and not actions.flags.writeable:
+            self._memo = (actions, phi)  # a grid that comes back at every step
+        return phi
+
+
+def predicted(phi: Array, mean: Array, covariance: Array) -> Prediction:
+    """Mean and variance of phi . v, v ~ N(mean, covariance)."""
+    variance = np.einsum("qi,qi->q", phi @ covariance, phi)
+    return Prediction(phi @ mean, np.maximum(variance, 0.0))
+
+
+def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient:
+    """The same with derivatives; ``slope`` is that of phi, shape (q, d, M_a)."""
+    spread = phi @ covariance
+    variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
+    variance_slope = 2 * np.einsum("qdi,qi->qd", slope, spread)
+    return Gradient(phi @ mean, variance, slope @ mean, variance_slope)

@@ -1,0 +1,1 @@
+"""Agents that keep statistics of every arm."""

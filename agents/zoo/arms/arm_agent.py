@@ -1,0 +1,141 @@
+"""What all agents have in common that think in arms and know nothing of one from another."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Problem, is_news, time_of
+from agents.saving import Saveable
+from agents.zoo.arms.grid import arms_of, as_action, nearest_arm, relive
+from agents.zoo.arms.means import Means
+from agents.zoo.arms.reward_scale import RewardScale
+
+Array = NDArray[np.float64]
+UNKNOWN_HORIZON = 1_000
+"""For parameters that depend on the number of decisions, where nobody tells it."""
+
+
+class ArmAgent(Saveable):
+    """Base of the agents for finitely many arms: a subclass says what to choose and what to learn.
+
+    Pseudo-code::
+
+        start()                                  tables for ``n_arms`` arms, at first or anew
+        warm start: learn(arm, reward, t) for each of the past
+        act: arm <- choose(t, observation)
+        update: unless the reward is missing, learn(arm, reward, t)
+
+    A box becomes ``box_arms`` points: evenly spaced on a line, a Halton sequence in more
+    dimensions. An action of somebody else's counts for the nearest of them.
+
+    Rewards reach ``learn`` in their own unit. ``self.scale`` (see :class:`RewardScale`) has seen
+    them by then and knows ``sigma``, ``width`` and ``unit(reward)``. A reward of NaN is no news; an
+    infinite one, or an action out of the space, is an error that changes nothing. Rewards may come
+    late and in any order: ``t`` is the time of the decision.
+
+    A subclass sets its settings, then calls ``super().__init__``, which calls ``start``. The names
+    of the attributes that ``choose`` and ``learn`` change stand in ``kept``: numbers, lists of
+    numbers, arrays, or what has ``state`` and ``restore`` itself. That makes ``state`` and
+    ``restore``.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        scale: sigma of the noise; by default the problem's ``noise_std``, or the standard
+            deviation of the rewards so far.
+        box_arms: Number of points of a box.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        scale: float | None = None,
+        box_arms: int = 20,
+    ) -> None:
+        self._arms = arms_of(problem, box_arms)
+        self._finite = problem.n_actions is not None
+        self.n_arms = len(self._arms)
+        self.horizon = problem.horizon or UNKNOWN_HORIZON
+        self.scale = RewardScale(problem, scale)
+        self.start()
+        relive(self, problem.warm_start)
+
+    def start(self) -> None:
+        """Make the tables, for ``self.n_arms`` arms."""
+        raise NotImplementedError
+
+    def choose(self, t: float, observation: Array) -> int:
+        """The arm for time t."""
+        raise NotImplementedError
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """A finite reward of the arm, chosen at time t."""
+        raise NotImplementedError
+
+    def act(self, observation: Array) -> Any:
+        """The arm that the agent chooses, as an action."""
+        arm = self.choose(time_of(observation), observation)  # which may change the arms
+        return int(arm) if self._finite else as_action(self._arms, arm)
+
+    def update(self, observation: Array, action: Any, reward: float) -> None:
+        """Learn from a reward; one that is missing (NaN) changes nothing."""
+        t, reward = float(observation[0]), float(reward)
+        if not is_news(reward, t):
+            return
+        if not (self._finite and type(action) is int and 0 <= action < self.n_arms):
+            action = nearest_arm(self._arms, self._problem.checked(action))
+        if not self.scale.told:
+            self.scale.see(reward)
+        self.learn(action, reward, t)
+
+    def any_of(self, arms: Sequence[int] | NDArray[np.integer[Any]]) -> int:
+        """One of some arms, each as likely; nothing is drawn if there is only one."""
+        return int(arms[int(self._rng.integers(len(arms)))]) if len(arms) > 1 else int(arms[0])
+
+    def best_of(self, values: list[float] | Array) -> int:
+        """The arm of the greatest value; ties are broken at random."""
+        if isinstance(values, list):  # for a few arms, several times quicker than NumPy
+            top = max(values)
+            if values.count(top) == 1:
+                return values.index(top)
+            return self.any_of([arm for arm, value in enumerate(values) if value == top])
+        return self.any_of(np.flatnonzero(values == values.max()))
+
+    def highest_bound(self, means: Means, width: float) -> int:
+        """An untried arm, or the one with the greatest ``mean + width / sqrt(count)``."""
+        if means.untried:
+            return self.any_of([arm for arm, n in enumerate(means.count) if not n])
+        pairs = zip(means.mean, means.narrow, strict=True)
+        return self.best_of([mean + width * narrow for mean, narrow in pairs])
+
+    def best_draw(self, means: Means, deviation: float) -> int:
+        """An untried arm, or the best of draws from ``N(mean, deviation^2 / count)``."""
+        if means.untried:
+            return self.any_of([arm for arm, n in enumerate(means.count) if not n])
+        draws = self._rng.standard_normal(self.n_arms)
+        return self.best_of(np.array(means.mean) + deviation * draws * np.array(means.narrow))
+
+    def state(self) -> dict[str, Any]:
+        """The scale and what is ``kept``."""
+        kept = {name: getattr(self, name) for name in self.kept}
+        parts = {name: part.state() for name, part in kept.items() if hasattr(part, "state")}
+        return {"scale": self.scale.state(), **kept, **parts}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        self.scale.restore(state["scale"])
+        for name in self.kept:
+            part = getattr(self, name)
+            if hasattr(part, "restore"):
+                part.restore(state[name])
+            else:
+                setattr(self, name, copy.deepcopy(state[name]))

@@ -1,0 +1,89 @@
+"""A continuum of arms, cut ever finer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Problem
+from agents.checks import positive
+from agents.zoo.arms.grid import MOST_ARMS, arms_of
+from agents.zoo.arms.ucb1 import UCB1
+
+Array = NDArray[np.float64]
+
+
+class CAB1(UCB1):
+    """CAB1: UCB1 on a few points of the box, for twice as long each time, with more points.
+
+    Pseudo-code::
+
+        for T = 2, 4, 8, ...:
+            n <- ceil((T / log T)^(1 / (2 alpha + d)))
+            UCB1 on n evenly spread points for T steps
+
+    Reference: [@kleinberg2004nearly], for d = 1; the exponent for other dimensions is the one with
+    which the same proof goes through. alpha = 1: means that are Lipschitz near the best action.
+
+    Deviations from the paper: T = 1 is left out, since log 1 = 0. Points from end to end of a line,
+    and of a Halton sequence in more dimensions; B = 2 sigma as in UCB1. A finite set is used as it
+    is, so that only the new starts are left. Epochs are counted by the clock; a reward of an
+    earlier one, and the warm start, set the scale only.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        alpha: Smoothness of the mean near its maximum.
+        scale: sigma; see :class:`ArmAgent`.
+    """
+
+    name = "cab1"
+    kept: ClassVar[tuple[str, ...]] = (*UCB1.kept, "_epoch", "_begin")
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        alpha: float = 1.0,
+        scale: float | None = None,
+    ) -> None:
+        self._alpha = positive("alpha", alpha)
+        self._epoch: int = 1
+        self._begin: float | None = None
+        super().__init__(problem, rng, scale=scale)
+
+    def start(self) -> None:
+        """The points of this epoch."""
+        self._cut()
+        super().start()
+
+    def _cut(self) -> None:
+        steps = 2.0**self._epoch
+        exponent = 1.0 / (2.0 * self._alpha + self._problem.dim)
+        points = math.ceil((steps / math.log(steps)) ** exponent)
+        self._arms = arms_of(self._problem, min(points, MOST_ARMS))
+        self.n_arms = len(self._arms)
+
+    def choose(self, t: float, observation: Array) -> int:
+        """Begin the next epoch if it is time, then as UCB1."""
+        if self._begin is None:
+            self._begin = t
+        while t >= self._begin + 2**self._epoch:
+            self._begin += 2**self._epoch
+            self._epoch += 1
+            self.start()
+        return super().choose(t, observation)
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Add to the arm's mean, if the decision was made in this epoch."""
+        if self._begin is not None and t >= self._begin:
+            super().learn(arm, reward, t)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        super().restore(state)
+        self._cut()

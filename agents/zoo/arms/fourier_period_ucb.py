@@ -1,0 +1,126 @@
+"""Find each arm's period by Fourier analysis, then keep a bandit for each phase."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.checks import at_least_one, share
+from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.arms.periodogram import estimate_period
+
+
+class FourierPeriodUCB(ArmAgent):
+    """Chen, Wang and Wang's two stages: each arm's period from its spectrum, then UCB per phase.
+
+    Pseudo-code::
+
+        stage one: choose each arm n times in a row
+            frequencies <- those of arm a's periodogram that stand out of the noise
+            T_a <- least common multiple of their denominators (1 if there are none)
+        stage two: p_a <- t mod T_a
+            a_t <- argmax_a mean[a, p_a] + sigma sqrt(2 log t / n[a, p_a]), untried cells first
+
+    Reference: [@chen2020learning]: unknown periods, whole numbers, one for each arm. The season
+    that a problem tells is not used.
+
+    Deviations from the paper: the text of its algorithms was not at hand; their plan is from its
+    abstract and introduction, and the constants are ours. n = sqrt T, the order at which stage one
+    costs no more than the paper's bound, but at most half of the run for all arms together, so
+    that for many arms and short runs there is not enough to tell a period from. Frequencies are
+    fractions j / q with q <= n / 2, taken one after the other and fitted away by least squares,
+    while the largest response exceeds sigma^2 log(M / level) for M fractions: white noise does so
+    with probability ``level``. Of responses that noise cannot tell apart the one is taken that
+    keeps the period shortest. Stage two takes a width of
+    sigma sqrt(2 log n / n), half of what `ucb1` has here. A box is cut into points.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        stage_one: n; by default the rule above.
+        level: Probability of seeing a period where there is none.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
+    """
+
+    name = "fourier-period-ucb"
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        stage_one: int | None = None,
+        level: float = 0.05,
+        **common: Any,
+    ) -> None:
+        self._given = None if stage_one is None else at_least_one("stage_one", stage_one)
+        self._level = share("level", level)
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """Nothing is seen, no period is known."""
+        half = self.horizon // (2 * self.n_arms)
+        rule = max(1, min(math.ceil(math.sqrt(self.horizon)), half))
+        self.stage_one = rule if self._given is None else int(self._given)
+        self._first: float | None = None
+        self._seen: list[tuple[float, int, float]] = []  # time, arm and reward
+        self.periods: list[int] = []
+        self._cells: list[Array] = []  # for each arm: counts and sums, shape (2, T_a)
+
+    def choose(self, t: float, observation: Array) -> int:
+        """Stage one in turn, then the most promising arm at this time."""
+        self._first = t if self._first is None else self._first
+        turn = int((t - self._first) // self.stage_one)
+        if not self.periods and 0 <= turn < self.n_arms:
+            return turn
+        if not self.periods:
+            self._find_periods()
+        pairs = [c[:, self._phase(arm, t)] for arm, c in enumerate(self._cells)]
+        count, total = np.array(pairs).T
+        untried = np.flatnonzero(count == 0)
+        if len(untried):
+            return self.any_of(untried)
+        decisions = sum(c[0].sum() for c in self._cells)
+        return self.best_of(
+            total / count + self.scale.sigma * np.sqrt(2.0 * math.log(decisions) / count)
+        )
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Note the reward, in its phase if that is known; order and delay do not matter."""
+        if self.periods:
+            self._count(arm, reward, t)
+        else:
+            self._seen.append((t, arm, reward))
+
+    def _find_periods(self) -> None:
+        seen = np.array(self._seen).reshape(-1, 3)
+        for arm in range(self.n_arms):
+            t, _, y = seen[seen[:, 1] == arm].T
+            period = estimate_period(t, y, sigma=self.scale.sigma, level=self._level)
+            self.periods.append(period)
+            self._cells.append(np.zeros((2, period)))
+        for when, which, reward in self._seen:
+            self._count(which, reward, when)
+        self._seen = []
+
+    def _count(self, arm: int, reward: float, t: float) -> None:
+        self._cells[arm][:, self._phase(arm, t)] += 1.0, reward
+
+    def _phase(self, arm: int, t: float) -> int:
+        return math.floor(t) % self.periods[arm]
+
+    def state(self) -> dict[str, Any]:
+        """The rewards of stage one, or the cells."""
+        seen = np.array(self._seen, dtype=np.float64).reshape(-1, 3)
+        return {**super().state(), "first": self._first, "seen": seen, "cells": self._cells}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        super().restore(state)
+        self._first = state["first"]
+        self._seen = [(float(t), int(arm), float(y)) for t, arm, y in state["seen"]]
+        self._cells = [cells.copy() for cells in state["cells"]]
+        self.periods = [cells.shape[1] for cells in self._cells]

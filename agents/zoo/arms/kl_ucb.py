@@ -1,0 +1,85 @@
+"""The tightest optimism that the distribution of rewards allows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Problem, number
+from agents.checks import one_of
+from agents.zoo.arms.ucb1 import UCB1
+
+Array = NDArray[np.float64]
+HALVINGS = 30
+
+
+class KLUCB(UCB1):
+    """kl-UCB: the largest mean that the rewards so far do not rule out.
+
+    Pseudo-code::
+
+        try every arm once
+        f <- log n + c log log n,   n = sum_a n[a]
+        a_t <- argmax_a max{ q : n[a] d(mean[a], q) <= f }
+
+    Reference: [@cappe2013kullback], [@garivier2011klucb], whose authors recommend c = 0 in
+    practice (their theorems have c = 3). For the default ``divergence`` "gaussian" d(p, q) =
+    (p - q)^2 / (2 sigma^2), so that the bound is mean + sigma sqrt(2 f / n[a]): half as wide as
+    that of UCB1. "bernoulli" is for bounded rewards.
+
+    Deviations from the paper: rewards of any scale (``reward_scale.py``): sigma for
+    "gaussian"; "bernoulli" maps the means into [0, 1] and clips them there.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        divergence: "gaussian" or "bernoulli".
+        c: Weight of log log n.
+        scale: sigma; see :class:`ArmAgent`.
+        box_arms: Number of points of a box.
+    """
+
+    name = "kl-ucb"
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        divergence: str = "gaussian",
+        c: float = 0.0,
+        scale: float | None = None,
+        box_arms: int = 20,
+    ) -> None:
+        self._divergence = one_of("divergence", divergence, ("gaussian", "bernoulli"))
+        self._c = number("c", c)
+        super().__init__(problem, rng, scale=scale, box_arms=box_arms)
+
+    def choose(self, t: float, observation: Array) -> int:
+        """An untried arm, or the greatest bound."""
+        level = self._level()
+        if self._divergence == "gaussian" or self._means.untried:
+            return self.highest_bound(self._means, self.scale.sigma * math.sqrt(2.0 * level))
+        count = np.array(self._means.count)
+        low, high = self.scale.interval
+        mean = (np.array(self._means.mean) - low) / max(high - low, 1e-300)
+        return self.best_of(bernoulli_bound(np.clip(mean, 0.0, 1.0), level / count))
+
+    def _level(self) -> float:
+        log = math.log(max(self._n, 3))  # log log n needs n > e
+        return max(log + self._c * math.log(log), 0.0)
+
+
+def bernoulli_bound(mean: Array, level: Array) -> Array:
+    """The largest q with kl(mean, q) <= level, by bisection."""
+    tiny = 1e-15
+    p = np.clip(mean, tiny, 1.0 - tiny)
+    allowed = level - p * np.log(p) - (1.0 - p) * np.log1p(-p)
+    low, high = p, np.full_like(p, 1.0 - tiny)
+    for _ in range(HALVINGS):
+        q = 0.5 * (low + high)
+        inside = -p * np.log(q) - (1.0 - p) * np.log1p(-q) <= allowed
+        low, high = np.where(inside, q, low), np.where(inside, high, q)
+    return np.asarray(low)

@@ -1,0 +1,114 @@
+"""Advice from every calendar at once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.checks import share_or_one
+from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.gp.prior import longest_period
+
+MOST_ASKED = 1_000
+"""Decisions whose probabilities are kept until their rewards come."""
+LEAST_CHANCE = 1e-6
+"""What a reward is divided by at the least: somebody else may have chosen the arm."""
+
+
+class PeriodicEXP4(ArmAgent):
+    """Periodic EXP4: EXP4 whose experts are all ways of choosing with a period of at most P.
+
+    Pseudo-code::
+
+        w[f, l, a] <- 0 for each period f <= P, phase l < f and arm a
+        Z[f, l] = sum_a exp w[f, l, a]
+        p_a ~ sum_f exp(w[f, t mod f, a]) prod over l != t mod f of Z[f, l]
+        draw a_t ~ p, observe a reward y in [0, 1]
+        w[f, t mod f, a_t] += gamma y / (K p_{a_t}) for each f
+        gamma = min{1, sqrt(K log N / T)},  N = sum_f K^f experts
+
+    Reference: [@oh2019periodic]: its example of all periods up to P, and its trick of summing over
+    exponentially many experts. gamma and the update are those of the authors' code.
+
+    Deviations from the paper: the authors' code replaces sums of exponentials by their largest
+    term; here they are exact. EXP4 as first written mixes a share gamma of uniform choice in, the
+    authors' code does not, and with K log N > T, the rule here, mixing would mean choosing at
+    random for ever: not mixed. Rewards are brought into [0, 1] by ``RewardScale.unit``. A reward
+    that comes late is weighed by the probability at its decision, of the last thousand.
+
+    Args:
+        problem: What is known.
+        rng: Draws the arms.
+        max_period: P; by default the problem's main season, rounded up, or 24 if it tells none.
+        gamma: The rate of learning; by default the formula.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
+    """
+
+    name, kept = "periodic-exp4", ("_weight", "_log_sum", "_asked_at", "_asked")
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        max_period: int | None = None,
+        gamma: float | None = None,
+        **common: Any,
+    ) -> None:
+        self.longest = longest_period(problem, max_period, most=336)
+        self._given = None if gamma is None else share_or_one("gamma", gamma)
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """All experts are equal."""
+        self._periods = np.arange(1, self.longest + 1)
+        self._rows = np.arange(self.longest)
+        self._weight = np.zeros((self.longest, self.longest, self.n_arms))
+        self._log_sum = np.zeros((self.longest, self.longest))  # log Z; 0 where there is no phase
+        for row, period in enumerate(self._periods):
+            self._log_sum[row, :period] = math.log(self.n_arms)
+        log_experts = float(log_sum_exp(self._log_sum.sum(axis=1), axis=0))
+        rate = min(1.0, math.sqrt(self.n_arms * log_experts / self.horizon))
+        self.gamma = rate if self._given is None else self._given
+        self._asked_at, self._asked = np.zeros(0), np.zeros((0, self.n_arms))
+
+    def choose(self, t: float, observation: Array) -> int:
+        """A draw from the experts' advice, which is noted until the reward comes."""
+        chance = self.probabilities(t)
+        self._asked_at = np.append(self._asked_at, t)[-MOST_ASKED:]
+        self._asked = np.vstack([self._asked, chance])[-MOST_ASKED:]
+        return int(self._rng.choice(self.n_arms, p=chance))
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Reward the experts that would have chosen so."""
+        found = np.flatnonzero(self._asked_at == t)
+        chance = self._asked[found[-1]] if len(found) else self.probabilities(t)
+        self._asked_at = np.delete(self._asked_at, found[-1:])
+        self._asked = np.delete(self._asked, found[-1:], axis=0)
+        phase = self._phases(t)
+        gain = self.gamma * self.scale.unit(reward) / (self.n_arms * max(chance[arm], LEAST_CHANCE))
+        self._weight[self._rows, phase, arm] += gain
+        self._log_sum[self._rows, phase] = log_sum_exp(self._weight[self._rows, phase], axis=1)
+
+    def probabilities(self, t: float) -> Array:
+        """Of the arms at time t."""
+        phase = self._phases(t)
+        others = self._log_sum.sum(axis=1) - self._log_sum[self._rows, phase]
+        log_share = log_sum_exp(others[:, None] + self._weight[self._rows, phase], axis=0)
+        chance = np.exp(log_share - log_sum_exp(log_share, axis=0))
+        share: Array = chance / chance.sum()
+        return share
+
+    def _phases(self, t: float) -> Any:
+        return np.mod(math.floor(t), self._periods)
+
+
+def log_sum_exp(values: Array, *, axis: int) -> Array:
+    """Log of a sum of exponentials; several times quicker than SciPy's for a few values."""
+    top = values.max(axis=axis, keepdims=True)
+    total = np.log(np.exp(values - top).sum(axis=axis, keepdims=True)) + top
+    found: Array = total.squeeze(axis=axis)
+    return found

@@ -1,0 +1,118 @@
+"""Periods without a calendar, by Ramanujan's sums."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.checks import not_negative
+from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.gp.prior import longest_period
+from agents.zoo.linear.ridge import Ridge
+
+
+class RamanujanUCB(ArmAgent):
+    """Every arm a sum of short periods, found by the Ramanujan periodicity transform.
+
+    Pseudo-code::
+
+        c_q(t) <- sum over k <= q without common divisor of cos(2 pi k t / q)
+        z_t <- (c_q(t - j) for each period q <= P and shift j < phi(q)), weighed by q^-2
+        theta_a <- least coefficients that explain arm a's rewards by z at their times
+        a_t <- argmax_a z_t' theta_a + c sigma sqrt(log t) / n_a
+
+    Reference: [@thaker2024nonstationary]; the dictionary, the weights q^-2 on coefficients (a
+    penalty q^4 on their squares), c = 2 and the bonus, which falls with n_a and not with its root,
+    are those of the authors' code.
+
+    Deviations from the paper: the authors take the least coefficients that explain the rewards
+    exactly (noise and all), which fails once an arm has more rewards than there are columns; here
+    ridge regression with the noise as its penalty, the same in the limit of no noise. Rewards count
+    from the middle of ``RewardScale.interval``, the bonus in units of sigma. An arm that was never
+    tried comes first. Time is rounded down to whole steps. A box is cut into points.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it
+            tells none. The authors' largest period is 11.
+        bonus: c.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
+    """
+
+    name, kept = "ramanujan-ucb", ("_count",)
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        max_period: int | None = None,
+        bonus: float = 2.0,
+        **common: Any,
+    ) -> None:
+        self._bonus = not_negative("bonus", bonus)
+        longest = longest_period(problem, max_period, most=48)
+        self._sums = [ramanujan_sum(q) for q in range(1, longest + 1)]
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """A regression for each arm."""
+        size = len(self.features(0.0))
+        low, high = self.scale.interval
+        spread = self.scale.sigma / (high - low) if high > low else 0.0
+        # Told noise as a share of the rewards' spread; without, a tenth.
+        lam = (4.0 * spread) ** 2 or 0.01
+        self.models = [Ridge(size, lam) for _ in range(self.n_arms)]
+        self._count = np.zeros(self.n_arms)
+
+    def features(self, t: float) -> Array:
+        """z_t."""
+        step = math.floor(t)
+        parts = []
+        for values in self._sums:
+            q = len(values)
+            shifts = np.arange(round(values[0]))  # c_q(0) = phi(q)
+            parts.append(values[(step - shifts) % q] / q**2)
+        return np.concatenate(parts)
+
+    def choose(self, t: float, observation: Array) -> int:
+        """An untried arm, or the one of the greatest prediction and bonus."""
+        untried = np.flatnonzero(self._count == 0)
+        if len(untried):
+            return self.any_of(untried)
+        z, middle = self.features(t), sum(self.scale.interval) / 2.0
+        mean = np.array([z @ model.coefficients(middle) for model in self.models])
+        width = self._bonus * self.scale.sigma * math.sqrt(math.log(self._count.sum()))
+        return self.best_of(mean + width / self._count)
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Add to the arm's regression."""
+        self.models[arm].add(self.features(t), reward)
+        self._count[arm] += 1
+
+    def state(self) -> dict[str, Any]:
+        """Also the regressions."""
+        return {**super().state(), "models": [model.state() for model in self.models]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        super().restore(state)
+        for model, saved in zip(self.models, state["models"], strict=True):
+            model.restore(saved)
+
+
+def ramanujan_sum(q: int) -> Array:
+    """c_q(t) for t = 0..q-1: whole numbers.
+
+    >>> ramanujan_sum(4).tolist()
+    [2.0, 0.0, -2.0, 0.0]
+    """
+    k = np.arange(1, q + 1)
+    k = k[np.gcd(k, q) == 1]
+    waves = np.cos(2.0 * np.pi * np.outer(np.arange(q), k) / q)
+    sums: Array = np.round(waves.sum(axis=1)) + 0.0
+    return sums

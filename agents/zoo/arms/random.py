@@ -1,0 +1,43 @@
+"""The floor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from agents.base import Problem
+from agents.saving import Saveable
+
+
+class Random(Saveable):
+    """Uniform choice: what knowing nothing costs.
+
+    Pseudo-code::
+
+        for t = 1, 2, ...:
+            a_t ~ uniform over the actions
+    """
+
+    name = "random"
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._space = problem.action_space
+
+    def act(self, observation: NDArray[np.float64]) -> Any:
+        """A uniform draw."""
+        if isinstance(self._space, spaces.Discrete):
+            return int(self._rng.integers(self._space.n))
+        return self._rng.uniform(-1.0, 1.0, self._space.shape).astype(np.float32)
+
+    def update(self, observation: NDArray[np.float64], action: Any, reward: float) -> None:
+        """Nothing is learned."""
+
+    def state(self) -> dict[str, Any]:
+        """Nothing but the generator, which is saved anyway."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Nothing to put back."""

@@ -1,0 +1,105 @@
+"""How large rewards are, for methods that were written for rewards in [0, 1].
+
+Two things are asked of the scale, and each has one answer for all agents:
+
+- ``sigma``, for methods that need rewards to concentrate (UCB, Thompson sampling, tests for a
+  change). What was proved for rewards in [0, 1] uses of them only that they are
+  1/2-sub-Gaussian, so noise of deviation sigma stands for rewards in an interval of ``width`` 2
+  sigma. It is, in this order: the agent's setting, the problem's ``noise_std`` if positive, the
+  standard deviation of the rewards so far.
+- ``unit(reward)``, for methods that need rewards in [0, 1] whatever happens (the adversarial
+  ones). The interval is two standard deviations about the mean of all rewards, ``mean -+ 2
+  sqrt(s^2 + noise_std^2)``, if the problem tells ``reward_scale`` and ``noise_std``; otherwise it
+  is the range of the rewards so far. What falls outside is clipped.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agents.base import Problem
+from agents.checks import not_negative
+
+FEWEST = 10
+"""Rewards on which a standard deviation must rest before anything is tested with it."""
+
+
+class RewardScale:
+    """The rule above. Rewards so far include the warm start; their order does not matter.
+
+    Attributes:
+        sigma: Sub-Gaussian scale of the noise; 0 as long as nothing is known of it.
+        width: Of the interval that bounded rewards of the same scale would have: 2 sigma.
+        told: Whether all is known beforehand, so that nothing need be seen.
+
+    Args:
+        problem: What is known.
+        sigma: The deviation of the noise, if it is to be another than the problem's.
+    """
+
+    def __init__(self, problem: Problem, sigma: float | None = None) -> None:
+        given = problem.noise_std if sigma is None else not_negative("scale", sigma)
+        # A noiseless world tells nothing of how far apart its rewards are; a setting of 0 does.
+        self._sigma = given if given or sigma is not None else None
+        self._range = _told_range(problem)
+        self._n, self._mean, self._squares = 0, 0.0, 0.0
+        self._low, self._high = math.inf, -math.inf
+        self.told = self._sigma is not None and self._range is not None
+        self._set(self._sigma or 0.0)
+
+    def see(self, reward: float) -> None:
+        """Take a reward into account."""
+        self._n += 1
+        step = reward - self._mean
+        self._mean += step / self._n
+        self._squares += step * (reward - self._mean)
+        if reward < self._low:
+            self._low = reward
+        if reward > self._high:
+            self._high = reward
+        if self._sigma is None:
+            self._set(math.sqrt(self._squares / self._n))
+
+    def _set(self, sigma: float) -> None:
+        self.sigma, self.width = sigma, 2.0 * sigma
+
+    @property
+    def settled(self) -> bool:
+        """Whether sigma is positive, and told or from ten rewards: else no test for a change."""
+        return self.sigma > 0.0 and (self._sigma is not None or self._n >= FEWEST)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """What ``unit`` takes for the least and the greatest reward."""
+        if self._range is not None:
+            return self._range
+        return (self._low, self._high) if self._n else (0.0, 0.0)
+
+    def unit(self, reward: float) -> float:
+        """A reward in [0, 1]; 1/2 as long as all were equal."""
+        low, high = self.interval
+        if not high > low:
+            return 0.5
+        return min(max((reward - low) / (high - low), 0.0), 1.0)
+
+    def state(self) -> dict[str, Any]:
+        """What ``see`` has changed."""
+        range_ = (self._low, self._high) if self._n else (0.0, 0.0)
+        return {"n": self._n, "mean": self._mean, "squares": self._squares, "range": range_}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        self._n, self._mean = int(state["n"]), float(state["mean"])
+        self._squares = float(state["squares"])
+        self._low, self._high = state["range"] if self._n else (math.inf, -math.inf)
+        if self._sigma is None and self._n:
+            self._set(math.sqrt(self._squares / self._n))
+
+
+def _told_range(problem: Problem) -> tuple[float, float] | None:
+    if problem.reward_scale is None or problem.noise_std is None:
+        return None
+    mean, deviation = problem.reward_scale
+    reach = 2.0 * math.hypot(deviation, problem.noise_std)
+    return mean - reach, mean + reach

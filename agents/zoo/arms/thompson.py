@@ -1,0 +1,49 @@
+"""Probability matching, in a world that does not change."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.zoo.arms.arm_agent import ArmAgent
+from agents.zoo.arms.means import Means
+
+Array = NDArray[np.float64]
+
+
+class Thompson(ArmAgent):
+    """Gaussian Thompson sampling: each arm as often as it may be the best.
+
+    Pseudo-code::
+
+        try every arm once
+        m[a] ~ N(mean[a], sigma^2 / n[a]) for every arm
+        a_t <- argmax_a m[a]
+
+    Reference: [@agrawal2013further], [@russo2018tutorial]; the posterior of a Gaussian reward of
+    known variance under a flat prior.
+
+    Deviations from the paper: Agrawal and Goyal draw from N(mean, 1 / (n + 1)) for rewards in
+    [0, 1]; here every arm is tried once instead, and the variance is that of the noise
+    (``reward_scale.py``).
+
+    Args:
+        problem: What is known.
+        rng: Draws.
+        scale: sigma; see :class:`ArmAgent`.
+        box_arms: Number of points of a box.
+    """
+
+    name, kept = "thompson", ("_means",)
+
+    def start(self) -> None:
+        """No rewards."""
+        self._means = Means(self.n_arms)
+
+    def choose(self, t: float, observation: Array) -> int:
+        """An untried arm, or the best of one draw."""
+        return self.best_draw(self._means, self.scale.sigma)
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Add to the arm's mean; order and delay do not matter."""
+        self._means.add(arm, reward)

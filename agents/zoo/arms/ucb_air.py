@@ -1,0 +1,90 @@
+"""More arms than can be tried: new ones are drawn as time goes on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Problem
+from agents.checks import positive
+from agents.zoo.arms.arm_agent import ArmAgent
+
+Array = NDArray[np.float64]
+
+
+def rarity(problem: Problem, given: float | None) -> float:
+    """beta: P(a random arm is within eps of the best) ~ eps^beta.
+
+    By default d / 2 for a box, which holds for a smooth maximum inside it, and 1 for a finite set.
+    """
+    if given is not None:
+        return positive("beta", given)
+    return 1.0 if problem.n_actions is not None else problem.dim / 2.0
+
+
+class UCBAIR(ArmAgent):
+    """UCB-AIR: UCB-V on the arms drawn so far, and a new arm by the arm-increasing rule.
+
+    Pseudo-code::
+
+        K <- arms drawn so far
+        if K < t^(beta / 2) if beta < 1 else K < t^(beta / (beta + 1)): draw and play a new arm
+        E <- 2 log(10 log t)
+        else a_t <- argmax_a mean[a] + sqrt(2 var[a] E / n[a]) + 3 B E / n[a]
+
+    Reference: [@wang2009algorithms]; the case of a best mean below its bound. E is the smallest
+    that it allows. Rule and index agree with a second, independent implementation.
+
+    Deviations from the paper: B = 2 sigma (``reward_scale.py``). Arms are drawn without
+    return: of a finite set, or of ``box_arms`` evenly spread points of a box. t counts rewards.
+
+    Args:
+        problem: What is known.
+        rng: Draws arms, breaks ties.
+        beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
+        scale: sigma; see :class:`ArmAgent`.
+        box_arms: Number of points of a box to draw from.
+    """
+
+    name, kept = "ucb-air", ("_count", "_mean", "_squares")
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        beta: float | None = None,
+        scale: float | None = None,
+        box_arms: int = 1000,
+    ) -> None:
+        self._beta = rarity(problem, beta)
+        super().__init__(problem, rng, scale=scale, box_arms=box_arms)
+
+    def start(self) -> None:
+        """An order in which arms are drawn; counts, means and squares."""
+        # Not kept: an agent that is loaded draws it again from the same generator.
+        self._order = self._rng.permutation(self.n_arms)
+        self._count, self._mean = np.zeros(self.n_arms), np.zeros(self.n_arms)
+        self._squares = np.zeros(self.n_arms)
+
+    def choose(self, t: float, observation: Array) -> int:
+        """A new arm, or the greatest bound of those drawn."""
+        drawn = np.flatnonzero(self._count)
+        n = float(self._count.sum()) + 1.0
+        power = self._beta / 2.0 if self._beta < 1.0 else self._beta / (self._beta + 1.0)
+        if len(drawn) < min(n**power, self.n_arms) or not len(drawn):
+            return int(self._order[np.flatnonzero(self._count[self._order] == 0)[0]])
+        count = self._count[drawn]
+        explore = 2.0 * math.log(10.0 * math.log(n))
+        spread = np.sqrt(2.0 * self._squares[drawn] / count * explore / count)
+        bound = self._mean[drawn] + spread + 3.0 * self.scale.width * explore / count
+        return int(drawn[self.best_of(bound)])
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Add to the arm's mean and variance; order and delay do not matter."""
+        self._count[arm] += 1
+        step = reward - self._mean[arm]
+        self._mean[arm] += step / self._count[arm]
+        self._squares[arm] += step * (reward - self._mean[arm])

@@ -1,0 +1,1 @@
+"""Agents whose belief is a Gaussian process."""

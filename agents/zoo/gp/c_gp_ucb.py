@@ -1,0 +1,49 @@
+"""Time as a context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.checks import positive
+from agents.gp import TimeSquaredExponential
+from agents.zoo.gp.gp_agent import GPAgent
+
+
+class CGPUCB(GPAgent):
+    """C-GP-UCB: contextual GP bandit with the time as its context.
+
+    Pseudo-code::
+
+        k{(a, t), (b, s)} = k_A(a, b) exp{-(t - s)^2 / (2 l^2)}
+        for t = 1, 2, ...:
+            a_t <- argmax_a mu(a, t) + sqrt(beta_t) sigma(a, t)
+            observe y_t
+
+    Reference: [@krause2011contextual], with time as context as in [@cai2021periodic].
+
+    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic].
+    Observations so old that they no longer count, even through those in
+    between, are forgotten; the posterior stays the same to round-off and the cost bounded.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        time_length_scale: l, in steps; the default is that of [@cai2021periodic].
+        common: Arguments of every GP agent, see :class:`GPAgent`.
+    """
+
+    name = "c-gp-ucb"
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        time_length_scale: float = 10.0,
+        **common: Any,
+    ) -> None:
+        clock = TimeSquaredExponential(positive("time_length_scale", time_length_scale))
+        super().__init__(problem, rng, clock=clock, **common)

@@ -1,0 +1,38 @@
+"""The stationary baseline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.gp import Constant
+from agents.zoo.gp.gp_agent import GPAgent
+
+
+class GPUCB(GPAgent):
+    """GP-UCB: a Gaussian process over the actions alone, blind to time.
+
+    Pseudo-code::
+
+        k{(a, t), (b, s)} = k_A(a, b)
+        for t = 1, 2, ...:
+            a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
+            observe y_t
+
+    Reference: [@srinivas2009gaussian].
+
+    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic],
+    ``beta_t = 0.8 log(0.4 t)`` clipped at 0; ``beta=finite`` or ``beta=box`` are the theory's.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        common: Arguments of every GP agent, see :class:`GPAgent`.
+    """
+
+    name = "gp-ucb"
+
+    def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
+        super().__init__(problem, rng, clock=Constant(), **common)

@@ -1,0 +1,101 @@
+"""Several seasons at once: the day within the week."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.checks import positive, seasonal_length_scale, several
+from agents.gp import Constant, Kernel, Periodic, Posterior, Sum, Term, TimeKernel
+from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.prior import main_period
+
+MOST_SEASONS = 4
+"""There are 2^n products of n seasons."""
+COMBINATIONS = ("any", "sum", "product", "nested")
+
+
+class SeasonsGPUCB(GPAgent):
+    """Seasons-GP-UCB: Periodic-GP-UCB with sums and products of several seasons.
+
+    Pseudo-code::
+
+        c_i = periodic kernel of season i = 1, ..., n           (day, week, ...)
+        any:     k = k_A prod_i (1 + c_i) / 2
+        sum:     k = k_A sum_i c_i / n
+        product: k = k_A prod_i c_i
+        nested:  k = k_A c_1 prod_{i > 1} (1 + c_i) / 2
+        auto:    the mixture of all of these, weighed by their evidence
+        then as Periodic-GP-UCB
+
+    Reference: [@cai2021periodic], whose Remark 1 and discussion name several seasons;
+    [@duvenaud2011additive] for kernels of all orders, [@hoeting1999bayesian] for "auto".
+
+    Deviations from the paper: it combines no kernels. "any", written out, is the mean of all
+    products of seasons, the empty one included: the pattern of a day, that of a week, a day that
+    differs from weekday to weekday, and what never changes.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        periods: In steps, the main one first; by default the problem's.
+        combine: "any", "sum", "product", "nested" or "auto".
+        time_length_scale: l of all periodic kernels.
+        common: Arguments of every GP agent, see :class:`GPAgent`. With "auto",
+            ``fit_warm_start`` fits the actions' kernel, not the seasons'.
+    """
+
+    name = "seasons-gp-ucb"
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        periods: Sequence[float] | None = None,
+        combine: str = "any",
+        time_length_scale: float = 1.0,
+        **common: Any,
+    ) -> None:
+        if combine not in ("auto", *COMBINATIONS):
+            raise ValueError(f"combine is auto, {', '.join(COMBINATIONS)}, got {combine!r}")
+        given = list(problem.periods) if periods is None else several("periods", periods)
+        known = given or [main_period(problem, None, setting="periods=[24]")]
+        if len(known) > MOST_SEASONS:
+            raise ValueError(f"at most {MOST_SEASONS} seasons are combined, got {len(known)}")
+        length_scale = seasonal_length_scale(time_length_scale)
+        self._seasons = [Periodic(positive("periods", p), length_scale) for p in known]
+        self._combine = combine
+        clock = combined(self._seasons, "any" if combine == "auto" else combine)
+        super().__init__(problem, rng, clock=clock, **common)
+
+    def prior(self, noise_variance: float) -> Posterior:
+        """One kernel, or a bank of all combinations."""
+        if self._combine != "auto":
+            return super().prior(noise_variance)
+        terms = self._kernel.terms
+        over_actions = Sum((Term(sum(term.variance for term in terms), terms[0].actions),))
+        kernels = [over_actions * combined(self._seasons, way) for way in COMBINATIONS]
+        return self.bank(kernels, noise_variance)
+
+
+def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:
+    """One time kernel of variance 1 from those of several seasons."""
+    halves = [0.5 * (Constant() + season) for season in seasons]
+    parts: dict[str, Sequence[Kernel]] = {
+        "any": halves,
+        "product": seasons,
+        "nested": [seasons[0], *halves[1:]],
+    }
+    if way == "sum":
+        total: Kernel = seasons[0]
+        for season in seasons[1:]:
+            total = total + season
+        return total * (1.0 / len(seasons))
+    product: Kernel = Constant()
+    for part in parts[way]:
+        product = product * part
+    return product

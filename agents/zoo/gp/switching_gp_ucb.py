@@ -1,0 +1,95 @@
+"""A season whose pattern is forgotten, as fast as the rewards say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.checks import seasonal_length_scale, several
+from agents.gp import Array, Bank, Decay, Kernel, Periodic, Posterior, Sum, Term
+from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.prior import main_period
+
+DECAYS = (0.0, 0.003, 0.01, 0.03, 0.1)
+"""Forgetting rates: never, and from half in 460 steps to half in 13."""
+
+
+class SwitchingGPUCB(GPAgent):
+    """Switching-GP-UCB: a season that drifts, or none; how fast, and which, is learned.
+
+    Pseudo-code::
+
+        k_i{(a, t), (b, s)} = k_A(a, b) (1 - eps_i)^(|t - s| / 2) [k_periodic(t - s) or 1]
+        for t = 1, 2, ...:
+            omega_i <- probability of k_i given all rewards so far
+            mu, sigma <- mean and standard deviation of the mixture of the posteriors
+            a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
+            observe y_t
+
+    Reference: the discussion of [@cai2021periodic] for periodic x decay, [@bogunovic2016time] for
+    the decay, [@hoeting1999bayesian] for the averaging.
+
+    Deviations from the paper: it names the kernel and leaves the rate open. Here every rate of a
+    grid is a candidate, with the season and without. Beforehand it is as likely that nothing is
+    forgotten as that something is.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        period: tau; by default the problem's main season.
+        time_length_scale: l of the periodic kernel.
+        decays: Forgetting rates to be considered, each in [0, 1).
+        common: Arguments of every GP agent, see :class:`GPAgent`.
+    """
+
+    name = "switching-gp-ucb"
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        period: float | None = None,
+        time_length_scale: float = 1.0,
+        decays: Sequence[float] = DECAYS,
+        **common: Any,
+    ) -> None:
+        self._decays = several("decays", decays)
+        if not all(0 <= eps < 1 for eps in self._decays):
+            raise ValueError(f"decays must lie in [0, 1), got {decays!r}")
+        length_scale = seasonal_length_scale(time_length_scale)
+        clock = Periodic(main_period(problem, period), length_scale)
+        super().__init__(problem, rng, clock=clock, **common)
+
+    def prior(self, noise_variance: float) -> Posterior:
+        """A bank of all rates, with the season and without."""
+        kernels = [
+            drifting(kernel, eps)
+            for kernel in (self._kernel, seasonless(self._kernel))
+            for eps in self._decays
+        ]
+        share = np.where(np.array(self._decays) > 0, 1.0 / max(len(self._decays) - 1, 1), 1.0)
+        return self.bank(kernels, noise_variance, np.tile(share, 2))
+
+    def decay_belief(self) -> tuple[Array, Array]:
+        """Forgetting rates and their probabilities: with the season (row 0) and without (row 1)."""
+        assert isinstance(self.posterior, Bank)
+        return np.array(self._decays), self.posterior.weights.reshape(2, -1)
+
+
+def drifting(kernel: Kernel, eps: float) -> Kernel:
+    """The kernel with forgetting at the given rate."""
+    return kernel * Decay(eps) if eps else kernel
+
+
+def seasonless(kernel: Kernel) -> Kernel:
+    """The kernel without its seasons."""
+    return Sum(tuple(_without_season(term) for term in kernel.terms))
+
+
+def _without_season(term: Term) -> Term:
+    return replace(term, clocks=tuple(k for k in term.clocks if not isinstance(k, Periodic)))

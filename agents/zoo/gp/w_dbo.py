@@ -1,0 +1,153 @@
+"""Forgetting what no longer matters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem, number, time_of
+from agents.checks import not_negative, positive, seasonal_length_scale
+from agents.gp import Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
+from agents.gp.arrays import Box
+from agents.gp.designs import grid, sobol
+from agents.gp.relevance import coming_times, time_scale
+from agents.zoo.gp.clocked import ClockedGPAgent
+from agents.zoo.gp.gp_agent import Array
+from agents.zoo.gp.prior import main_period
+
+CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
+FEWEST = 2
+"""Observations that always stay, as in the authors' code."""
+LINE, SPACE = 64, 256
+"""Points of a box at which relevance is judged."""
+
+
+class WDBO(ClockedGPAgent):
+    """W-DBO: drops the observations that matter least for the future, within a budget.
+
+    Pseudo-code::
+
+        b <- 1
+        for t = 1, 2, ...:
+            b <- b (1 + alpha)^(dt / l_T)
+            while 1 + R_i < b for the least relevant observation i:  drop it;  b <- b / (1 + R_i)
+            a_t <- argmax_a mu(a, t) + sqrt(beta_t) sigma(a, t)
+            observe y_t
+
+    R_i is the Wasserstein distance between the beliefs about the future with and without
+    observation i, relative to that between the belief and the prior (``gp/relevance.py``).
+
+    Reference: [@bardou2024too], and the authors' package wdbo-algo 1.0.7 for the order of steps.
+
+    Recommended parameters: alpha = 1/4 (Section 5.1, and the package), 15 observations before the
+    first is dropped (package). Kernels: the paper's smooth ones are "se" here.
+
+    Deviations from the paper:
+        1. Relevance is a sum over the actions there are and the coming times, so that any kernel of
+           this package will do; the paper's is an integral over all of space, in closed form.
+        2. Where the kernel only repeats, the future is one period, and so is l_T: nothing grows
+           stale with age then, and what goes is what others have made redundant.
+        3. Hyper-parameters are fixed, or fitted to the warm start, not fitted anew at every step.
+        4. The exploration schedule is the one of [@cai2021periodic].
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        alpha: Growth of the budget per l_T; the larger, the more is dropped.
+        first: Observations before the first may be dropped.
+        time_kernel: "se", "decay", "periodic", or "quasi-periodic" (periodic times decay).
+        time_length_scale: Of "se", in steps (10 if None), or of the periodic kernel (1 if None).
+        eps: Forgetting rate of the decay.
+        period: Of the periodic kernel; by default the problem's main season.
+        common: Arguments of every GP agent, see :class:`GPAgent`; the engine
+            is "incremental".
+    """
+
+    name = "w-dbo"
+    posterior: Incremental
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        alpha: float = 0.25,
+        first: int = 15,
+        time_kernel: str = "se",
+        time_length_scale: float | None = None,
+        eps: float = 0.03,
+        period: float | None = None,
+        **common: Any,
+    ) -> None:
+        if common.get("context_length_scale") is not None:
+            raise ValueError("this agent looks at no contexts: leave out context_length_scale")
+        self._alpha, self._first = not_negative("alpha", alpha), number("first", first)
+        self._budget = 1.0
+        scale = (
+            None if time_length_scale is None else positive("time_length_scale", time_length_scale)
+        )
+        clock = _clock(problem, time_kernel, scale, number("eps", eps), period)
+        super().__init__(problem, rng, clock=clock, **{"engine": "incremental", **common})
+        self._nodes = _nodes(self._actions) if isinstance(self._actions, Box) else None
+
+    def prior(self, noise_variance: float) -> Posterior:
+        """A belief that knows what each observation matters."""
+        found = super().prior(noise_variance)
+        if not isinstance(found, Incremental):
+            raise ValueError(f"this agent's engine is incremental, got {self._engine!r}")
+        return found
+
+    def act(self, observation: Array) -> Any:
+        """Drop what the budget allows, then choose."""
+        t = time_of(observation)
+        if t > self.now > -math.inf:
+            growth = (t - self.now) / time_scale(self.posterior.kernel)
+            self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)
+        self.now = max(t, self.now)
+        if len(self.posterior.times) >= self._first:
+            self._clean()
+        return super().act(observation)
+
+    def _clean(self) -> None:
+        coming = coming_times(self.posterior.kernel, self.now)
+        relevance = self.posterior.relevance(coming, self._nodes)
+        kept = list(range(len(self.posterior.times)))
+        while len(kept) > FEWEST:
+            values = 1.0 + relevance()
+            least = int(values.argmin())
+            if values[least] >= self._budget:
+                break
+            self._budget /= float(values[least])
+            relevance = relevance.without(least)
+            del kept[least]
+        if len(kept) < len(self.posterior.times):
+            self.posterior.keep(np.array(kept))
+
+    def state(self) -> dict[str, Any]:
+        """Also the budget."""
+        return {**super().state(), "budget": self._budget}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        super().restore(state)
+        self._budget = float(state["budget"])
+
+
+def _clock(
+    problem: Problem, kind: str, length_scale: float | None, eps: float, period: float | None
+) -> Kernel:
+    if kind not in CLOCKS:
+        raise ValueError(f"time_kernel must be one of {', '.join(CLOCKS)}, got {kind!r}")
+    if kind == "se":
+        return TimeSquaredExponential(10.0 if length_scale is None else length_scale)
+    if kind == "decay":
+        return Decay(eps)
+    within = seasonal_length_scale(1.0 if length_scale is None else length_scale)
+    season = Periodic(main_period(problem, period), within)
+    return season if kind == "periodic" else season * Decay(eps)
+
+
+def _nodes(box: Box) -> Array:
+    return grid(box, LINE) if box.dimension == 1 else sobol(box, SPACE)

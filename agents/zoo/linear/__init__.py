@@ -1,0 +1,1 @@
+"""Agents whose mean reward is linear in features."""

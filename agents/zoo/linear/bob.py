@@ -1,0 +1,90 @@
+"""A bandit that chooses how much another one remembers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agents.base import Problem
+from agents.zoo.linear.linear_agent import Array
+from agents.zoo.linear.sw_linucb import SWLinUCB
+
+
+class Bob(SWLinUCB):
+    """BOB, bandit over bandit: EXP3 chooses the window of SW-LinUCB anew for every block.
+
+    Pseudo-code::
+
+        H <- floor(d sqrt T),  J <- {1, H^(1/D), H^(2/D), ..., H},  D = ceil(log H)
+        for each block of H steps:
+            w ~ u,  u_j = (1 - gamma) s_j / sum s + gamma / (D + 1)
+            run SW-LinUCB with window w from scratch; R <- sum of its rewards, in [-1, 1]
+            s_w <- s_w exp(gamma / ((D + 1) u_w) (1/2 + R / (2 H + 4 sigma sqrt(H log(T/sqrt H)))))
+
+    Reference: [@cheung2019learning], Algorithm 2, with its gamma = min{1, sqrt((D + 1) log(D + 1) /
+    ((e - 1) ceil(T / H)))}; cross-checked with a second implementation. Nothing is left to set.
+
+    Deviations from the paper: those of :class:`SWLinUCB`. R is in units of
+    half the rewards' interval, as sigma is. A reward that comes after its block has ended is
+    ignored. For many features and short runs H exceeds T: then there is one block, and the window
+    is a matter of chance.
+
+    Args:
+        problem: What is known.
+        rng: Draws the windows, and breaks ties.
+        common: Arguments of every linear agent, see :class:`LinearAgent`.
+    """
+
+    name = "bob"
+    kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
+
+    def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """The windows to choose from, and no opinion of them."""
+        super().start()
+        self.block_size = max(1, int(self.dim * math.sqrt(self.horizon)))
+        steps = max(1, math.ceil(math.log(self.block_size)))
+        self.windows = [int(self.block_size ** (j / steps)) for j in range(steps + 1)]
+        arms, blocks = steps + 1, math.ceil(self.horizon / self.block_size)
+        self.gamma = min(1.0, math.sqrt(arms * math.log(arms) / ((math.e - 1.0) * blocks)))
+        self._log_weight = np.zeros(arms)
+        self._block, self._chosen, self._total, self._count = -1, 0, 0.0, 0
+
+    def choose(self, t: float, observation: Array) -> int:
+        """Begin a new block if it is time, then choose as SW-LinUCB."""
+        block = int(t // self.block_size)
+        if block > self._block:
+            self._judge()
+            self._block, self._total, self._count = block, 0.0, 0
+            self._chosen = int(self._rng.choice(len(self.windows), p=self._probabilities()))
+            self.window = self.windows[self._chosen]
+            self.forget()
+        return super().choose(t, observation)
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Take in a reward of this block."""
+        if int(t // self.block_size) == self._block:
+            super().learn(arm, reward, t)
+            self._total += reward
+            self._count += 1
+
+    def _probabilities(self) -> Array:
+        weight = np.exp(self._log_weight - self._log_weight.max())
+        chance: Array = (1.0 - self.gamma) * weight / weight.sum() + self.gamma / len(weight)
+        return chance
+
+    def _judge(self) -> None:
+        """Tell the window of the block that has ended how it did."""
+        low, high = self.scale.interval
+        if not self._count or not high > low:
+            return
+        half, h = (high - low) / 2.0, self.block_size
+        reach = math.sqrt(h * math.log(max(self.horizon / math.sqrt(h), 1.0)))
+        gain = (self._total - self._count * self.middle) / half
+        share = 0.5 + gain / (2.0 * h + 4.0 * self.scale.sigma / half * reach)
+        chance = self._probabilities()[self._chosen]
+        self._log_weight[self._chosen] += self.gamma * share / (len(self.windows) * chance)

@@ -1,0 +1,108 @@
+"""What agents have in common that think rewards linear in features of the arms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Problem
+from agents.checks import not_negative, positive, share
+from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
+
+Array = NDArray[np.float64]
+
+
+def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:
+    """A row of features for each arm, of norm at most 1.
+
+    Coordinates (``action_features``, or the point of the box) are centred, shrunk to the unit ball
+    and joined by a constant: x = (1, z) / sqrt 2. Arms without coordinates are unit vectors.
+    """
+    if problem.n_actions is not None and problem.action_features is None:
+        return np.eye(len(arms))
+    told = problem.action_features
+    points = np.asarray(arms if told is None else told, dtype=np.float64)
+    points = points - (points.max(axis=0) + points.min(axis=0)) / 2.0
+    longest = float(np.linalg.norm(points, axis=1).max())
+    ones = np.ones((len(points), 1))
+    features: Array = np.hstack([ones, points / longest if longest > 0 else points])
+    return features / math.sqrt(2.0)
+
+
+class LinearAgent(ArmAgent):
+    """Base of the linear agents: features, confidence bounds, and what they are scaled with.
+
+    Pseudo-code::
+
+        x_a <- features of arm a (``arm_features``)
+        theta <- ridge regression of the rewards on the features of what was chosen
+        bound_a <- x_a' theta + width radius |x_a|,  radius = sigma (...) + sqrt(lam) S
+
+    The papers suppose |theta' x| <= S = 1 and know sigma. Here rewards are counted from the middle
+    of ``RewardScale.interval`` and S in units of half its width, which is the same in any unit.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        regulariser: lam, the penalty; 0.1 as in the experiments of [@russac2019weighted].
+        bound: S, on the norm of theta.
+        width: A factor of the radius where arms are compared: 1 as proved; less explores less.
+        delta: Probability with which a confidence bound may fail; by default one over the horizon.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        regulariser: float = 0.1,
+        bound: float = 1.0,
+        delta: float | None = None,
+        width: float = 1.0,
+        **common: Any,
+    ) -> None:
+        self.lam, self.bound = positive("regulariser", regulariser), not_negative("bound", bound)
+        self.width = not_negative("width", width)
+        usual = 1.0 / max(problem.horizon or UNKNOWN_HORIZON, 2)
+        self.delta = usual if delta is None else share("delta", delta)
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """The features; a subclass adds its regressions."""
+        self.x = arm_features(self._problem, self._arms)
+
+    @property
+    def dim(self) -> int:
+        """Number of features."""
+        return int(self.x.shape[1])
+
+    def new_ridge(self) -> Ridge:
+        """A regression that has seen nothing."""
+        return Ridge(self.dim, self.lam)
+
+    @property
+    def middle(self) -> float:
+        """Where rewards are counted from."""
+        return sum(self.scale.interval) / 2.0
+
+    @property
+    def penalty(self) -> float:
+        """sqrt(lam) S, the penalty's share of the radius."""
+        low, high = self.scale.interval
+        return math.sqrt(self.lam) * self.bound * (high - low) / 2.0
+
+    def radius(self, ridge: Ridge) -> float:
+        """Of the confidence ellipsoid about a regression."""
+        noise = ellipsoid_radius(ridge, lam=self.lam, delta=self.delta)
+        return self.scale.sigma * noise + self.penalty
+
+    def bounds(self, ridge: Ridge, radius: float | None = None) -> Array:
+        """Upper confidence bounds of the arms."""
+        mean, deviation = ridge.predict(self.x, self.middle)
+        radius = self.radius(ridge) if radius is None else radius
+        return mean + self.width * radius * deviation

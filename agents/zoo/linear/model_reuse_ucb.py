@@ -1,0 +1,117 @@
+"""Remembering what one knew when this was last the case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from agents.base import Problem
+from agents.checks import at_least_one, share
+from agents.zoo.linear.linear_agent import Array, LinearAgent
+from agents.zoo.linear.ridge import Ridge
+
+
+class ModelReuseUCB(LinearAgent):
+    """The seasonal linear bandit: LinUCB that tells a change and takes up an old model that fits.
+
+    Pseudo-code::
+
+        a_t <- LinUCB of the base model
+        base learns y;  past: the base without the last m rewards
+        misfit(model) <- sum over the last m rewards of (y - x' theta)^2 / variance
+        if misfit(past) > chi-squared quantile (m, 1 - level):
+            put the past aside, as an old model
+            base <- the old model of the least misfit, if that is below the quantile,
+                    else a fresh one (the shadow);  it learns the last m rewards
+
+    Reference: [@dibenedetto2020linear]: a base and a shadow bandit, detection of abrupt changes,
+    and reuse of earlier estimates whenever the environment falls back to an earlier state.
+
+    Deviations from the paper: its full text was not at hand. That much is from its abstract and a
+    summary; the test for a change, its window (20) and level (0.001 for each reward) and the test
+    for reuse are ours: variance = sigma^2 (1 + |x|^2) + lam S^2 |x|^2 bounds the error of ridge
+    regression, so that false alarms are at most as frequent as the level says. Models are put
+    aside without limit. Features as in :func:`arm_features`; a box is
+    cut into points.
+
+    Args:
+        problem: What is known.
+        rng: Breaks ties.
+        window: m, the number of rewards that a change is looked for in.
+        level: Rate of false alarms of one test.
+        common: Arguments of every linear agent, see :class:`LinearAgent`.
+    """
+
+    name = "model-reuse-ucb"
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        window: int = 20,
+        level: float = 0.001,
+        **common: Any,
+    ) -> None:
+        self._window, self._level = int(at_least_one("window", window)), share("level", level)
+        self._quantile = float(chi2.ppf(1.0 - self._level, self._window))
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """A fresh model and no old ones."""
+        super().start()
+        self.base, self._past = self.new_ridge(), self.new_ridge()
+        self.old: list[Ridge] = []
+        self._recent: list[tuple[int, float]] = []  # arm and reward; the past does not know them
+
+    def choose(self, t: float, observation: Array) -> int:
+        """As the base model would."""
+        return self.best_of(self.bounds(self.base))
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Add the reward; if the last ones do not fit what was before, change the model."""
+        self.base.add(self.x[arm], reward)
+        self._recent.append((arm, reward))
+        if len(self._recent) > self._window:
+            first, its = self._recent.pop(0)
+            self._past.add(self.x[first], its)
+        if len(self._recent) == self._window and self.misfit(self._past) > self._quantile:
+            self._change()
+
+    def misfit(self, model: Ridge) -> float:
+        """Of the recent rewards under a model that has not seen them."""
+        arms, rewards = (np.array(part) for part in zip(*self._recent, strict=True))
+        mean, deviation = model.predict(self.x[arms], self.middle)
+        noise = self.scale.sigma**2
+        variance = noise + (noise + self.penalty**2) * deviation**2
+        return float((np.square(rewards - mean) / variance).sum()) if noise > 0 else 0.0
+
+    def _change(self) -> None:
+        misfits = [self.misfit(model) for model in self.old]
+        found = int(np.argmin(misfits)) if misfits else -1
+        fits = found >= 0 and misfits[found] <= self._quantile
+        again = self.old.pop(found) if fits else self.new_ridge()
+        self.old.append(self._past)
+        for arm, reward in self._recent:
+            again.add(self.x[arm], reward)
+        self.base, self._past, self._recent = again, self.new_ridge(), []
+        self._past.restore(again.state())
+
+    def state(self) -> dict[str, Any]:
+        """Also the models and the recent rewards."""
+        recent = np.array(self._recent, dtype=np.float64).reshape(-1, 2)
+        old = [model.state() for model in self.old]
+        models = {"base": self.base.state(), "past": self._past.state(), "old": old}
+        return {**super().state(), **models, "recent": recent}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        super().restore(state)
+        self.base.restore(state["base"])
+        self._past.restore(state["past"])
+        self.old = [self.new_ridge() for _ in state["old"]]
+        for model, saved in zip(self.old, state["old"], strict=True):
+            model.restore(saved)
+        self._recent = [(int(arm), float(reward)) for arm, reward in state["recent"]]

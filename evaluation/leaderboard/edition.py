@@ -1,0 +1,292 @@
+"""Seasons of a leaderboard: a folder with a protocol, accepted submissions and a signed log.
+
+::
+
+    leaderboard/2026/season.json       name, protocol, challenge, public key, hash of the salt
+                     references.npz    what the oracle, the best fixed action ... lose in its worlds
+                     log.jsonl         verdicts, signed; log.head
+                     submissions/ID/   manifest.json, steps.parquet, regrets.npz (from the replay)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, read_file
+from evaluation.leaderboard.log import Log, LogError
+from evaluation.leaderboard.secret import Secret, SecretError
+from evaluation.leaderboard.submit import run_names
+from evaluation.leaderboard.trial import Regrets
+from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
+from evaluation.protocol.protocol import YARDSTICKS, Protocol
+from evaluation.running.run import cells_of, pack, unpack
+from evaluation.running.sweep import Progress, run_cells
+from evaluation.summary import UNIFORM
+
+SEASON, REFERENCES, LOG, SUBMISSIONS, REGRETS = (
+    "season.json",
+    "references.npz",
+    "log.jsonl",
+    "submissions",
+    "regrets.npz",
+)
+MOST_BYTES = 2**28
+_ABOUT = (
+    *("name", "protocol", "challenge", "data"),
+    *("public_key", "salt_sha256", "references_sha256"),
+)
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+
+
+_OF_THE_LOG = ("kind", "number", "time", "previous")
+
+
+class SeasonError(Exception):
+    """A season that cannot be used: one sentence."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A submission in a season.
+
+    Attributes:
+        manifest: What it says about itself.
+        tier: The highest tier that it passed.
+        verdicts: What the log says about it.
+        folder: Where it is.
+    """
+
+    manifest: Manifest
+    tier: str
+    verdicts: list[dict[str, Any]]
+    folder: Path
+
+    @property
+    def ms_per_step(self) -> float | None:
+        """As the maintainers have measured it, if they have run it."""
+        measured = [entry["ms_per_step"] for entry in self.verdicts if "ms_per_step" in entry]
+        return float(measured[-1]) if measured else None
+
+    def regrets(self) -> list[NDArray[np.float64]]:
+        """Regret of every step of every run, as replayed when it was accepted."""
+        arrays = unpack((self.folder / REGRETS).read_bytes())
+        cells = range(len(self.manifest.cells))
+        return [arrays[f"cell_{i}"].astype(np.float64) for i in cells]
+
+
+class Season:
+    """A season in its folder.
+
+    Args:
+        folder: With a ``season.json``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            self.about: dict[str, Any] = json.loads(read_file(folder / SEASON, 2**22))
+        except ValueError as error:
+            raise SeasonError(f"there is no season in {str(folder)!r}: {error}") from None
+        if not isinstance(self.about, dict) or self.about.keys() != set(_ABOUT):
+            raise SeasonError(f"{str(folder / SEASON)!r} must have {', '.join(_ABOUT)}")
+        self.name, self.challenge = str(self.about["name"]), str(self.about["challenge"])
+        self.log = Log(folder / LOG, str(self.about["public_key"]))
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        protocol: Protocol,
+        secret: Secret,
+        *,
+        on_progress: Callable[[Progress], object] = lambda progress: None,
+    ) -> Season:
+        """Begin a season: what is published now cannot be changed later."""
+        check_new(folder.parent, folder.name)
+        (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
+        references = _references(protocol, on_progress)
+        (folder / REFERENCES).write_bytes(references)
+        content = {key: v for key, v in protocol.to_dict().items() if key != "agents"}
+        about = {
+            "name": folder.name,
+            "protocol": content,
+            "challenge": protocol.challenge,
+            "data": protocol.data_fingerprints,
+            "public_key": secret.public_key,
+            "salt_sha256": secret.salt_hash,
+            "references_sha256": hashlib.sha256(references).hexdigest(),
+        }
+        (folder / SEASON).write_text(json.dumps(about, indent=1) + "\n")
+        season = cls(folder)
+        season.log.append({"kind": "opened", **about}, secret.key)
+        return season
+
+    def protocol(self) -> Protocol:
+        """Its worlds and seeds, without agents of note."""
+        made = Protocol.from_dict({**self.about["protocol"], "agents": ["random"]})
+        if made.challenge != self.challenge:
+            raise SeasonError(
+                f"season {self.name} was opened with another version of the worlds or other data "
+                "than are here: use the same, or open a new season"
+            )
+        return made
+
+    def check_secret(self, secret: Secret) -> None:
+        """Refuse somebody else's secret."""
+        if (secret.public_key, secret.salt_hash) != (
+            self.about["public_key"],
+            self.about["salt_sha256"],
+        ):
+            raise SecretError(f"this secret does not belong to season {self.name}")
+
+    def record(self, found: Verification, secret: Secret) -> bool:
+        """Write verdicts into the log, and keep the submission if it was replayed.
+
+        Returns:
+            Whether it is in the season now.
+        """
+        self.check_secret(secret)
+        if found.manifest is not None and (copied := self._copied(found.manifest)):
+            found.verdicts.append(Verdict("well-formed", False, copied))
+        accepted = bool(found.regrets) and found.manifest is not None and found.passed
+        hashes: dict[str, Any] = {}
+        if found.manifest is not None:
+            hashes = {"submission": found.manifest.id, "label": found.manifest.label}
+        if accepted and found.manifest is not None:
+            # In half the digits: they are for tables and pictures, and can be replayed.
+            halved = enumerate(regret.astype(np.float32) for regret in found.regrets)
+            regrets = pack({f"cell_{i}": regret for i, regret in halved})
+            self._keep(found.manifest, found.steps, regrets)
+            hashes["regrets_sha256"] = hashlib.sha256(regrets).hexdigest()
+            if found.ms_per_step is not None:
+                hashes["ms_per_step"] = found.ms_per_step
+        verdicts = [asdict(verdict) for verdict in found.verdicts]
+        self.log.append({"kind": "verdict", **hashes, "verdicts": verdicts}, secret.key)
+        return accepted
+
+    def _copied(self, manifest: Manifest) -> str | None:
+        """Somebody else's steps under another name."""
+        for other in self.accepted():
+            same = other.manifest.steps_sha256 == manifest.steps_sha256
+            if same and other.manifest.id != manifest.id:
+                name = f"{other.manifest.label!r} by {', '.join(other.manifest.authors)}"
+                return f"its steps are those of {name} (submission {other.manifest.id[:12]})"
+        return None
+
+    def _keep(self, manifest: Manifest, steps: bytes, regrets: bytes) -> None:
+        target = self.folder / SUBMISSIONS / manifest.id
+        part = target.with_name(f".{manifest.id}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        (part / MANIFEST).write_bytes(manifest.to_json())
+        (part / STEPS).write_bytes(steps)
+        (part / REGRETS).write_bytes(regrets)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(part, target)
+
+    def accepted(self) -> list[Accepted]:
+        """All submissions, after checking the log and every file that it speaks of."""
+        entries = self.log.entries()
+        if not entries or entries[0].get("kind") != "opened":
+            raise LogError(f"{LOG} does not begin with the opening of the season")
+        opened = {key: value for key, value in entries[0].items() if key not in _OF_THE_LOG}
+        if opened != self.about:
+            raise LogError(f"{SEASON} was changed after the season was opened")
+        self._check_hash(self.folder / REFERENCES, str(self.about["references_sha256"]))
+        by_id: dict[str, list[dict[str, Any]]] = {}
+        for entry in entries:
+            if entry["kind"] == "verdict" and "submission" in entry:
+                by_id.setdefault(str(entry["submission"]), []).append(entry)
+        found = [self._one(name, verdicts) for name, verdicts in by_id.items()]
+        return [one for one in found if one is not None]
+
+    def strays(self) -> list[str]:
+        """Folders that the log does not know: harmless, since rows come from the log alone."""
+        known = {one.folder.name for one in self.accepted()}
+        return sorted({path.name for path in self.folder.glob(f"{SUBMISSIONS}/*")} - known)
+
+    def _one(self, name: str, entries: list[dict[str, Any]]) -> Accepted | None:
+        """A submission by what the log says last about it; None if it was never let in."""
+        kept = [entry for entry in entries if "regrets_sha256" in entry]
+        if not kept:
+            return None
+        folder = self.folder / SUBMISSIONS / name
+        files = {path.name for path in folder.glob("*")}
+        if files != {MANIFEST, STEPS, REGRETS}:
+            raise LogError(f"submission {name[:12]} does not hold its three files and no other")
+        manifest = Manifest.from_json(read_file(folder / MANIFEST, MOST_BYTES))
+        if manifest.id != name:
+            raise LogError(f"the manifest of submission {name[:12]} was changed after its verdict")
+        self._check_hash(folder / STEPS, manifest.steps_sha256)
+        self._check_hash(folder / REGRETS, str(kept[-1]["regrets_sha256"]))
+        return Accepted(manifest, _standing(entries), entries, folder)
+
+    def _check_hash(self, path: Path, expected: str) -> None:
+        place = path.relative_to(self.folder).as_posix()
+        try:
+            content = read_file(path, MOST_BYTES)
+        except BundleError as error:
+            raise LogError(f"{place}, of which the log speaks: {error}") from None
+        if hashlib.sha256(content).hexdigest() != expected:
+            raise LogError(f"{place} was changed after it was recorded")
+
+    def uniform(self) -> Regrets:
+        """What choosing at random loses in its runs."""
+        found = self.references().items()
+        return {name: float(columns[UNIFORM].sum()) for name, columns in found}
+
+    def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
+        """Columns of the reference rows, by world and seed."""
+        arrays = unpack((self.folder / REFERENCES).read_bytes())
+        found: dict[tuple[str, int], dict[str, NDArray[Any]]] = {}
+        for i, name in enumerate(run_names(self.protocol())):
+            mine = [key for key in arrays if key.startswith(f"{i}/")]
+            found[name] = {key.partition("/")[2]: arrays[key] for key in mine}
+        return found
+
+
+def _standing(entries: list[dict[str, Any]]) -> str:
+    """The highest tier passed, or "refused" until the tier that refused it is passed."""
+    best = refused = -1
+    for verdict in (verdict for entry in entries for verdict in entry["verdicts"]):
+        place = TIERS.index(verdict["tier"])
+        if not verdict["passed"]:
+            refused = max(refused, place)
+            continue
+        best = max(best, place)
+        if place >= refused:
+            refused = -1
+    return "refused" if refused >= 0 else TIERS[best]
+
+
+def check_new(leaderboard: Path, name: str) -> None:
+    """Refuse a name that is none, and a season that is there already."""
+    if not _NAME.match(name):
+        raise SeasonError(f"a season's name has letters, digits, dots and dashes, got {name!r}")
+    if (leaderboard / name / SEASON).exists():
+        raise SeasonError(f"there is a season in {str(leaderboard / name)!r} already")
+
+
+def _references(protocol: Protocol, on_progress: Callable[[Progress], object]) -> bytes:
+    """What the oracle, the best fixed action and their like lose in every run."""
+    cells = [cell for cell in cells_of(protocol) if cell.track == YARDSTICKS]
+    outcomes = run_cells(cells, on_progress=on_progress)
+    failed = [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
+    if failed:
+        raise SeasonError(f"a world of the protocol cannot be run: {failed[0]}")
+    numbered = {(cell.env, cell.seed): outcomes[cell.key].columns for cell in cells}
+    columns: dict[str, NDArray[Any]] = {}
+    for i, name in enumerate(run_names(protocol)):
+        columns |= {f"{i}/{key}": column for key, column in numbered[name].items()}
+    return pack(columns)

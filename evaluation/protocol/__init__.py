@@ -1,0 +1,1 @@
+"""What is to be run: protocols, and the worlds and agents that they name."""

@@ -1,0 +1,179 @@
+"""What a protocol is made of, read from plain data and checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.registry import AgentSpec, UnknownAgentError
+from evaluation.protocol.world_spec import UnknownWorldError, WorldSpec
+
+TRACKS = ("online", "pretrained")
+LIMITS = ("seconds", "memory_mb", "training_seconds")
+MOST_SEEDS = 100_000
+MOST_STEPS = 10**9
+_AGENT = ("name", "settings", "label", "track", "training_steps", "envs")
+
+
+class ProtocolError(ValueError):
+    """A protocol that cannot be run: one sentence that names the entry."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one cell may use.
+
+    Attributes:
+        seconds: Time for one agent in one world, all steps together.
+        memory_mb: Memory that the agent may take on top of what the harness has.
+        training_seconds: Time for training before that.
+    """
+
+    seconds: float = 600.0
+    memory_mb: int = 4096
+    training_seconds: float = 3600.0
+
+    def __post_init__(self) -> None:
+        for name in LIMITS:
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0 < value <= 1e7:
+                raise ProtocolError(f"limits.{name} must be a number up to 1e7, got {value!r}")
+
+
+@dataclass(frozen=True)
+class EnvEntry:
+    """A world under a name of its own, in a group: by itself, or one of several windows."""
+
+    label: str
+    spec: WorldSpec
+    group: str
+
+
+@dataclass(frozen=True)
+class AgentEntry:
+    """An agent under a name of its own, in a track: rankings never mix tracks.
+
+    Attributes:
+        label: The name.
+        spec: The agent.
+        track: "online", or "pretrained" with other worlds of the same kind (``track_of``).
+        training_steps: Interactions with those, all together; 0 if it was trained elsewhere.
+        envs: Labels of the worlds it takes part in; empty for all.
+    """
+
+    label: str
+    spec: AgentSpec
+    track: str = "online"
+    training_steps: int = 0
+    envs: tuple[str, ...] = ()
+
+    def takes_part(self, env: str) -> bool:
+        """Whether it is run in a world."""
+        return not self.envs or env in self.envs
+
+
+def parse_seeds(value: Any) -> tuple[int, ...]:
+    """``"0:20"``, ``"3"``, ``"1,4,9"``, a number or a list of numbers."""
+    if isinstance(value, str):
+        first, colon, end = value.partition(":")
+        try:
+            value = range(int(first), int(end)) if colon else [int(s) for s in value.split(",")]
+            len(value)
+        except (ValueError, OverflowError):
+            raise ProtocolError(f"seeds are written 0:20 or 1,4,9, got {value!r}") from None
+    elif type(value) is int:
+        value = [value]
+    if not isinstance(value, list | tuple | range) or len(value) > MOST_SEEDS:
+        raise ProtocolError(f"seeds must be a list of up to {MOST_SEEDS:,}, got {value!r}")
+    if isinstance(value, range) and not value:
+        ends = f"{value.start}:{value.stop}"
+        raise ProtocolError(f"seeds {ends} are none: the end must be above the start")
+    if not value or not all(type(seed) is int and seed >= 0 for seed in value):
+        raise ProtocolError(f"seeds must be whole numbers from 0 on, got {value!r}")
+    return tuple(value)
+
+
+def env_entry(value: Any) -> EnvEntry:
+    """A world from the command line's notation or a table."""
+    try:
+        if isinstance(value, str):
+            return EnvEntry(value, WorldSpec.parse(value), value)
+        table = mapping(value, "an entry of envs")
+        only_known(table, ("id", "arguments", "label", "group"), "an entry of envs")
+        spec = WorldSpec(text(table.get("id"), "id"), dict(mapping(table.get("arguments", {}))))
+    except UnknownWorldError as error:
+        raise ProtocolError(f"envs: {error}") from error
+    label = text(table.get("label", str(spec)), "label")
+    return EnvEntry(label, spec, text(table.get("group", label), "group"))
+
+
+def agent_entry(value: Any) -> AgentEntry:
+    """An agent from the command line's notation or a table."""
+    try:
+        if isinstance(value, str):
+            spec = AgentSpec.parse(value)
+            return AgentEntry(value, spec, track_of(spec))
+        table = mapping(value, "an entry of agents")
+        only_known(table, _AGENT, "an entry of agents")
+        parsed = AgentSpec.parse(text(table.get("name"), "name"))
+    except UnknownAgentError as error:
+        raise ProtocolError(f"agents: {error}") from error
+    settings = {**parsed.settings, **mapping(table.get("settings", {}), "settings")}
+    spec = AgentSpec(parsed.name, settings)
+    track = track_of(spec, table.get("track"))
+    steps = table.get("training_steps", 0)
+    if type(steps) is not int or not 0 <= steps <= MOST_STEPS:
+        raise ProtocolError(f"training_steps must be a whole number from 0 on, got {steps!r}")
+    if steps and track != "pretrained":
+        raise ProtocolError('training_steps are for agents of the track "pretrained"')
+    envs = tuple(text(env, "envs") for env in listed(table.get("envs", ()), "envs"))
+    return AgentEntry(text(table.get("label", str(spec)), "label"), spec, track, steps, envs)
+
+
+def track_of(spec: AgentSpec, told: Any = None) -> str:
+    """The track that is told; by default "online", unless the agent knows something beforehand.
+
+    Raises:
+        ProtocolError: If there is no such track, or the agent has no place in it.
+    """
+    if told not in (None, *TRACKS):
+        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {told!r}")
+    if told == "online" and spec.pretrained:
+        raise ProtocolError(
+            f"{spec.name} with these settings starts from what was learned elsewhere: "
+            'its track is "pretrained"'
+        )
+    return told or ("pretrained" if spec.pretrained else "online")
+
+
+def only_known(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
+    """Refuse a key that nobody reads."""
+    for key in table:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ProtocolError(f"{what} has no {key!r}{hint}; it has {', '.join(known)}")
+
+
+def mapping(value: Any, what: str = "arguments") -> Mapping[str, Any]:
+    """A table, or an error that names it."""
+    if not isinstance(value, Mapping):
+        raise ProtocolError(f"{what} must be a table, got {value!r}")
+    return value
+
+
+def listed(value: Any, what: str) -> Sequence[Any]:
+    """A list, or an error that names it."""
+    if not isinstance(value, list | tuple):
+        raise ProtocolError(f"{what} must be a list, got {value!r}")
+    return value
+
+
+def text(value: Any, what: str) -> str:
+    """A text, or an error that names it."""
+    if not isinstance(value, str):
+        raise ProtocolError(f"{what} must be a text, got {value!r}")
+    return value

@@ -1,0 +1,283 @@
+"""Protocols: what is run, as data.
+
+A protocol is a TOML file::
+
+    description = "Two agents in two worlds."
+    envs = ["PeriodicGP-Synthetic-v0", "PeriodicGP-Madrid-v0:start=2018-11-03"]
+    agents = ["gp-ucb", "periodic-gp-ucb:time_length_scale=1"]
+    seeds = "0:20"
+
+    [limits]
+    seconds = 60
+    memory_mb = 2048
+
+An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, label = "...", group =
+"..." }``, of ``agents`` ``{ name = "...", settings = {...}, label = "...", track = "online" }``.
+Worlds of one group are the runs of one row of a table: twelve windows of one year, say.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from evaluation.protocol.entries import (
+    LIMITS,
+    AgentEntry,
+    EnvEntry,
+    Limits,
+    ProtocolError,
+    agent_entry,
+    env_entry,
+    listed,
+    mapping,
+    only_known,
+    parse_seeds,
+    text,
+)
+from evaluation.protocol.world_spec import UnknownWorldError
+from periodic_envs.episode import Setup
+from periodic_envs.process import Origin
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+REFERENCES = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
+"""Rows of every table that are computed, not run."""
+TRAINING_SEED = 2**31
+"""Seeds from here on are for training: nobody is judged in those worlds."""
+YARDSTICKS = "references"
+"""Agent and track of the cell that computes them."""
+TRAINING = "training"
+"""Track of the cells that train agents of the track "pretrained"."""
+_FOLDER = resources.files("evaluation") / "protocols"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Worlds x agents x seeds, with a budget.
+
+    Attributes:
+        name: What it is called.
+        description: What it is for.
+        envs: The worlds.
+        agents: The agents.
+        seeds: One run of every agent in every world per seed; agents meet the same worlds. Worlds
+            that replay data are run on the first seed only.
+        horizon: Steps of every run (fewer where the data have fewer), or None for each world's own.
+        limits: What one run may use.
+    """
+
+    name: str
+    envs: tuple[EnvEntry, ...]
+    agents: tuple[AgentEntry, ...]
+    seeds: tuple[int, ...]
+    description: str = ""
+    horizon: int | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for what, entries in (("envs", self.envs), ("agents", self.agents), ("seeds", self.seeds)):
+            if not entries:
+                raise ProtocolError(f"{what} must not be empty")
+        for what, labels in (
+            ("envs", [entry.label for entry in self.envs]),
+            ("agents", [entry.label for entry in self.agents]),
+            ("seeds", [str(seed) for seed in self.seeds]),
+        ):
+            twice = [label for label, count in Counter(labels).items() if count > 1]
+            if twice:
+                raise ProtocolError(f"{what} has {twice[0]!r} twice; give each a label of its own")
+        worlds = {entry.label for entry in self.envs}
+        for agent in self.agents:
+            strange = [env for env in agent.envs if env not in worlds]
+            if strange:
+                raise ProtocolError(f"agents: {agent.label!r} names no world: {strange[0]!r}")
+        if any(a.training_steps for a in self.agents) and max(self.seeds) >= TRAINING_SEED:
+            raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are for training")
+        taken = {entry.label for entry in self.agents} & {*REFERENCES, YARDSTICKS}
+        if taken:
+            raise ProtocolError(f"agents: {min(taken)!r} is a reference row; choose another label")
+
+    @classmethod
+    def load(cls, name: str | Path) -> Protocol:
+        """One that comes with the package, by name, or a user's own TOML file."""
+        path = Path(name)
+        own = path.suffix == ".toml" or path.is_file()
+        place = path if own else _FOLDER / f"{name}.toml"
+        if not place.is_file():
+            what = "file" if own else "protocol"
+            raise ProtocolError(f"there is no {what} {str(name)!r}; {_known(str(name))}")
+        try:
+            table = tomllib.loads(place.read_bytes().decode())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ProtocolError(f"{name} is not a TOML file: {error}") from error
+        try:
+            return cls.from_dict({"name": path.stem if own else str(name), **table})
+        except ProtocolError as error:
+            raise ProtocolError(f"{name}: {error}") from error
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Protocol:
+        """From plain data, as in a TOML or JSON file."""
+        known = ("name", "description", "envs", "agents", "seeds", "horizon", "limits")
+        only_known(table, known, "a protocol")
+        horizon = table.get("horizon")
+        if horizon is not None and (type(horizon) is not int or horizon < 1):
+            raise ProtocolError(f"horizon must be a whole number above 0, got {horizon!r}")
+        limits = mapping(table.get("limits", {}), "limits")
+        only_known(limits, LIMITS, "limits")
+        return cls(
+            name=text(table.get("name", "protocol"), "name"),
+            description=text(table.get("description", ""), "description"),
+            envs=tuple(map(env_entry, listed(table.get("envs", ()), "envs"))),
+            agents=tuple(map(agent_entry, listed(table.get("agents", ()), "agents"))),
+            seeds=parse_seeds(table.get("seeds", "0:10")),
+            horizon=horizon,
+            limits=Limits(**limits),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; ``from_dict`` makes an equal protocol of it."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "envs": [
+                {
+                    "label": e.label,
+                    "id": e.spec.env_id,
+                    "arguments": e.spec.arguments,
+                    "group": e.group,
+                }
+                for e in self.envs
+            ],
+            "agents": [
+                {
+                    "label": a.label,
+                    "name": a.spec.name,
+                    "settings": a.spec.settings,
+                    "track": a.track,
+                    "training_steps": a.training_steps,
+                    "envs": list(a.envs),
+                }
+                for a in self.agents
+            ],
+            "seeds": list(self.seeds),
+            "horizon": self.horizon,
+            "limits": {name: getattr(self.limits, name) for name in LIMITS},
+        }
+
+    def restricted(
+        self,
+        *,
+        envs: Collection[str] | None = None,
+        agents: Collection[str] | None = None,
+        seeds: Sequence[int] | None = None,
+    ) -> Protocol:
+        """The same with other agents, worlds or seeds.
+
+        An entry is chosen by its label, or written anew in the command line's notation.
+        """
+        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, env_entry))
+        minds = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entry))
+        if envs is not None:
+            labels = {entry.label for entry in kept}
+            fewer = [replace(a, envs=tuple(e for e in a.envs if e in labels)) for a in minds]
+            pairs = zip(minds, fewer, strict=True)
+            minds = tuple(few for mind, few in pairs if few.envs or not mind.envs)
+        return replace(
+            self,
+            envs=kept,
+            agents=minds,
+            seeds=self.seeds if seeds is None else tuple(seeds),
+        )
+
+    def arguments(self, entry: EnvEntry) -> dict[str, Any]:
+        """What an environment is made with: the protocol's horizon unless it has its own."""
+        if self.horizon is None or "horizon" in entry.spec.arguments:
+            return entry.spec.arguments
+        origin = self.origins[entry.label]
+        steps = self.horizon if origin is None else min(self.horizon, origin.steps)
+        return {**entry.spec.arguments, "horizon": steps}
+
+    def seeds_of(self, entry: EnvEntry) -> tuple[int, ...]:
+        """A replayed world is the same for every seed: one run of it is all there is to know."""
+        origin = self.origins[entry.label]
+        return self.seeds[:1] if origin is not None and origin.replay else self.seeds
+
+    @cached_property
+    def setups(self) -> dict[str, Setup]:
+        """For each world what its environment is made of."""
+        try:
+            return {entry.label: entry.spec.make().setup for entry in self.envs}
+        except UnknownWorldError as error:
+            raise ProtocolError(f"envs: {error}") from error
+
+    @property
+    def origins(self) -> dict[str, Origin | None]:
+        """For each world where its data come from, None where there are none."""
+        return {label: setup.origin for label, setup in self.setups.items()}
+
+    @cached_property
+    def data_fingerprints(self) -> dict[str, str | None]:
+        """For each world the fingerprint of its data, None where there are none."""
+        return {
+            label: None if origin is None else origin.fingerprint
+            for label, origin in self.origins.items()
+        }
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over all that two results must share to be comparable.
+
+        The name and the description are not part of it; the version of the worlds and the
+        fingerprints of the data are.
+        """
+        return self._hash_without("name", "description")
+
+    @cached_property
+    def challenge(self) -> str:
+        """The same whoever takes part: what submissions must share to be ranked together."""
+        return self._hash_without("name", "description", "agents")
+
+    def _hash_without(self, *names: str) -> str:
+        content = {key: value for key, value in self.to_dict().items() if key not in names}
+        content["worlds"] = version("periodic-gp")
+        content["data"] = self.data_fingerprints
+        return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+
+def canonical_json(content: Any) -> str:
+    """The one way to write plain data down."""
+    try:
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
+
+
+def names() -> list[str]:
+    """The protocols that come with the package."""
+    files = (entry.name for entry in _FOLDER.iterdir())
+    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+
+
+def _known(name: str) -> str:
+    close = difflib.get_close_matches(name, names(), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names())}"
+
+
+def _pick(wanted: Collection[str], entries: Sequence[Any], make: Any) -> list[Any]:
+    by_label = {entry.label: entry for entry in entries}
+    return [by_label.get(text) or make(text) for text in wanted]

@@ -1,0 +1,1 @@
+"""Where it runs: runs, sweeps of them, workers, isolation, executors, training."""

@@ -1,0 +1,24 @@
+"""Everything in this process, for debugging: a debugger stops in the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from evaluation.running.run import Cell, Outcome
+from evaluation.running.worker import run_cell
+
+
+class InProcess:
+    """Runs each batch when it is submitted. An agent that kills its process kills everything."""
+
+    capacity = 1
+
+    def submit(self, cells: Sequence[Cell]) -> Future[list[Outcome]]:
+        """Run a batch now."""
+        future: Future[list[Outcome]] = Future()
+        future.set_result([run_cell(cell) for cell in cells])
+        return future
+
+    def close(self) -> None:
+        """There is nothing to stop."""

@@ -1,0 +1,95 @@
+"""A pool of processes on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import contextmanager
+from typing import Any
+
+from pebble import ProcessExpired, ProcessPool
+
+from evaluation.running.executors.base import BatchLostError, batch_seconds
+from evaluation.running.executors.processes import process_context
+from evaluation.running.run import Cell, Outcome
+from evaluation.running.worker import ONE_THREAD, run_cells, start_worker
+from periodic_envs.data.madrid.cache import VARIABLE
+
+
+class Pool:
+    """Worker processes, replaced when they die or hang.
+
+    Args:
+        workers: How many.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.capacity = 2 * workers  # one at work and one at hand
+        self._pool: Any = worker_pool(workers)
+
+    def submit(self, cells: Sequence[Cell]) -> Future[list[Outcome]]:
+        """Run a batch in one of the processes."""
+        task: Any = self._pool.schedule(run_cells, args=[cells], timeout=batch_seconds(cells))
+        future: Future[list[Outcome]] = Future()
+        task.add_done_callback(lambda done: _hand_over(done, future, cells))
+        return future
+
+    def close(self) -> None:
+        """Kill the workers."""
+        self._pool.stop()
+        self._pool.join()
+
+
+def worker_pool(workers: int) -> Any:
+    """Pebble's pool of clean processes with one thread each, which know the data of now."""
+    with _environment(ONE_THREAD):
+        pool = ProcessPool(
+            workers,
+            initializer=start_worker,
+            initargs=[{**ONE_THREAD, **_data_folder()}],
+            context=process_context(),
+        )
+        # The environment is inherited when the workers are started, which is now.
+        pool.schedule(os.getpid).result()
+    return pool
+
+
+def _hand_over(done: Any, future: Future[list[Outcome]], cells: Sequence[Cell]) -> None:
+    """Pebble's future as ours."""
+    if done.cancelled():
+        future.set_exception(BatchLostError("it was stopped", hung=False))
+        return
+    error = done.exception()
+    if error is None:
+        future.set_result(done.result())
+    elif isinstance(error, FutureTimeoutError | TimeoutError):
+        seconds = cells[0].limits.seconds
+        future.set_exception(BatchLostError(f"took more than {seconds:g} seconds", hung=True))
+    elif isinstance(error, ProcessExpired):
+        reason = f"its process died (exit code {error.exitcode})"
+        future.set_exception(BatchLostError(reason, hung=False))
+    else:
+        reason = f"its outcome could not be brought back: {type(error).__name__}: {error}"
+        future.set_exception(BatchLostError(reason, hung=True))
+
+
+def _data_folder() -> dict[str, str]:
+    """Told anew to every pool: the server that workers start from may be older than a change."""
+    chosen = os.environ.get(VARIABLE)
+    return {VARIABLE: chosen} if chosen else {}
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

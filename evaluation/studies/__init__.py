@@ -1,0 +1,1 @@
+"""Whole investigations on top of the harness: the paper, the zoo, the flagship."""

@@ -1,0 +1,99 @@
+"""Controls: what of the order is due to how widely agents explore, or how a box is cut for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from agents.registry import AgentSpec, find_class, settings_of
+from agents.zoo.gp.et_gp_ucb import ETGPUCB
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.world_spec import WorldSpec
+from evaluation.running.play import play
+from evaluation.running.sweep import Progress, run
+from evaluation.store import Store
+from evaluation.studies.paper.compare import Comparison
+from evaluation.studies.zoo.bench import Bench
+from evaluation.studies.zoo.families import FAMILIES, PERIODIC, sweep_agents
+
+Reporting = Callable[[str], AbstractContextManager[Callable[[Progress], object]]]
+
+WIDE: Mapping[str, str] = {
+    PERIODIC: f"{PERIODIC}:beta=theorem",
+    "gp-ucb": "gp-ucb:beta=theorem",
+}
+"""GP agents that explore by the theorems, Eq. (7) and (8), instead of the paper's experiments."""
+NARROW: Mapping[str, str] = {
+    "ucb1": "ucb1:xi=0.03125",
+    "d-ucb": "d-ucb:xi=9.155e-06",
+    "fourier-linucb": "fourier-linucb:width=0.003906",
+}
+"""Agents for arms with narrower widths than their theorems': ``benchmarks/zoo_widths.py``."""
+BOX = "PeriodicGP-Synthetic-v0"
+FEW_ARMS = 5
+"""Points of a box, instead of 20."""
+
+
+@dataclass(frozen=True)
+class Controls:
+    """What came of the controls.
+
+    Attributes:
+        widths: The agents of ``WIDE`` and ``NARROW``, as they are and otherwise, in all worlds.
+        arms: Agents for arms on the box, with 20 points and with ``FEW_ARMS``; None if not run.
+        resets: How often et-gp-ucb started afresh, run by run, in each world.
+    """
+
+    widths: Bench
+    arms: Comparison | None
+    resets: Mapping[str, Sequence[int]]
+
+
+def run_controls(
+    protocol: Protocol, *, store: Store, workers: int | None, reporting: Reporting
+) -> Controls:
+    """Run the controls, or what is missing of them.
+
+    Args:
+        protocol: Worlds, seeds and horizon; its agents do not matter.
+        store: Where results are kept.
+        workers: Processes; 0 for this one; None for one per core.
+        reporting: Given the title of what is run, a context that takes its progress.
+    """
+
+    def bench(name: str, agents: Sequence[str], worlds: Sequence[str] | None = None) -> Bench:
+        mine = replace(protocol.restricted(agents=agents, envs=worlds), name=name)
+        with reporting(name) as report:
+            return Bench.of(run(mine, store=store, workers=workers, on_progress=report))
+
+    pairs = {**WIDE, **NARROW}
+    widths = bench("zoo-widths", [*pairs, *pairs.values()])
+    arms = None
+    if BOX in [entry.label for entry in protocol.envs]:
+        cut = cut_agents()
+        arms = bench("zoo-arms", [*cut, *map(with_few_arms, cut)], [BOX]).world(BOX)
+    return Controls(widths, arms, resets(protocol))
+
+
+def cut_agents() -> list[str]:
+    """The agents of the sweep that see a box as ``box_arms`` points, but for yardsticks."""
+    listed = [name for name in sweep_agents() if name not in FAMILIES["yardsticks"]]
+    return [n for n in listed if "box_arms" in (settings_of(find_class(n.partition(":")[0])) or ())]
+
+
+def with_few_arms(agent: str) -> str:
+    """The same agent with fewer points."""
+    return f"{agent}:box_arms={FEW_ARMS}"
+
+
+def resets(protocol: Protocol) -> dict[str, list[int]]:
+    """How often et-gp-ucb starts afresh in each run: what a store does not tell."""
+    found: dict[str, list[int]] = {}
+    for entry in protocol.envs:
+        env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
+        for seed in protocol.seeds_of(entry):
+            agent = play(env, AgentSpec(ETGPUCB.name), seed).agent
+            assert isinstance(agent, ETGPUCB)
+            found.setdefault(entry.label, []).append(agent.resets)
+    return found

@@ -1,0 +1,106 @@
+"""A context arrives each step and moves the best action: the paper's second extension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from periodic_envs import checks
+from periodic_envs.fields.basis import FourierBasis, TooRough, lattice
+from periodic_envs.fields.covariance import matern
+from periodic_envs.fields.seasons import product_features, season_features
+from periodic_envs.process import Public, TabularProcess
+from periodic_envs.registration import register_world
+from periodic_envs.worlds.synthetic import Synthetic
+
+_BLOCK = 1024
+"""Steps whose features are held at once."""
+
+
+@register_world("PeriodicGP-Contextual-v0", horizon=400, noise_std=1.0)
+@dataclass(frozen=True, kw_only=True)
+class Contextual(Synthetic):
+    """A repeating reward function that also depends on a context seen before each decision.
+
+    ## Description
+    At each step a context vector, uniform on [-1, 1]^context_dim and independent of the past,
+    is shown; the reward function is a draw of action kernel x periodic kernel x SE kernel on the
+    contexts. An agent that ignores the context cannot know the best action.
+
+    ## Action Space
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / period, sin 2 pi t / period, context...)``; ``(t, context...)`` with
+    ``reveal_period=False``.
+
+    ## Rewards
+    ``f(a, context, t)`` plus noise.
+
+    ## Starting State
+    ``t = 0``, a new function and new contexts.
+
+    ## Episode End
+    Truncated after ``horizon`` steps.
+
+    ## Arguments
+    ``context_dim`` (2, or 1), ``context_length_scale`` (1.0), and those of
+    ``PeriodicGP-Synthetic-v0``.
+
+    ## Version History
+    v0: first version.
+    """
+
+    context_dim: int = 2
+    context_length_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole("context_dim", self.context_dim, 1, 2)
+        checks.positive("context_length_scale", self.context_length_scale)
+        self._context_basis  # noqa: B018 (says now, not at the first draw, if there is none)
+
+    @property
+    def public(self) -> Public:
+        """What agents may know."""
+        return replace(super().public, context_dim=self.context_dim)
+
+    @cached_property
+    def _context_basis(self) -> FourierBasis:
+        try:
+            return lattice(self.context_length_scale, None, self.context_dim)
+        except TooRough:
+            raise ValueError(
+                "context_length_scale is too short for contexts in [-1, 1], got "
+                f"{self.context_length_scale:g}"
+            ) from None
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
+        """Draw one reward process."""
+        basis = self.draw_basis(rng)
+        # One context more than steps: the observation after the last step has one, too.
+        contexts = rng.uniform(-1.0, 1.0, (horizon + 1, self.context_dim))
+        context_basis = self._context_basis
+        rows = np.arange(horizon)
+        seasons = season_features(rows, self.period, self.time_length_scale)
+        shades = context_basis(contexts[:-1]) * context_basis.scale
+        normal = rng.standard_normal((seasons.shape[1] * shades.shape[1], len(basis.scale)))
+        # In blocks: all products of the features would not fit into memory for long horizons.
+        blocks = [slice(i, i + _BLOCK) for i in range(0, horizon, _BLOCK)]
+        parts = [product_features(seasons[b], shades[b]) @ normal for b in blocks]
+        return self.process(
+            basis,
+            np.concatenate(parts),
+            rows=rows,
+            period=float(self.period),
+            contexts=contexts,
+        )
+
+    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
+        """Eq. (2) times the SE kernel on the contexts of the two times."""
+        assert process.contexts is not None
+        distance = np.linalg.norm(process.contexts[t] - process.contexts[s])
+        alike = float(matern(distance / self.context_length_scale, None))
+        return super().time_covariance(process, t, s) * alike

@@ -1,0 +1,182 @@
+"""Madrid's air, replayed: at which of the city's stations is it the worst, or the best, now?"""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs import checks
+from periodic_envs.data.errors import DataError
+from periodic_envs.data.gaps import MOST_MISSING, POLICIES, fill_gaps
+from periodic_envs.data.madrid import cache
+from periodic_envs.data.madrid.stations import magnitude_name, magnitude_number
+from periodic_envs.data.madrid.window import (
+    GET_DATA,
+    Window,
+    check_window,
+    describe,
+    load_window,
+    parse_day,
+    public_stations,
+)
+from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
+from periodic_envs.process import FiniteProcess, Origin, Public
+from periodic_envs.registration import register_world
+from periodic_envs.worlds.madrid_sim import MadridSim
+
+Array = NDArray[np.float64]
+
+
+class SimulatedDataWarning(UserWarning):
+    """Madrid is simulated, because no measurements were imported."""
+
+
+@register_world("PeriodicGP-Madrid-v0", noise="none")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Madrid:
+    """Nitric oxide at Madrid's 24 stations, hour by hour: where is the traffic worst now?
+
+    ## Description
+    The paper's experiment. The city's own hourly measurements are replayed: an action is a
+    station, the reward what it measured in that hour. Import the measurements once
+    (``periodic-gp data download madrid --year 2018``, or ``periodic-gp data import`` for files
+    that you have). Without them the rewards are simulated: a warning says so, and so do
+    ``info["data_source"]`` ("simulator" instead of "measurements") and the fingerprint.
+
+    ## Action Space
+    ``Discrete(24)``: the station. The stations' coordinates in km are public.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
+    ``t`` counts hours from 00:00 of the first day, local time.
+
+    ## Rewards
+    What the station measured, in ug/m3 (or its negative, for the cleanest air). Nothing is added
+    to it. Regret is the distance to the best station of that hour.
+
+    ## Starting State
+    ``t = 48``, after two days whose best action-reward pair of each hour is prior information
+    (``info["warm_start"]`` of ``reset``). Every seed is the same window.
+
+    ## Episode End
+    Truncated after the last of the ``days``: 192 steps.
+
+    ## Arguments
+    ``start`` ("2018-03-03": the first day), ``days`` (10, those of the warm start included),
+    ``warm_start_days`` (2), ``magnitude`` ("NO"; or "NO2", "O3", ... or the portal's number),
+    ``objective`` ("max", or "min" for the cleanest air), ``stations`` (numbers of the stations to
+    choose from; by default all that measured in that year), ``missing`` ("interpolate": a
+    straight line between the hours before and after; "hold": the last value; "error": accept no
+    gap),
+    ``period_hours`` (24.0: the season that is told), and those of every environment
+    (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+
+    ## Version History
+    v0: first version.
+    """
+
+    start: str | datetime.date = "2018-03-03"
+    days: int = 10
+    warm_start_days: int = 2
+    magnitude: str | int = "NO"
+    objective: str = "max"
+    stations: Sequence[int] | None = None
+    missing: str = "interpolate"
+    period_hours: float = 24.0
+
+    def __post_init__(self) -> None:
+        check_window(self.days, self.warm_start_days, self.stations)
+        checks.one_of("objective", self.objective, OBJECTIVES)
+        checks.one_of("missing", self.missing, POLICIES)
+        checks.positive("period_hours", self.period_hours)
+        _ = self._world  # what there is is settled now, once and for all
+
+    @cached_property
+    def _world(self) -> Recording | MadridSim:
+        return self._measured() if cache.years() else self._simulated()
+
+    @property
+    def public(self) -> Public:
+        """What agents may know."""
+        return self._world.public
+
+    @property
+    def origin(self) -> Origin:
+        """Measurements, or the simulator in their place."""
+        return self._world.origin
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+        """The window."""
+        return self._world.draw(rng, horizon)
+
+    def _measured(self) -> Recording:
+        start = parse_day("start", self.start)
+        number = magnitude_number(self.magnitude)
+        window = load_window(start, self.days, magnitude=number, stations=self.stations)
+        stations = window.stations
+        names = [f"station {n}" for n in stations]
+        rewards = rewards_of(self._filled(window, names), self.objective)
+        public = public_stations(stations, self.warm_start_days, self.period_hours)
+        origin = Origin(
+            source="measurements",
+            fingerprint=fingerprint(rewards, [magnitude_name(number), str(start), *names]),
+            steps=len(rewards) - public.first_step,
+            replay=True,
+            notes=self._notes(window),
+        )
+        return Recording(rewards, public, origin)
+
+    def _filled(self, window: Window, names: list[str]) -> Array:
+        when = describe(window.start, self.days)
+        try:
+            return fill_gaps(window.values, names, policy=self.missing, what=when)
+        except DataError as error:
+            most = 0.0 if self.missing == "error" else MOST_MISSING
+            share = np.isnan(window.values).mean(0)
+            good = [n for n, s in zip(window.stations, share, strict=True) if s <= most]
+            raise DataError(f"{error}. There is enough of stations={good}") from None
+
+    def _notes(self, window: Window) -> tuple[str, ...]:
+        gaps = int(np.isnan(window.values).sum())
+        filled = f"{gaps} of {window.values.size:,} hourly values were missing"
+        return (f"{filled} and filled by missing={self.missing!r}",) if gaps else ()
+
+    def _simulated(self) -> MadridSim:
+        """What stands in for measurements if none were imported."""
+        command = GET_DATA.format(year=parse_day("start", self.start).year)
+        if magnitude_number(self.magnitude) != magnitude_number("NO"):
+            raise DataError(
+                f"without measurements there is only NO (simulated), not {self.magnitude}; "
+                f"get the data with: {command}"
+            )
+        _warn_once(command)
+        return MadridSim(
+            start=self.start,
+            days=self.days,
+            warm_start_days=self.warm_start_days,
+            objective=self.objective,
+            stations=self.stations,
+            period_hours=self.period_hours,
+        )
+
+
+_warned: list[str] = []
+
+
+def _warn_once(command: str) -> None:
+    """Once in the life of a process, whatever the filters: sweeps make thousands of these."""
+    if not _warned:
+        _warned.append(command)
+        absence = f" ({cache.absence()})" if cache.absence() else ""
+        warnings.warn(
+            f"no measurements are imported{absence}: PeriodicGP-Madrid-v0 is simulated. "
+            f"Get the real data with: {command}",
+            SimulatedDataWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,86 @@
+"""Two nested seasons: the day within the week."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from periodic_envs import checks
+from periodic_envs.fields.covariance import periodic
+from periodic_envs.fields.seasons import distinct_times, product_features, season_features
+from periodic_envs.process import TabularProcess
+from periodic_envs.registration import register_world
+from periodic_envs.worlds.synthetic import Synthetic
+
+
+@register_world("PeriodicGP-MultiSeason-v0", horizon=672, noise_std=1.0)
+@dataclass(frozen=True, kw_only=True)
+class MultiSeason(Synthetic):
+    """A daily pattern that differs from weekday to weekday: two nested seasons.
+
+    ## Description
+    Hourly steps over four weeks. Part of the reward function repeats every day, the rest is a
+    daily pattern that changes through the week and repeats every week:
+    ``k = k_A * k_day * ((1 - weekly_share) + weekly_share * k_week)``.
+    The observation shows the day; both seasons are public.
+
+    ## Action Space
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+
+    ## Rewards
+    ``f(a, t)`` plus noise.
+
+    ## Starting State
+    ``t = 0``, and a new function.
+
+    ## Episode End
+    Truncated after ``horizon`` steps.
+
+    ## Arguments
+    ``period`` (24), ``long_period`` (168), ``long_length_scale`` (1.0), ``weekly_share`` (0.5, in
+    [0, 1]), and those of ``PeriodicGP-Synthetic-v0``.
+
+    ## Version History
+    v0: first version.
+    """
+
+    period: float = 24.0
+    long_period: float = 168.0
+    long_length_scale: float = 1.0
+    weekly_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.positive("long_period", self.long_period)
+        checks.within("long_length_scale", self.long_length_scale, 0.01, 1e4)
+        checks.within("weekly_share", self.weekly_share, 0.0, 1.0)
+
+    @property
+    def periods(self) -> tuple[float, ...]:
+        """Both seasons."""
+        return (float(self.period), float(self.long_period))
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
+        """Draw one reward process."""
+        basis = self.draw_basis(rng)
+        nested = float(self.long_period / self.period).is_integer()
+        times, rows = distinct_times(horizon, self.long_period if nested else None)
+        day = season_features(times, self.period, self.time_length_scale)
+        week = season_features(times, self.long_period, self.long_length_scale)
+        parts = [
+            np.sqrt(1.0 - self.weekly_share) * day,
+            np.sqrt(self.weekly_share) * product_features(day, week),
+        ]
+        features = np.hstack(parts)
+        weights = features @ rng.standard_normal((features.shape[1], len(basis.scale)))
+        return self.process(basis, weights, rows=rows, period=float(self.period))
+
+    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
+        """Daily kernel times a constant plus the weekly kernel."""
+        week = float(periodic(t - s, self.long_period, self.long_length_scale))
+        mix = 1.0 - self.weekly_share + self.weekly_share * week
+        return super().time_covariance(process, t, s) * mix

@@ -1,0 +1,65 @@
+"""Control: a world that changes abruptly, at times of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from periodic_envs import checks
+from periodic_envs.process import TabularProcess
+from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import GaussianWorld
+
+
+@register_world("PeriodicGP-Piecewise-v0", horizon=200, noise_std=1.0)
+@dataclass(frozen=True, kw_only=True)
+class Piecewise(GaussianWorld):
+    """A reward function replaced by a new one at unknown times: belief in seasons is wrong here.
+
+    ## Description
+    The world of the piecewise-stationary literature: after each step the function is replaced by
+    an independent draw with probability ``1 / mean_segment``. The observation carries the phase
+    of a season of ``period`` steps, as a practitioner might assume; the world does not follow it.
+
+    ## Action Space
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+
+    ## Rewards
+    ``f_segment(a)`` plus noise.
+
+    ## Starting State
+    ``t = 0``, new functions and new change points.
+
+    ## Episode End
+    Truncated after ``horizon`` steps.
+
+    ## Arguments
+    ``mean_segment`` (50.0 steps), and those of every drawn world and of every environment: see
+    ``PeriodicGP-Synthetic-v0``.
+
+    ## Version History
+    v0: first version.
+    """
+
+    mean_segment: float = 50.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.at_least("mean_segment", self.mean_segment, 1.0)
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
+        """Draw one reward process."""
+        basis = self.draw_basis(rng)
+        changes = rng.random(horizon) < 1.0 / self.mean_segment
+        changes[0] = False
+        rows = np.cumsum(changes)
+        weights = rng.standard_normal((int(rows[-1]) + 1, len(basis.scale)))
+        return self.process(basis, weights, rows=rows, period=float(self.period))
+
+    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
+        """One within a segment, zero across a change."""
+        return float(process.rows[t] == process.rows[s])
