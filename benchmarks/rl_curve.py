@@ -28,7 +28,7 @@ def regrets(results: Results, world: str) -> pd.DataFrame:
 
 def budgets(results: Results, learner: str) -> dict[int, str]:
     """Labels of a learner by the interactions that it was trained with."""
-    entries = results.run.protocol["agents"]
+    entries = results.sweep.protocol["agents"]
     mine = [entry for entry in entries if entry["label"].rpartition(", ")[0] == learner]
     return {entry["training_steps"]: entry["label"] for entry in mine}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 APPLICATION_ID = 0x50475053  # "PGPS" in the header of the file: this is ours
-FORMAT = 1
+FORMAT = 2
 SECONDS_TO_WAIT = 60.0
 """For another process that is writing."""
 SECONDS_TO_BEGIN = 2.0
@@ -18,19 +18,19 @@ SECONDS_TO_BEGIN = 2.0
 
 _SCHEMA = """
 CREATE TABLE machines (id INTEGER PRIMARY KEY, about TEXT UNIQUE NOT NULL);
-CREATE TABLE cells (
+CREATE TABLE runs (
     key TEXT PRIMARY KEY, reason TEXT, steps INTEGER NOT NULL, regret REAL, agent_seconds REAL,
     seconds REAL NOT NULL, finished TEXT NOT NULL, machine INTEGER NOT NULL REFERENCES machines,
     sources TEXT NOT NULL, columns BLOB
 );
-CREATE TABLE runs (
+CREATE TABLE sweeps (
     id INTEGER PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT NULL, protocol TEXT NOT NULL,
     data TEXT NOT NULL, command TEXT NOT NULL, started TEXT NOT NULL
 );
-CREATE TABLE run_cells (
-    run INTEGER NOT NULL REFERENCES runs, key TEXT NOT NULL, env TEXT NOT NULL,
+CREATE TABLE sweep_runs (
+    sweep INTEGER NOT NULL REFERENCES sweeps, key TEXT NOT NULL, env TEXT NOT NULL,
     agent TEXT NOT NULL, track TEXT NOT NULL, seed INTEGER NOT NULL,
-    PRIMARY KEY (run, env, track, agent, seed)
+    PRIMARY KEY (sweep, env, track, agent, seed)
 );
 """
 

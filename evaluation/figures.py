@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.plots import curves_figure, phase_figure, profile_figure
-from evaluation.results import Results, Runs
+from evaluation.results import Curves, Results
 from evaluation.statistics import curve_band, performance_profile, regret_by_phase
 from evaluation.summary import score_matrix
 
@@ -49,7 +49,7 @@ def phases(results: Results) -> Figure:
 def phase_rows(results: Results, task: str, track: str) -> dict[str, Any]:
     """For every agent of a track its mean regret of a step in each phase of the season."""
     periods, shown = results.periods(task), _shown_period(results, task)
-    runs = {agent: results.runs(task, agent, track) for agent in results.agents(track)}
+    runs = {agent: results.curves(task, agent, track) for agent in results.agents(track)}
     return {
         agent: _by_phase(found, periods, shown)
         for agent, found in runs.items()
@@ -63,7 +63,7 @@ def _shown_period(results: Results, task: str) -> float:
     return periods.pop() if len(periods) == 1 else 24.0
 
 
-def _by_phase(found: Runs, periods: dict[tuple[str, int], float], shown: float) -> Any:
+def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float) -> Any:
     rows = [
         regret_by_phase(regret[None], found.t * (shown / periods.get(name, shown)), shown)
         for name, regret in zip(found.names, found.regret, strict=True)
@@ -93,13 +93,13 @@ FIGURES: dict[str, Callable[[Results], Figure]] = {
 }
 
 
-def _all_runs(results: Results) -> dict[str, dict[str, Runs]]:
+def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
     """The runs of every agent in every task, where there are any."""
-    found: dict[str, dict[str, Runs]] = {}
+    found: dict[str, dict[str, Curves]] = {}
     for task in results.tasks:
         for track in results.tracks:
             for agent in results.agents(track):
-                runs = results.runs(task, agent, track)
+                runs = results.curves(task, agent, track)
                 if len(runs.regret):
                     found.setdefault(task, {})[_label(agent, track)] = runs
     if not found:

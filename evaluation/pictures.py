@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.beliefs import draw_decays, draw_periods, seasons_of
-from evaluation.running.play import Run
+from evaluation.running.play import Trajectory
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.labels import short, thinned
 from periodic_envs.rendering import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def run_figure(title: str, env: PeriodicBanditEnv, run: Run) -> Figure:
+def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
     """The landscape with the choices, the belief about the last season, and the regret.
 
     Beliefs are drawn of agents that have the method: ``belief(t, actions)``, and
@@ -82,7 +82,7 @@ def _periods(agent: Any) -> tuple[Array, Array] | None:
     return (periods, weights) if len(periods) > 1 else None
 
 
-def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Run) -> None:
+def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Trajectory) -> None:
     """Mean and 95 % band over the actions at the last step, beside the truth."""
     agent: Any = run.agent
     t, process = int(run.t[-1]), env.episode.process  # type: ignore[union-attr]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 from scipy.stats import qmc
 
-from evaluation.protocol.protocol import REFERENCES
+from evaluation.protocol.protocol import REFERENCE_ROWS
 from evaluation.statistics import phase_bins
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.fields.maximise import maximise
@@ -27,7 +27,7 @@ Groups = NDArray[np.intp]
 
 
 def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Regret of each step of the episode for each of ``REFERENCES``, arrays of shape (steps,).
+    """Regret of each step of the episode for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
 
     - oracle: the best action at every step, 0 by definition.
     - best-per-phase: in each bin of the season (``statistics.phase_bins``: one per phase of a
@@ -58,7 +58,7 @@ def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
         "uniform-random": landscape.average(),
     }
     # Negative only by round-off, as in the environment.
-    return {name: np.maximum(best - rewards[name], 0.0) for name in REFERENCES}
+    return {name: np.maximum(best - rewards[name], 0.0) for name in REFERENCE_ROWS}
 
 
 class _Landscape(Protocol):

@@ -1,4 +1,4 @@
-"""Results of a run, ready for a table or a notebook."""
+"""Results of a sweep, ready for a table or a notebook."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.protocol.protocol import REFERENCES, TRAINING, YARDSTICKS
-from evaluation.store import Store, StoredCell, StoredRun
+from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, TRAINING
+from evaluation.store import Store, StoredRun, StoredSweep
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ STEP_COLUMNS = ["agent", "env", "seed", "t", "action", "reward", "regret"]
 
 
 @dataclass(frozen=True)
-class Runs:
+class Curves:
     """The runs of one agent in one task.
 
     Attributes:
@@ -35,20 +35,20 @@ class Runs:
 
 
 class Results:
-    """What came of a run: tables of it as DataFrames, steps of it as arrays.
+    """What came of a sweep: tables of it as DataFrames, steps of it as arrays.
 
     Attributes:
-        run: The run: its protocol, hash and data.
-        cells: Its finished cells; failed ones have a ``reason``.
-        trainings: Finished trainings, which ``cells`` leaves out.
+        sweep: Its protocol, hash and data.
+        runs: Its finished runs; failed ones have a ``reason``.
+        trainings: Finished trainings, which ``runs`` leaves out.
     """
 
-    def __init__(self, store: Store, run: StoredRun) -> None:
+    def __init__(self, store: Store, sweep: StoredSweep) -> None:
         self._store = store
-        self.run = run
-        everything = store.cells(run.id)
-        self.cells: list[StoredCell] = [cell for cell in everything if cell.track != TRAINING]
-        self.trainings: list[StoredCell] = [cell for cell in everything if cell.track == TRAINING]
+        self.sweep = sweep
+        everything = store.runs(sweep.id)
+        self.runs: list[StoredRun] = [run for run in everything if run.track != TRAINING]
+        self.trainings: list[StoredRun] = [run for run in everything if run.track == TRAINING]
 
     def table(self, *, baseline: str | None = None, track: str = "online") -> pd.DataFrame:
         """See ``evaluation.summary.table``."""
@@ -64,31 +64,31 @@ class Results:
 
     @property
     def size(self) -> int:
-        """How many cells the run has, finished or not."""
-        return self._store.size(self.run.id)
+        """How many runs the sweep has, finished or not."""
+        return self._store.size(self.sweep.id)
 
     @property
-    def failures(self) -> list[StoredCell]:
-        """Cells that failed, with the reason."""
-        every = [*self.trainings, *self.cells]
-        return [cell for cell in every if cell.reason is not None]
+    def failures(self) -> list[StoredRun]:
+        """Runs that failed, with the reason."""
+        every = [*self.trainings, *self.runs]
+        return [run for run in every if run.reason is not None]
 
     @property
     def machines(self) -> list[dict[str, Any]]:
         """Where it was computed."""
-        return self._store.machines(self.run.id)
+        return self._store.machines(self.sweep.id)
 
     @cached_property
     def tasks(self) -> dict[str, list[str]]:
         """The worlds of every task, in the protocol's order."""
         tasks: dict[str, list[str]] = {}
-        for entry in self.run.protocol["envs"]:
+        for entry in self.sweep.protocol["envs"]:
             tasks.setdefault(entry["group"], []).append(entry["label"])
         return tasks
 
     def agents(self, track: str = "online") -> list[str]:
         """Labels of the agents of a track, in the protocol's order."""
-        entries = self.run.protocol["agents"]
+        entries = self.sweep.protocol["agents"]
         return [entry["label"] for entry in entries if entry["track"] == track]
 
     def training(self, task: str, agent: str) -> tuple[int, float] | None:
@@ -102,13 +102,13 @@ class Results:
         ]
         if not mine:
             return None
-        used = [int(self._store.columns(cell.key)["interactions"][0]) for cell in mine]
-        return max(used), max(cell.agent_seconds or 0.0 for cell in mine)
+        used = [int(self._store.columns(run.key)["interactions"][0]) for run in mine]
+        return max(used), max(run.agent_seconds or 0.0 for run in mine)
 
     @property
     def tracks(self) -> list[str]:
         """Tracks that have agents."""
-        return list(dict.fromkeys(entry["track"] for entry in self.run.protocol["agents"]))
+        return list(dict.fromkeys(entry["track"] for entry in self.sweep.protocol["agents"]))
 
     @cached_property
     def totals(self) -> pd.DataFrame:
@@ -119,12 +119,12 @@ class Results:
         """
         task_of = {env: task for task, envs in self.tasks.items() for env in envs}
         rows: list[dict[str, Any]] = []
-        for cell in self._good(YARDSTICKS, other=True):
-            seconds = (cell.agent_seconds or 0.0) / max(cell.steps, 1)
-            rows.append({**_key(cell), "regret": cell.regret, "ms_per_step": 1e3 * seconds})
-        for cell in self._good(YARDSTICKS):
-            for name, regret in self._yardsticks(cell).items():
-                rows.append({**_key(cell), "agent": name, "regret": float(regret.sum())})
+        for run in self._good(REFERENCES, other=True):
+            seconds = (run.agent_seconds or 0.0) / max(run.steps, 1)
+            rows.append({**_key(run), "regret": run.regret, "ms_per_step": 1e3 * seconds})
+        for run in self._good(REFERENCES):
+            for name, regret in self._references(run).items():
+                rows.append({**_key(run), "agent": name, "regret": float(regret.sum())})
         columns = ["env", "agent", "track", "seed", "steps", "regret", "ms_per_step"]
         frame = pd.DataFrame(rows, columns=columns)
         frame.insert(0, "task", frame["env"].map(task_of))
@@ -139,62 +139,62 @@ class Results:
 
     def step_frames(self) -> Iterator[pd.DataFrame]:
         """The same, run by run, so that large results need little memory."""
-        for cell in self._good(YARDSTICKS, other=True):
-            columns = self._store.columns(cell.key)
+        for run in self._good(REFERENCES, other=True):
+            columns = self._store.columns(run.key)
             frame = pd.DataFrame({name: columns[name] for name in ("t", "reward", "regret")})
             action = columns["action"]
             action = action[:, 0] if action.ndim == 2 and action.shape[1] == 1 else action
             frame.insert(1, "action", action if action.ndim == 1 else pd.Series(action.tolist()))
             for place, name in enumerate(("agent", "env", "seed")):
-                frame.insert(place, name, getattr(cell, name))
+                frame.insert(place, name, getattr(run, name))
             yield frame
 
-    def runs(self, task: str, agent: str, track: str = "online") -> Runs:
+    def curves(self, task: str, agent: str, track: str = "online") -> Curves:
         """The runs of an agent in a task, or of a reference row with the track "references".
 
         Worlds of one task may differ in length: then only the steps that all have are returned.
         """
         envs = self.tasks[task]
-        yardstick = track == YARDSTICKS
-        cells = self._good(YARDSTICKS if yardstick else agent, track=track)
-        chosen = [cell for cell in cells if cell.env in envs]
-        columns = [self._store.columns(cell.key) for cell in chosen]
-        name = agent if yardstick else "regret"
+        reference = track == REFERENCES
+        runs = self._good(REFERENCES if reference else agent, track=track)
+        chosen = [run for run in runs if run.env in envs]
+        columns = [self._store.columns(run.key) for run in chosen]
+        name = agent if reference else "regret"
         steps = min((len(c["t"]) for c in columns), default=0)
         regret = [c[name][:steps] for c in columns]
-        return Runs(
-            [(cell.env, cell.seed) for cell in chosen],
+        return Curves(
+            [(run.env, run.seed) for run in chosen],
             columns[0]["t"][:steps] if columns else np.zeros(0, dtype=np.int64),
             np.stack(regret) if regret else np.zeros((0, 0)),
         )
 
     def _good(
         self, agent: str, *, track: str | None = None, other: bool = False
-    ) -> list[StoredCell]:
-        """Cells of an agent (or of all others) that did not fail."""
+    ) -> list[StoredRun]:
+        """Runs of an agent (or of all others) that did not fail."""
         return [
-            cell
-            for cell in self.cells
-            if cell.reason is None
-            and (cell.agent == agent) != other
-            and (track is None or cell.track == track)
+            run
+            for run in self.runs
+            if run.reason is None
+            and (run.agent == agent) != other
+            and (track is None or run.track == track)
         ]
 
-    def _yardsticks(self, cell: StoredCell) -> dict[str, Array]:
-        columns = self._store.columns(cell.key)
-        return {name: columns[name] for name in REFERENCES}
+    def _references(self, run: StoredRun) -> dict[str, Array]:
+        columns = self._store.columns(run.key)
+        return {name: columns[name] for name in REFERENCE_ROWS}
 
     def periods(self, task: str) -> dict[tuple[str, int], float]:
         """The season of every run of a task, by world and seed."""
-        cells = [cell for cell in self._good(YARDSTICKS) if cell.env in self.tasks[task]]
-        return {(c.env, c.seed): float(self._store.columns(c.key)["period"][0]) for c in cells}
+        runs = [run for run in self._good(REFERENCES) if run.env in self.tasks[task]]
+        return {(c.env, c.seed): float(self._store.columns(c.key)["period"][0]) for c in runs}
 
 
-def _key(cell: StoredCell) -> dict[str, Any]:
+def _key(run: StoredRun) -> dict[str, Any]:
     return {
-        "env": cell.env,
-        "agent": cell.agent,
-        "track": cell.track,
-        "seed": cell.seed,
-        "steps": cell.steps,
+        "env": run.env,
+        "agent": run.agent,
+        "track": run.track,
+        "seed": run.seed,
+        "steps": run.steps,
     }

@@ -1,8 +1,8 @@
-"""The store: one SQLite file, one transaction per finished cell.
+"""The store: one SQLite file, one transaction per finished run.
 
-Tables: ``cells`` (what came of every cell, by its key), ``runs`` (the protocols that were run) and
-``run_cells`` (which cells belong to which run, under which names). A cell that several runs share
-is kept once.
+Tables: ``runs`` (what came of every run, by its key), ``sweeps`` (the protocols that were run) and
+``sweep_runs`` (which runs belong to which sweep, under which names). A run that several sweeps
+share is kept once.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from evaluation.database import StoreError, open_existing, open_or_begin, transaction
 from evaluation.protocol.protocol import Protocol, canonical_json
 from evaluation.running.provenance import command_line
-from evaluation.running.run import Cell, Outcome, pack, unpack
+from evaluation.running.run import Outcome, Run, pack, unpack
 
 
 @dataclass(frozen=True)
-class StoredRun:
+class StoredSweep:
     """A protocol that was run into this store."""
 
     id: int
@@ -38,8 +38,8 @@ class StoredRun:
 
 
 @dataclass(frozen=True)
-class StoredCell:
-    """A cell of a run with its totals; ``reason`` is set if it failed."""
+class StoredRun:
+    """A run of a sweep with its totals; ``reason`` is set if it failed."""
 
     key: str
     env: str
@@ -85,29 +85,29 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def begin(self, protocol: Protocol, cells: Iterable[Cell]) -> StoredRun:
-        """Write down that a protocol is being run; the same one goes on as the same run."""
+    def begin(self, protocol: Protocol, runs: Iterable[Run]) -> StoredSweep:
+        """Write down that a protocol is being run; the same one goes on as the same sweep."""
         content = canonical_json(protocol.to_dict())
         data = canonical_json(protocol.data_fingerprints)
         now = _now()
         with self._sentence("write"), transaction(self._db):
             row = self._db.execute(
-                "SELECT id FROM runs WHERE hash = ? AND name = ? AND protocol = ?",
+                "SELECT id FROM sweeps WHERE hash = ? AND name = ? AND protocol = ?",
                 (protocol.hash, protocol.name, content),
             ).fetchone()
             if row is None:
                 row = self._db.execute(
-                    "INSERT INTO runs (hash, name, protocol, data, command, started)"
+                    "INSERT INTO sweeps (hash, name, protocol, data, command, started)"
                     " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
                     (protocol.hash, protocol.name, content, data, command_line(), now),
                 ).fetchone()
-            self._db.execute("UPDATE runs SET started = ? WHERE id = ?", (now, row[0]))
-            # Keys change with the code: the newest ones are this run's.
+            self._db.execute("UPDATE sweeps SET started = ? WHERE id = ?", (now, row[0]))
+            # Keys change with the code: the newest ones are this sweep's.
             self._db.executemany(
-                "INSERT OR REPLACE INTO run_cells VALUES (?, ?, ?, ?, ?, ?)",
-                ((row[0], c.key, c.env, c.agent, c.track, c.seed) for c in cells),
+                "INSERT OR REPLACE INTO sweep_runs VALUES (?, ?, ?, ?, ?, ?)",
+                ((row[0], c.key, c.env, c.agent, c.track, c.seed) for c in runs),
             )
-        return self.run(row[0])
+        return self.sweep(row[0])
 
     def save(self, outcome: Outcome) -> None:
         """Keep one outcome, whole or not at all. A success replaces a failure, nothing else."""
@@ -116,12 +116,12 @@ class Store:
         with self._sentence("write"), transaction(self._db):
             machine = self._machine(canonical_json(outcome.machine))
             self._db.execute(
-                "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (key) DO UPDATE SET reason = excluded.reason,"
                 " steps = excluded.steps, regret = excluded.regret,"
                 " agent_seconds = excluded.agent_seconds, seconds = excluded.seconds,"
                 " finished = excluded.finished, machine = excluded.machine,"
-                " columns = excluded.columns WHERE cells.reason IS NOT NULL",
+                " columns = excluded.columns WHERE runs.reason IS NOT NULL",
                 (
                     outcome.key,
                     outcome.reason,
@@ -142,64 +142,64 @@ class Store:
         return int(row[0])
 
     def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
-        """Which of the cells are there already; failed ones count unless told otherwise."""
+        """Which of the runs are there already; failed ones count unless told otherwise."""
         with self._sentence("read"):
             rows = self._db.execute(
-                "SELECT key FROM cells" + ("" if failures else " WHERE reason IS NULL")
+                "SELECT key FROM runs" + ("" if failures else " WHERE reason IS NULL")
             )
             return {row[0] for row in rows} & set(keys)
 
-    def runs(self) -> list[StoredRun]:
-        """All runs, the one that was run last at the end."""
+    def sweeps(self) -> list[StoredSweep]:
+        """All sweeps, the one that was run last at the end."""
         with self._sentence("read"):
             rows = self._db.execute(
-                "SELECT id, hash, name, protocol, data, command, started FROM runs"
+                "SELECT id, hash, name, protocol, data, command, started FROM sweeps"
                 " ORDER BY started, id"
             ).fetchall()
         return [
-            StoredRun(r[0], r[1], r[2], json.loads(r[3]), json.loads(r[4]), r[5], r[6])
+            StoredSweep(r[0], r[1], r[2], json.loads(r[3]), json.loads(r[4]), r[5], r[6])
             for r in rows
         ]
 
-    def run(self, number: int) -> StoredRun:
-        """One run."""
-        return next(run for run in self.runs() if run.id == number)
+    def sweep(self, number: int) -> StoredSweep:
+        """One sweep."""
+        return next(sweep for sweep in self.sweeps() if sweep.id == number)
 
-    def cells(self, run: int) -> list[StoredCell]:
-        """The finished cells of a run."""
+    def runs(self, sweep: int) -> list[StoredRun]:
+        """The finished runs of a sweep."""
         with self._sentence("read"):
             rows = self._db.execute(
                 "SELECT r.key, r.env, r.agent, r.track, r.seed, c.reason, c.steps, c.regret,"
-                " c.agent_seconds FROM run_cells r JOIN cells c USING (key) WHERE r.run = ?"
+                " c.agent_seconds FROM sweep_runs r JOIN runs c USING (key) WHERE r.sweep = ?"
                 " ORDER BY r.env, r.track, r.agent, r.seed",
-                (run,),
+                (sweep,),
             ).fetchall()
-        return [StoredCell(*row) for row in rows]
+        return [StoredRun(*row) for row in rows]
 
-    def size(self, run: int) -> int:
-        """How many cells a run has, finished or not."""
+    def size(self, sweep: int) -> int:
+        """How many runs a sweep has, finished or not."""
         with self._sentence("read"):
-            query = "SELECT count(*) FROM run_cells WHERE run = ?"
-            return int(self._db.execute(query, (run,)).fetchone()[0])
+            query = "SELECT count(*) FROM sweep_runs WHERE sweep = ?"
+            return int(self._db.execute(query, (sweep,)).fetchone()[0])
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """The steps of a cell."""
+        """The steps of a run."""
         with self._sentence("read"):
-            row = self._db.execute("SELECT columns FROM cells WHERE key = ?", (key,)).fetchone()
+            row = self._db.execute("SELECT columns FROM runs WHERE key = ?", (key,)).fetchone()
             if row is None or row[0] is None:
                 return {}
             try:
                 return unpack(row[0])
             except Exception as error:  # zipfile answers damage with nearly any kind of exception
-                raise sqlite3.DatabaseError(f"the cell {key[:12]}: {error}") from error
+                raise sqlite3.DatabaseError(f"the run {key[:12]}: {error}") from error
 
-    def machines(self, run: int) -> list[dict[str, Any]]:
-        """Where the cells of a run were computed."""
+    def machines(self, sweep: int) -> list[dict[str, Any]]:
+        """Where the runs of a sweep were computed."""
         with self._sentence("read"):
             rows = self._db.execute(
-                "SELECT DISTINCT m.about FROM machines m JOIN cells c ON c.machine = m.id"
-                " JOIN run_cells r ON r.key = c.key WHERE r.run = ?",
-                (run,),
+                "SELECT DISTINCT m.about FROM machines m JOIN runs c ON c.machine = m.id"
+                " JOIN sweep_runs r ON r.key = c.key WHERE r.sweep = ?",
+                (sweep,),
             ).fetchall()
         return [json.loads(row[0]) for row in rows]
 

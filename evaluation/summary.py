@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.protocol.protocol import REFERENCES, YARDSTICKS
+from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Results
 from evaluation.statistics import (
     PairedDifference,
@@ -49,7 +49,7 @@ def table(
         uniform = totals.get(UNIFORM)
         block = [
             _row(task, agent, totals, uniform, baseline, seed)
-            for agent in [*results.agents(track), *REFERENCES]
+            for agent in [*results.agents(track), *REFERENCE_ROWS]
             if agent in totals
         ]
         rows += _with_holm(block)
@@ -167,7 +167,7 @@ def score_matrix(results: Results, *, track: str = "online") -> tuple[list[str],
 def _totals(results: Results, task: str, track: str) -> dict[str, pd.Series]:
     """Regret of each run, by agent; runs are named by world and seed."""
     frame = results.totals
-    chosen = frame[(frame["task"] == task) & frame["track"].isin([track, YARDSTICKS])]
+    chosen = frame[(frame["task"] == task) & frame["track"].isin([track, REFERENCES])]
     indexed = chosen.set_index(["env", "seed"])
     return {str(agent): part["regret"].sort_index() for agent, part in indexed.groupby("agent")}
 
@@ -208,10 +208,10 @@ def _row(
 
 def _with_holm(block: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Reference rows are not tested: they are computed, and some know the future."""
-    tested = [row for row in block if "p_value" in row and row["agent"] not in REFERENCES]
+    tested = [row for row in block if "p_value" in row and row["agent"] not in REFERENCE_ROWS]
     for row, p_value in zip(tested, holm([r["p_value"] for r in tested]), strict=True):
         row["p_value"] = float(p_value)
     for row in block:
-        if row["agent"] in REFERENCES:
+        if row["agent"] in REFERENCE_ROWS:
             row.pop("p_value", None)
     return block

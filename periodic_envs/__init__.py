@@ -18,7 +18,7 @@ from pkgutil import iter_modules
 
 from periodic_envs import worlds
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.process import Origin, Public, RewardProcess, WarmStart, World
+from periodic_envs.process import Origin, PublicInfo, RewardProcess, WarmStart, World
 from periodic_envs.registration import ids, register_world
 from periodic_envs.vector import PeriodicBanditVectorEnv
 
@@ -26,11 +26,15 @@ from periodic_envs.vector import PeriodicBanditVectorEnv
 for _module in iter_modules(worlds.__path__, f"{worlds.__name__}."):
     import_module(_module.name)
 
+WORLDS_VERSION = "0.1.0"
+"""Raised when a change alters what a world gives: results of two versions are not compared."""
+
 __all__ = [
+    "WORLDS_VERSION",
     "Origin",
     "PeriodicBanditEnv",
     "PeriodicBanditVectorEnv",
-    "Public",
+    "PublicInfo",
     "RewardProcess",
     "WarmStart",
     "World",

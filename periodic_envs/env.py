@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from periodic_envs import checks
 from periodic_envs.episode import Episode, Setup, build_world, reset_info, resolve_horizon
 from periodic_envs.noise import Noise
-from periodic_envs.process import Public, RewardProcess, World
+from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import History, Viewer
 
 Array = NDArray[np.float64]
@@ -96,7 +96,7 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
         return self.setup.observation_fields
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know of the world."""
         public = self.setup.public
         if self.setup.reveal_period and not public.periods and self.episode is not None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.noise import Noise
-from periodic_envs.process import Origin, Public, RewardProcess, World
+from periodic_envs.process import Origin, PublicInfo, RewardProcess, World
 
 Array = NDArray[np.float64]
 Space = spaces.Discrete | spaces.Box
@@ -48,7 +48,7 @@ class Setup:
         return origin_of(self.world)
 
     @cached_property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know of the world."""
         public = self.world.public
         return public if self.reveal_period else replace(public, periods=())
@@ -140,8 +140,8 @@ class _Fixed:
     process: Any
 
     @property
-    def public(self) -> Public:
-        public: Public = self.process.public
+    def public(self) -> PublicInfo:
+        public: PublicInfo = self.process.public
         return public
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Public:
+class PublicInfo:
     """What a world tells the agents about itself, before anything is tried.
 
     Attributes:
@@ -86,7 +86,7 @@ class RewardProcess(Protocol):
     """One realised world. It may also have ``contexts`` and ``warm_start``: see TabularProcess."""
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know; asked of a process that is an environment of its own."""
 
     @property
@@ -104,7 +104,7 @@ class World(Protocol):
     """A recipe for reward processes. One made from data also has an ``origin``: see Origin."""
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know."""
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
@@ -145,9 +145,9 @@ class FiniteProcess(TabularProcess):
         self._check(self.values)
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """The number of actions and the period."""
-        return Public(n_actions=self.values.shape[1], dim=1, periods=(self.period,))
+        return PublicInfo(n_actions=self.values.shape[1], dim=1, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward of actions (indices) at times t."""
@@ -197,9 +197,9 @@ class ContinuousProcess(TabularProcess):
         self._check(self.weights)
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """The dimension and the period."""
-        return Public(n_actions=None, dim=self.basis.dim, periods=(self.period,))
+        return PublicInfo(n_actions=None, dim=self.basis.dim, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward of actions (..., d) at times t (...)."""

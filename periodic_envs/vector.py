@@ -21,7 +21,7 @@ from periodic_envs import checks
 from periodic_envs.batch import Batch, stack
 from periodic_envs.episode import Setup, build_world, reset_info, resolve_horizon
 from periodic_envs.noise import Noise
-from periodic_envs.process import Public, RewardProcess, World
+from periodic_envs.process import PublicInfo, RewardProcess, World
 
 try:
     from gymnasium.vector import AutoresetMode
@@ -105,7 +105,7 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
         self._true, self._false = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know of the world."""
         return self.setup.public
 

@@ -21,13 +21,13 @@ from evaluation.cli.submissions import (
     say_verdicts,
     sentences,
 )
-from evaluation.cli.sweeps import DEFAULT_STORE, RunOption, chosen_results
+from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
 from evaluation.leaderboard.bundle import (
     BundleError,
     Manifest,
 )
-from evaluation.leaderboard.content import season_content
-from evaluation.leaderboard.edition import SEASON, SUBMISSIONS, Season, SeasonError, check_new
+from evaluation.leaderboard.content import edition_content
+from evaluation.leaderboard.edition import EDITION, SUBMISSIONS, Edition, EditionError, check_new
 from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
@@ -39,23 +39,23 @@ from evaluation.report.worlds import Pictures
 from evaluation.running.isolation import hide_from_others
 from evaluation.store import Store
 
-app = typer.Typer(help="Seasons: open one, add submissions, build the page.", no_args_is_help=True)
+app = typer.Typer(help="Editions: open one, add submissions, build the page.", no_args_is_help=True)
 FOLDER = Path("leaderboard")
 
 FolderOption = Annotated[Path, typer.Option("--folder", help="The leaderboard.")]
-SeasonOption = Annotated[
-    str | None, typer.Option("--season", help="Its name; by default the last by name.")
+EditionOption = Annotated[
+    str | None, typer.Option("--edition", help="Its name; by default the last by name.")
 ]
 
 
 @app.command("open")
-def open_season(
-    name: Annotated[str, typer.Argument(help="Of the season, as its folder is called.")],
+def open_edition(
+    name: Annotated[str, typer.Argument(help="Of the edition, as its folder is called.")],
     protocol: Annotated[str, typer.Option(help="A protocol's name, or a .toml file.")] = "standard",
     folder: FolderOption = FOLDER,
     secret: SecretOption = None,
 ) -> None:
-    """Open a season: publishes its protocol, the key of its log and the hash of its salt."""
+    """Open an edition: publishes its protocol, the key of its log and the hash of its salt."""
     with sentences():
         check_new(folder, name)
         place = secret or default_path(name)
@@ -63,11 +63,11 @@ def open_season(
         made = Secret.create(place)
         try:
             with Reporter(quiet=False) as report:
-                season = Season.open(folder / name, chosen, made, on_progress=report)
+                edition = Edition.open(folder / name, chosen, made, on_progress=report)
         except BaseException:
-            place.unlink()  # of a season that never was
+            place.unlink()  # of an edition that never was
             raise
-    say(f"Opened season {season.name} in {season.folder}, challenge {season.challenge[:12]}")
+    say(f"Opened edition {edition.name} in {edition.folder}, challenge {edition.challenge[:12]}")
     say(f"Its secret is in {place}: keep it to yourself, and keep a copy.")
 
 
@@ -76,7 +76,7 @@ def add_submission(
     bundles: Annotated[list[Path], typer.Argument(help="Folders of submissions.")],
     through: ThroughOption = "replayed",
     agent: CodeOption = None,
-    season: SeasonOption = None,
+    edition: EditionOption = None,
     folder: FolderOption = FOLDER,
     secret: SecretOption = None,
     workers: WorkersOption = None,
@@ -88,7 +88,7 @@ def add_submission(
             raise CommandError(f"there is no folder {str(bundle)!r}")
     refused = 0
     with sentences():
-        opened = _season(folder, season)
+        opened = _edition(folder, edition)
         key = Secret.load(secret or default_path(opened.name))
         judge = _Judge(opened, key, through, agent, workers)
         for bundle in bundles:
@@ -98,15 +98,15 @@ def add_submission(
 
 
 @app.command("fill")
-def fill_season(
+def fill_edition(
     protocol: Annotated[
-        str | None, typer.Option(help="Whose agents; by default those of the season's protocol.")
+        str | None, typer.Option(help="Whose agents; by default those of the edition's protocol.")
     ] = None,
     agents: Annotated[
         list[str] | None, typer.Option(help="Instead of all; several times for several.")
     ] = None,
     through: ThroughOption = "hidden-seed",
-    season: SeasonOption = None,
+    edition: EditionOption = None,
     folder: FolderOption = FOLDER,
     secret: SecretOption = None,
     workers: WorkersOption = None,
@@ -115,7 +115,7 @@ def fill_season(
     check_tier(through)
     refused = 0
     with sentences():
-        opened = _season(folder, season)
+        opened = _edition(folder, edition)
         key = Secret.load(secret or default_path(opened.name))
         judge = _Judge(opened, key, through, None, workers)
         offered = Protocol.load(protocol or str(opened.about["protocol"]["name"]))
@@ -124,7 +124,7 @@ def fill_season(
         }
         for entry in offered.restricted(agents=agents).agents:
             if entry.label in there:
-                say(f"{entry.label}: is in season {opened.name} already")
+                say(f"{entry.label}: is in edition {opened.name} already")
                 continue
             with tempfile.TemporaryDirectory() as place:
                 bundle = Path(place) / "submission"
@@ -148,13 +148,15 @@ def fill_season(
 
 
 @app.command("check")
-def check_season(season: SeasonOption = None, folder: FolderOption = FOLDER) -> None:
+def check_edition(edition: EditionOption = None, folder: FolderOption = FOLDER) -> None:
     """Check the log's signatures and every file that it speaks of."""
     with sentences():
-        opened = _season(folder, season)
+        opened = _edition(folder, edition)
         accepted, strays = opened.accepted(), opened.strays()
         entries = opened.log.entries()
-    say(f"Season {opened.name}: {len(entries)} entries and {len(accepted)} submissions are intact.")
+    say(
+        f"Edition {opened.name}: {len(entries)} entries and {len(accepted)} submissions are intact."
+    )
     say(f"Head of the log: {opened.log.head}")
     if strays:
         raise CommandError(
@@ -166,12 +168,12 @@ def check_season(season: SeasonOption = None, folder: FolderOption = FOLDER) -> 
 def build_page(
     out: Annotated[Path, typer.Option(help="The page.")] = Path("leaderboard.html"),
     open_page: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
-    season: SeasonOption = None,
+    edition: EditionOption = None,
     folder: FolderOption = FOLDER,
     store: Annotated[
-        Path | None, typer.Option(help="Instead of a season, a file of results of your own.")
+        Path | None, typer.Option(help="Instead of an edition, a file of results of your own.")
     ] = None,
-    run: RunOption = None,
+    sweep: SweepOption = None,
 ) -> None:
     """Make one self-contained page: it works offline, from disk."""
     if not out.parent.is_dir():
@@ -179,9 +181,9 @@ def build_page(
     with sentences():
         if store is not None:
             with Store(store, create=False) as opened:
-                content = store_content(chosen_results(opened, run), Pictures())
+                content = store_content(chosen_results(opened, sweep), Pictures())
         else:
-            content = season_content(_season(folder, season))
+            content = edition_content(_edition(folder, edition))
     _write_page(out, content)
     say(f"Built {out.resolve()}")
     if open_page and not webbrowser.open(out.resolve().as_uri()):
@@ -190,7 +192,7 @@ def build_page(
 
 def serve_store(
     store: StoreOption = DEFAULT_STORE,
-    run: RunOption = None,
+    sweep: SweepOption = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than this machine's: 0.0.0.0.")
     ] = "127.0.0.1",
@@ -198,8 +200,8 @@ def serve_store(
 ) -> None:
     """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
     with Store(store, create=False) as opened:
-        chosen_results(opened, run)  # say now what is missing
-    content = LiveStore(store, lambda opened: chosen_results(opened, run))
+        chosen_results(opened, sweep)  # say now what is missing
+    content = LiveStore(store, lambda opened: chosen_results(opened, sweep))
     with sentences():
         serve(
             content,
@@ -210,16 +212,16 @@ def serve_store(
 
 
 class _Judge:
-    """Verifies bundles for a season and records the verdicts."""
+    """Verifies bundles for an edition and records the verdicts."""
 
     def __init__(
-        self, season: Season, key: Secret, through: str, agent: str | None, workers: int | None
+        self, edition: Edition, key: Secret, through: str, agent: str | None, workers: int | None
     ) -> None:
         hide_from_others()
-        season.check_secret(key)
-        self._season, self._key, self._through = season, key, through
+        edition.check_secret(key)
+        self._edition, self._key, self._through = edition, key, through
         self._agent, self._workers = agent, workers
-        self._protocol, self._uniform = season.protocol(), season.uniform()
+        self._protocol, self._uniform = edition.protocol(), edition.uniform()
 
     def __call__(self, bundle: Path, name: str | None = None) -> bool:
         with Reporter(quiet=False, title=name or bundle.name) as report:
@@ -234,7 +236,7 @@ class _Judge:
                 on_progress=report,
             )
         taken = [] if found.manifest is None else self._taken(found.manifest)
-        kept = self._season.record(found, self._key)
+        kept = self._edition.record(found, self._key)
         if kept and taken:
             say(f"Note: the name {taken[0]!r} is taken; this one is shown with a number.")
         say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
@@ -242,7 +244,7 @@ class _Judge:
         return kept
 
     def _taken(self, manifest: Manifest) -> list[str]:
-        others = [one.manifest for one in self._season.accepted()]
+        others = [one.manifest for one in self._edition.accepted()]
         return [m.label for m in others if m.label == manifest.label and m.id != manifest.id]
 
 
@@ -257,12 +259,14 @@ def _write_page(out: Path, content: dict[str, Any]) -> None:
         part.unlink(missing_ok=True)
 
 
-def _season(folder: Path, name: str | None) -> Season:
-    known = sorted(path.parent.name for path in folder.glob(f"*/{SEASON}"))
+def _edition(folder: Path, name: str | None) -> Edition:
+    known = sorted(path.parent.name for path in folder.glob(f"*/{EDITION}"))
     if not known:
-        raise SeasonError(
-            f"there is no season in {str(folder)!r}; open one: periodic-gp leaderboard open NAME"
+        raise EditionError(
+            f"there is no edition in {str(folder)!r}; open one: periodic-gp leaderboard open NAME"
         )
     if name is not None and name not in known:
-        raise SeasonError(f"there is no season {name!r} in {folder}; there are {', '.join(known)}")
-    return Season(folder / (name or known[-1]))
+        raise EditionError(
+            f"there is no edition {name!r} in {folder}; there are {', '.join(known)}"
+        )
+    return Edition(folder / (name or known[-1]))

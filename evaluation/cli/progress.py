@@ -49,7 +49,7 @@ class Reporter:
             self._bar.stop()
 
     def _report(self, progress: Progress) -> None:
-        training = progress.cell is not None and progress.cell.track == TRAINING
+        training = progress.run is not None and progress.run.track == TRAINING
         if self._first is None or training:  # trainings take longer: they say nothing of the rest
             self._first, self._begun = progress.done, time.monotonic()
         now = time.monotonic()
@@ -57,21 +57,21 @@ class Reporter:
         failed = f", {progress.failed:,} failed" if progress.failed else ""
         shown = "training" if training else f"{rate:.1f}/s"
         if self._bar is not None:
-            description = self._title + (progress.cell.agent if progress.cell else "")
+            description = self._title + (progress.run.agent if progress.run else "")
             self._bar.update(
                 self._task,
                 completed=progress.done,
-                total=progress.cells,
+                total=progress.runs,
                 description=f"{description[:40]:<40}",
                 rate=f"{shown}{failed}",
             )
             return
-        over = progress.done == progress.cells
+        over = progress.done == progress.runs
         if not self._quiet and (over or now - self._last > SECONDS_BETWEEN_LINES):
             self._last = now
-            left = (progress.cells - progress.done) / rate if rate > 0 else None
+            left = (progress.runs - progress.done) / rate if rate > 0 else None
             self._screen.print(
-                f"{self._title}{progress.done:,} of {progress.cells:,} cells{failed}, {shown}"
+                f"{self._title}{progress.done:,} of {progress.runs:,} runs{failed}, {shown}"
                 + ("" if over or left is None else f", {left:,.0f} s left"),
                 highlight=False,
                 soft_wrap=True,

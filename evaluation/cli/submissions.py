@@ -20,7 +20,7 @@ from evaluation.leaderboard.bundle import (
     BundleError,
     read_file,
 )
-from evaluation.leaderboard.edition import SeasonError
+from evaluation.leaderboard.edition import EditionError
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
@@ -33,7 +33,7 @@ from evaluation.report.serve import ServeError
 from evaluation.running.isolation import hide_from_others
 
 SecretOption = Annotated[
-    Path | None, typer.Option("--secret", help="The season's secret; by default in your settings.")
+    Path | None, typer.Option("--secret", help="The edition's secret; by default in your settings.")
 ]
 ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
 CodeOption = Annotated[
@@ -80,7 +80,7 @@ def submit_agent(
         except KeyboardInterrupt:
             say("Stopped. Give the same command again to go on.")
             raise typer.Exit(130) from None
-    say(f"Wrote {len(manifest.cells):,} runs of {manifest.label} into {out}/")
+    say(f"Wrote {len(manifest.runs):,} runs of {manifest.label} into {out}/")
     say(f"Submission {manifest.id}")
     say(f"Check it as others will: periodic-gp verify {out}")
 
@@ -99,7 +99,7 @@ def verify_bundle(
     check_tier(through)
     with sentences():
         if through == "hidden-seed" and secret is None:
-            raise CommandError("hidden seeds need a season's secret: --secret FILE")
+            raise CommandError("hidden seeds need an edition's secret: --secret FILE")
         hide_from_others()
         salt = None if secret is None else Secret.load(secret).salt
         chosen = Protocol.load(protocol or _named_protocol(bundle))
@@ -151,6 +151,6 @@ def sentences() -> Iterator[None]:
         yield
     except (
         *(BundleError, CannotCheckError, LogError),
-        *(SeasonError, SecretError, ServeError),
+        *(EditionError, SecretError, ServeError),
     ) as error:
         raise CommandError(str(error)) from error

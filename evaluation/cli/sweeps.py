@@ -33,9 +33,12 @@ from evaluation.results import Results
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
 
-RunOption = Annotated[
+SweepOption = Annotated[
     str | None,
-    typer.Option("--run", help="Which run: its protocol's name or number; by default the last."),
+    typer.Option(
+        "--sweep",
+        help="Which sweep of the store: its protocol's name, or its number; by default the last.",
+    ),
 ]
 DEFAULT_STORE = Path("results.sqlite")
 
@@ -53,7 +56,7 @@ def run_protocol(
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try cells again that failed before.")
+        bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
     ] = False,
     baseline: Annotated[
         str | None, typer.Option(help="Compare every agent with this one, paired.")
@@ -64,7 +67,7 @@ def run_protocol(
     if baseline is not None:
         wanted = Protocol.load(protocol).restricted(agents=agents)
         names = [entry.label for entry in wanted.agents]
-        if baseline not in (*names, *protocols.REFERENCES):
+        if baseline not in (*names, *protocols.REFERENCE_ROWS):
             raise CommandError(f"there is no {baseline!r} in {protocol}: {', '.join(names)}")
     results = None
     seen: list[Progress] = []
@@ -86,7 +89,7 @@ def run_protocol(
             on_progress=on_progress,
         )
     if results is None:
-        done = f"{seen[0].done:,} of {seen[0].cells:,} cells" if seen else "nothing yet"
+        done = f"{seen[0].done:,} of {seen[0].runs:,} runs" if seen else "nothing yet"
         text = f"Stopped. In {store}: {done}. Run the same command again to go on."
         say(text) if not as_json else print(json.dumps({"stopped": text}))
         raise typer.Exit(130)
@@ -97,26 +100,26 @@ def run_protocol(
 
 def show(
     store: StoreOption = DEFAULT_STORE,
-    run: RunOption = None,
+    sweep: SweepOption = None,
     baseline: Annotated[
         str | None, typer.Option(help="Compare every agent with this one, paired.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For machines: one JSON object.")] = False,
 ) -> None:
-    """The table of a run, with intervals, paired against a baseline if wanted."""
+    """The table of a sweep, with intervals, paired against a baseline if wanted."""
     with Store(store, create=False) as opened:
-        _print(chosen_results(opened, run), baseline, as_json)
+        _print(chosen_results(opened, sweep), baseline, as_json)
 
 
 def compare(
     first: Annotated[str, typer.Argument(help="An agent, as the table names it.")],
     second: Annotated[str, typer.Argument(help="Another, or a reference row.")],
     store: StoreOption = DEFAULT_STORE,
-    run: RunOption = None,
+    sweep: SweepOption = None,
 ) -> None:
     """Two agents on common seeds: paired differences with intervals, task by task."""
     with Store(store, create=False) as opened:
-        for line in comparison_lines(chosen_results(opened, run), first, second):
+        for line in comparison_lines(chosen_results(opened, sweep), first, second):
             say(line)
 
 
@@ -126,7 +129,7 @@ def plot(
         str, typer.Option(help="curves (regret over time), phases, or profiles.")
     ] = "curves",
     store: StoreOption = DEFAULT_STORE,
-    run: RunOption = None,
+    sweep: SweepOption = None,
 ) -> None:
     """Draw regret curves with bands, regret by phase, or performance profiles."""
     from evaluation.figures import FIGURES, NothingToDrawError
@@ -136,7 +139,7 @@ def plot(
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     with Store(store, create=False) as opened:
         try:
-            figure = FIGURES[kind](chosen_results(opened, run))
+            figure = FIGURES[kind](chosen_results(opened, sweep))
         except NothingToDrawError as error:
             raise CommandError(str(error)) from error
         save_picture(figure, out)
@@ -146,14 +149,14 @@ def plot(
 def export(
     out: Annotated[Path, typer.Argument(help="A .parquet or .csv file.")],
     store: StoreOption = DEFAULT_STORE,
-    run: RunOption = None,
+    sweep: SweepOption = None,
 ) -> None:
-    """Every step of every cell: agent, env, seed, t, action, reward, regret."""
+    """Every step of every run: agent, env, seed, t, action, reward, regret."""
     if out.suffix not in (".parquet", ".csv"):
         raise CommandError(f"the name must end in .parquet or .csv, got {str(out)!r}")
     with Store(store, create=False) as opened:
         try:
-            rows = export_steps(chosen_results(opened, run), out)
+            rows = export_steps(chosen_results(opened, sweep), out)
         except OSError as error:
             raise CommandError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
     say(f"Wrote {rows:,} rows into {out}")
@@ -180,12 +183,12 @@ def list_protocols(
 
 
 def chosen_results(store: Store, wanted: str | None) -> Results:
-    """The run that is asked for, by default the last."""
-    runs = store.runs()
-    chosen = [r for r in runs if wanted is None or wanted in (r.name, str(r.id))]
+    """The sweep that is asked for, by default the last."""
+    sweeps = store.sweeps()
+    chosen = [s for s in sweeps if wanted is None or wanted in (s.name, str(s.id))]
     if not chosen:
-        known = ", ".join(f"{r.id} ({r.name})" for r in runs) or "none"
-        raise CommandError(f"there is no run {wanted!r} in {store.path}; there are: {known}")
+        known = ", ".join(f"{s.id} ({s.name})" for s in sweeps) or "none"
+        raise CommandError(f"there is no sweep {wanted!r} in {store.path}; there are: {known}")
     return Results(store, chosen[-1])
 
 
@@ -195,10 +198,10 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         from evaluation.summary import overall, table
 
         content: dict[str, Any] = {
-            "protocol": results.run.name,
-            "hash": results.run.hash,
-            "cells": results.size,
-            "finished": len(results.cells) + len(results.trainings),
+            "protocol": results.sweep.name,
+            "hash": results.sweep.hash,
+            "runs": results.size,
+            "finished": len(results.runs) + len(results.trainings),
             "tracks": {
                 track: {
                     "tasks": json.loads(
@@ -217,20 +220,20 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         }
         print(json.dumps(content, indent=1))
         return
-    say(f"Protocol {results.run.name}, hash {results.run.hash[:12]}, run {results.run.id}")
+    say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
     for track in results.tracks:
         # Tracks are never mixed: a baseline of one says nothing about the other.
-        known = baseline in (*results.agents(track), *protocols.REFERENCES)
+        known = baseline in (*results.agents(track), *protocols.REFERENCE_ROWS)
         mine = baseline if known else None
         for shown in task_tables(results, baseline=mine, track=track):
             print_table(shown)
         summary = overall_table(results, baseline=mine, track=track)
         if summary is not None:
             print_table(summary)
-    unfinished = results.size - len(results.cells) - len(results.trainings)
+    unfinished = results.size - len(results.runs) - len(results.trainings)
     if unfinished:
-        say(f"{unfinished:,} of {results.size:,} cells are not finished yet.")
-    for cell in results.failures[:10]:
-        say(f"Failed: {cell.agent} in {cell.env}, seed {cell.seed}: {cell.reason}")
+        say(f"{unfinished:,} of {results.size:,} runs are not finished yet.")
+    for failed in results.failures[:10]:
+        say(f"Failed: {failed.agent} in {failed.env}, seed {failed.seed}: {failed.reason}")
     if len(results.failures) > 10:
         say(f"... and {len(results.failures) - 10:,} more failures (see --json)")

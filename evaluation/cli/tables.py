@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from evaluation.cli.shared import CommandError, console, screen
-from evaluation.protocol.protocol import REFERENCES
+from evaluation.protocol.protocol import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.summary import overall, paired, table
 
@@ -24,8 +24,8 @@ def task_tables(results: Results, *, baseline: str | None, track: str) -> Iterat
     frame = table(results, baseline=baseline, track=track)
     for task in results.tasks:
         rows = frame[frame["task"] == task].sort_values("regret") if len(frame) else frame
-        ranked = [row for row in rows.itertuples() if row.agent not in REFERENCES]
-        yardsticks = [row for row in rows.itertuples() if row.agent in REFERENCES]
+        ranked = [row for row in rows.itertuples() if row.agent not in REFERENCE_ROWS]
+        references = [row for row in rows.itertuples() if row.agent in REFERENCE_ROWS]
         shown = _table(f"{task} ({track})")
         for name in ("regret [95 %]", "normalised", "runs", "ms/step"):
             shown.add_column(name, justify="right", no_wrap=True)
@@ -38,7 +38,7 @@ def task_tables(results: Results, *, baseline: str | None, track: str) -> Iterat
         for row in ranked:
             shown.add_row(*_cells(row, baseline, track))
         shown.add_section()
-        for row in yardsticks:
+        for row in references:
             shown.add_row(*_cells(row, baseline, track), style="dim")
         yield shown
 
@@ -93,7 +93,7 @@ def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]
 
 def check_known(results: Results, agent: str | None, *tracks: str) -> None:
     """Refuse a name that is not in the run."""
-    known = [name for track in tracks for name in results.agents(track)] + list(REFERENCES)
+    known = [name for track in tracks for name in results.agents(track)] + list(REFERENCE_ROWS)
     if agent is not None and agent not in known:
         raise CommandError(f"there is no {agent!r} in this run; there are {', '.join(known)}")
 
@@ -107,7 +107,7 @@ def _cells(row: Row, baseline: str | None, track: str) -> list[str]:
         _number(row.ms_per_step, 2),
     ]
     if track == "pretrained":
-        reference = row.agent in REFERENCES
+        reference = row.agent in REFERENCE_ROWS
         cells += ["" if reference else _number(row.interactions, 0)]
         cells += [_number(row.training_seconds, 0)]
     if baseline is not None:

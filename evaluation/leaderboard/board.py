@@ -1,4 +1,4 @@
-"""Accepted submissions as results, so that tables and pictures are made as of any run.
+"""Accepted submissions as results, so that tables and pictures are made as of any sweep.
 
 Groups are never mixed: *verified* (the maintainers have run the agent themselves) and
 *self-reported* (the numbers were checked by replay, but nobody else has run the agent), each by
@@ -13,15 +13,15 @@ from typing import Any
 
 from agents.registry import AgentSpec
 from evaluation.leaderboard.bundle import STEPS
-from evaluation.leaderboard.edition import Accepted, Season
+from evaluation.leaderboard.edition import Accepted, Edition
 from evaluation.leaderboard.replay import action_width, expected_times
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import run_names
 from evaluation.protocol.entries import TRACKS, AgentEntry
-from evaluation.protocol.protocol import REFERENCES, YARDSTICKS, Protocol
+from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, Protocol
 from evaluation.protocol.world_spec import WorldSpec
 from evaluation.results import Results
-from evaluation.running.run import Cell, Outcome
+from evaluation.running.run import Outcome, Run
 from evaluation.store import Store
 
 VERIFIED = ("re-run", "hidden-seed")
@@ -60,9 +60,9 @@ GROUPS = (
 )
 
 
-def boards(season: Season) -> list[Board]:
-    """The groups of a season that have submissions."""
-    protocol, accepted = season.protocol(), season.accepted()
+def boards(edition: Edition) -> list[Board]:
+    """The groups of an edition that have submissions."""
+    protocol, accepted = edition.protocol(), edition.accepted()
     found = []
     for group, title, note in GROUPS:
         for track in TRACKS:
@@ -75,7 +75,7 @@ def boards(season: Season) -> list[Board]:
             ]
             if mine:
                 rows = _labelled(mine)
-                results = _results(season, protocol, rows)
+                results = _results(edition, protocol, rows)
                 name = f"{title}, {track}"
                 found.append(Board(f"{group}-{track}", name, note, track, results, rows))
     return found
@@ -83,7 +83,7 @@ def boards(season: Season) -> list[Board]:
 
 def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
     """Under labels of their own: equal names, and names of reference rows, get a number."""
-    taken = {*REFERENCES, YARDSTICKS}
+    taken = {*REFERENCE_ROWS, REFERENCES}
     rows: dict[str, Accepted] = {}
     for one in accepted:
         label, number = one.manifest.label, 2
@@ -94,7 +94,7 @@ def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
     return rows
 
 
-def _results(season: Season, protocol: Protocol, rows: dict[str, Accepted]) -> Results:
+def _results(edition: Edition, protocol: Protocol, rows: dict[str, Accepted]) -> Results:
     entries = tuple(
         AgentEntry(
             label,
@@ -104,26 +104,26 @@ def _results(season: Season, protocol: Protocol, rows: dict[str, Accepted]) -> R
         )
         for label, one in rows.items()
     )
-    judged = replace(protocol, name=season.name, agents=entries)
+    judged = replace(protocol, name=edition.name, agents=entries)
     names, times = run_names(protocol), expected_times(protocol)
     width = action_width(protocol)
-    outcomes: list[tuple[Cell, dict[str, Any]]] = []
-    for i, ((env, seed), columns) in enumerate(season.references().items()):
-        outcomes.append((_cell(protocol, f"{i}", env, YARDSTICKS, YARDSTICKS, seed), columns))
+    outcomes: list[tuple[Run, dict[str, Any]]] = []
+    for i, ((env, seed), columns) in enumerate(edition.references().items()):
+        outcomes.append((_run(protocol, f"{i}", env, REFERENCES, REFERENCES, seed), columns))
     for label, one in rows.items():
         # The log knows the hash of this file: it was read with care when it was let in.
         steps = (one.folder / STEPS).read_bytes()
-        runs = read_steps(steps, times, width, trusted=True)
-        parts = zip(names, runs, one.regrets(), strict=True)
-        for i, ((env, seed), run, regret) in enumerate(parts):
-            cell = _cell(protocol, f"{label} {i}", env, label, one.manifest.track, seed)
-            outcomes.append((cell, {**run, "regret": regret}))
+        steps_of_runs = read_steps(steps, times, width, trusted=True)
+        parts = zip(names, steps_of_runs, one.regrets(), strict=True)
+        for i, ((env, seed), own, regret) in enumerate(parts):
+            run = _run(protocol, f"{label} {i}", env, label, one.manifest.track, seed)
+            outcomes.append((run, {**own, "regret": regret}))
     store = Store()
-    stored = store.begin(judged, [cell for cell, _ in outcomes])
-    for cell, columns in outcomes:
-        store.save(Outcome(cell.key, None, columns))
+    stored = store.begin(judged, [run for run, _ in outcomes])
+    for run, columns in outcomes:
+        store.save(Outcome(run.key, None, columns))
     return Results(store, stored)
 
 
-def _cell(protocol: Protocol, key: str, env: str, agent: str, track: str, seed: int) -> Cell:
-    return Cell(key, env, agent, track, seed, WorldSpec(env), None, protocol.limits, None, "")
+def _run(protocol: Protocol, key: str, env: str, agent: str, track: str, seed: int) -> Run:
+    return Run(key, env, agent, track, seed, WorldSpec(env), None, protocol.limits, None, "")

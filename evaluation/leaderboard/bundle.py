@@ -22,7 +22,9 @@ from evaluation.protocol.protocol import canonical_json
 FORMAT = 1
 MANIFEST, STEPS = "manifest.json", "steps.parquet"
 MOST_MANIFEST_BYTES = 4 * 2**20
-MOST_CELLS = 100_000
+MAX_RUNS = 100_000
+_WRITTEN = {"runs": "cells"}
+"""What format 1 calls otherwise in the file."""
 MOST_TABLE = 20_000
 """Letters of settings, machine or worlds."""
 
@@ -32,7 +34,7 @@ class BundleError(ValueError):
 
 
 @dataclass(frozen=True)
-class CellRecord:
+class RunRecord:
     """One run: which, how long, and the regret that its author claims."""
 
     env: str
@@ -62,7 +64,7 @@ class Manifest:
         created: When, in ISO format.
         agent_seconds: Time of the agent, all runs together.
         steps_sha256: Of ``steps.parquet``.
-        cells: The runs, in the protocol's order.
+        runs: The runs, in the protocol's order.
         format: Version of this form.
     """
 
@@ -82,7 +84,7 @@ class Manifest:
     created: str
     agent_seconds: float
     steps_sha256: str
-    cells: tuple[CellRecord, ...]
+    runs: tuple[RunRecord, ...]
     format: int = FORMAT
 
     def __post_init__(self) -> None:
@@ -112,7 +114,7 @@ class Manifest:
             table = json.loads(data, parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             raise BundleError(f"{MANIFEST} is not JSON: {error}") from None
-        names = {field.name for field in fields(cls)}
+        names = {_WRITTEN.get(field.name, field.name) for field in fields(cls)}
         _require(isinstance(table, dict), f"{MANIFEST} must be a table", "")
         missing = sorted(names - table.keys())
         strange = sorted(key[:50] for key in table.keys() - names)[:3]
@@ -120,15 +122,17 @@ class Manifest:
         _require(not strange, f"{MANIFEST} has what does not belong there", ", ".join(strange))
         for name in ("envs", "seeds", "authors", "cells"):
             _require(isinstance(table[name], list), f"{name} must be a list", "")
-        _require(len(table["cells"]) <= MOST_CELLS, f"more than {MOST_CELLS:,} cells", "")
-        table["cells"] = tuple(map(_cell, table["cells"]))
+        runs = table.pop("cells")
+        _require(len(runs) <= MAX_RUNS, f"more than {MAX_RUNS:,} runs", "")
+        table["runs"] = tuple(map(_run, runs))
         for name in ("envs", "seeds", "authors"):
             table[name] = tuple(table[name])
         return cls(**table)
 
     def to_json(self) -> bytes:
         """The bytes that are signed for: always the same for the same content."""
-        return (json.dumps(json.loads(canonical_json(asdict(self))), indent=1) + "\n").encode()
+        table = {_WRITTEN.get(name, name): value for name, value in asdict(self).items()}
+        return (json.dumps(json.loads(canonical_json(table)), indent=1) + "\n").encode()
 
     @property
     def id(self) -> str:
@@ -187,16 +191,16 @@ def check_words(label: str, authors: Iterable[str], link: str | None) -> None:
         _require(good, "link must be an address that begins with http:// or https://", link)
 
 
-def _cell(value: Any) -> CellRecord:
+def _run(value: Any) -> RunRecord:
     named = isinstance(value, dict) and value.keys() == {"env", "seed", "steps", "regret"}
-    _require(named, "a cell has env, seed, steps and regret", str(value)[:100])
-    cell = CellRecord(**value)
-    _short_text("env", cell.env, 1000)
-    _require(_whole(cell.seed), "a seed must be a whole number from 0 on", cell.seed)
-    _require(_whole(cell.steps) and cell.steps > 0, "steps must be a whole number", cell.steps)
-    _require(cell.steps <= 10**8, "a cell has at most 1e8 steps", cell.steps)
-    _require(_real(cell.regret), "a regret must be a finite number from 0 on", cell.regret)
-    return cell
+    _require(named, "a run has env, seed, steps and regret", str(value)[:100])
+    run = RunRecord(**value)
+    _short_text("env", run.env, 1000)
+    _require(_whole(run.seed), "a seed must be a whole number from 0 on", run.seed)
+    _require(_whole(run.steps) and run.steps > 0, "steps must be a whole number", run.steps)
+    _require(run.steps <= 10**8, "a run has at most 1e8 steps", run.steps)
+    _require(_real(run.regret), "a regret must be a finite number from 0 on", run.regret)
+    return run
 
 
 def _whole(value: Any) -> bool:

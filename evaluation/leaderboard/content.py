@@ -1,11 +1,11 @@
-"""What the page of a season says."""
+"""What the page of an edition says."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from evaluation.leaderboard.board import boards
-from evaluation.leaderboard.edition import Accepted, Season
+from evaluation.leaderboard.edition import Accepted, Edition
 from evaluation.report.content import NOTES, About, board_content
 from evaluation.report.worlds import Pictures
 
@@ -16,8 +16,8 @@ _TIERS = (
 )
 
 
-def season_content(season: Season) -> dict[str, Any]:
-    """Everything of a season, after its log and files have been checked."""
+def edition_content(edition: Edition) -> dict[str, Any]:
+    """Everything of an edition, after its log and files have been checked."""
     pictures = Pictures()
     shown = [
         board_content(
@@ -29,21 +29,21 @@ def season_content(season: Season) -> dict[str, Any]:
             about={label: _about(one) for label, one in board.rows.items()},
             pictures=pictures,
         )
-        for board in boards(season)
+        for board in boards(edition)
     ]
-    refused = [one for one in season.accepted() if one.tier == "refused"]
-    entries = season.log.entries()
+    refused = [one for one in edition.accepted() if one.tier == "refused"]
+    entries = edition.log.entries()
     return {
         "title": "periodic-gp leaderboard",
-        "subtitle": f"Season {season.name}, protocol {season.about['protocol']['name']}",
+        "subtitle": f"Edition {edition.name}, protocol {edition.about['protocol']['name']}",
         "facts": [
-            ["Protocol", str(season.about["protocol"]["description"])],
-            ["SHA-256 of the protocol (worlds, seeds, limits, data)", season.challenge],
+            ["Protocol", str(edition.about["protocol"]["description"])],
+            ["SHA-256 of the protocol (worlds, seeds, limits, data)", edition.challenge],
             ["Opened", str(entries[0]["time"])],
             ["Last verdict", str(entries[-1]["time"])],
-            ["Public key of the log", str(season.about["public_key"])],
-            ["SHA-256 of the salt", str(season.about["salt_sha256"])],
-            ["Head of the log", f"{season.log.head} ({len(entries)} entries)"],
+            ["Public key of the log", str(edition.about["public_key"])],
+            ["SHA-256 of the salt", str(edition.about["salt_sha256"])],
+            ["Head of the log", f"{edition.log.head} ({len(entries)} entries)"],
         ],
         "notes": [*NOTES, _TIERS, *map(_refusal, refused)],
         "boards": shown,

@@ -1,8 +1,8 @@
-"""Seasons of a leaderboard: a folder with a protocol, accepted submissions and a signed log.
+"""Editions of a leaderboard: a folder with a protocol, accepted submissions and a signed log.
 
 ::
 
-    leaderboard/2026/season.json       name, protocol, challenge, public key, hash of the salt
+    leaderboard/2026/edition.json       name, protocol, challenge, public key, hash of the salt
                      references.npz    what the oracle, the best fixed action ... lose in its worlds
                      log.jsonl         verdicts, signed; log.head
                      submissions/ID/   manifest.json, steps.parquet, regrets.npz (from the replay)
@@ -29,13 +29,13 @@ from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
 from evaluation.leaderboard.trial import Regrets
 from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
-from evaluation.protocol.protocol import YARDSTICKS, Protocol
-from evaluation.running.run import cells_of, pack, unpack
-from evaluation.running.sweep import Progress, run_cells
+from evaluation.protocol.protocol import REFERENCES, Protocol
+from evaluation.running.run import pack, runs_of, unpack
+from evaluation.running.sweep import Progress, execute_all
 from evaluation.summary import UNIFORM
 
-SEASON, REFERENCES, LOG, SUBMISSIONS, REGRETS = (
-    "season.json",
+EDITION, REFERENCES_FILE, LOG, SUBMISSIONS, REGRETS = (
+    "edition.json",
     "references.npz",
     "log.jsonl",
     "submissions",
@@ -46,19 +46,21 @@ _ABOUT = (
     *("name", "protocol", "challenge", "data"),
     *("public_key", "salt_sha256", "references_sha256"),
 )
+_KEPT = "cell_"
+"""Begins the names of the arrays in regrets.npz: one for each run."""
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 _OF_THE_LOG = ("kind", "number", "time", "previous")
 
 
-class SeasonError(Exception):
-    """A season that cannot be used: one sentence."""
+class EditionError(Exception):
+    """An edition that cannot be used: one sentence."""
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A submission in a season.
+    """A submission in an edition.
 
     Attributes:
         manifest: What it says about itself.
@@ -81,25 +83,25 @@ class Accepted:
     def regrets(self) -> list[NDArray[np.float64]]:
         """Regret of every step of every run, as replayed when it was accepted."""
         arrays = unpack((self.folder / REGRETS).read_bytes())
-        cells = range(len(self.manifest.cells))
-        return [arrays[f"cell_{i}"].astype(np.float64) for i in cells]
+        runs = range(len(self.manifest.runs))
+        return [arrays[f"{_KEPT}{i}"].astype(np.float64) for i in runs]
 
 
-class Season:
-    """A season in its folder.
+class Edition:
+    """An edition in its folder.
 
     Args:
-        folder: With a ``season.json``.
+        folder: With a ``edition.json``.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            self.about: dict[str, Any] = json.loads(read_file(folder / SEASON, 2**22))
+            self.about: dict[str, Any] = json.loads(read_file(folder / EDITION, 2**22))
         except ValueError as error:
-            raise SeasonError(f"there is no season in {str(folder)!r}: {error}") from None
+            raise EditionError(f"there is no edition in {str(folder)!r}: {error}") from None
         if not isinstance(self.about, dict) or self.about.keys() != set(_ABOUT):
-            raise SeasonError(f"{str(folder / SEASON)!r} must have {', '.join(_ABOUT)}")
+            raise EditionError(f"{str(folder / EDITION)!r} must have {', '.join(_ABOUT)}")
         self.name, self.challenge = str(self.about["name"]), str(self.about["challenge"])
         self.log = Log(folder / LOG, str(self.about["public_key"]))
 
@@ -111,12 +113,12 @@ class Season:
         secret: Secret,
         *,
         on_progress: Callable[[Progress], object] = lambda progress: None,
-    ) -> Season:
-        """Begin a season: what is published now cannot be changed later."""
+    ) -> Edition:
+        """Begin an edition: what is published now cannot be changed later."""
         check_new(folder.parent, folder.name)
         (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
         references = _references(protocol, on_progress)
-        (folder / REFERENCES).write_bytes(references)
+        (folder / REFERENCES_FILE).write_bytes(references)
         content = {key: v for key, v in protocol.to_dict().items() if key != "agents"}
         about = {
             "name": folder.name,
@@ -127,18 +129,18 @@ class Season:
             "salt_sha256": secret.salt_hash,
             "references_sha256": hashlib.sha256(references).hexdigest(),
         }
-        (folder / SEASON).write_text(json.dumps(about, indent=1) + "\n")
-        season = cls(folder)
-        season.log.append({"kind": "opened", **about}, secret.key)
-        return season
+        (folder / EDITION).write_text(json.dumps(about, indent=1) + "\n")
+        edition = cls(folder)
+        edition.log.append({"kind": "opened", **about}, secret.key)
+        return edition
 
     def protocol(self) -> Protocol:
         """Its worlds and seeds, without agents of note."""
         made = Protocol.from_dict({**self.about["protocol"], "agents": ["random"]})
         if made.challenge != self.challenge:
-            raise SeasonError(
-                f"season {self.name} was opened with another version of the worlds or other data "
-                "than are here: use the same, or open a new season"
+            raise EditionError(
+                f"edition {self.name} was opened with another version of the worlds or other data "
+                "than are here: use the same, or open a new edition"
             )
         return made
 
@@ -148,13 +150,13 @@ class Season:
             self.about["public_key"],
             self.about["salt_sha256"],
         ):
-            raise SecretError(f"this secret does not belong to season {self.name}")
+            raise SecretError(f"this secret does not belong to edition {self.name}")
 
     def record(self, found: Verification, secret: Secret) -> bool:
         """Write verdicts into the log, and keep the submission if it was replayed.
 
         Returns:
-            Whether it is in the season now.
+            Whether it is in the edition now.
         """
         self.check_secret(secret)
         if found.manifest is not None and (copied := self._copied(found.manifest)):
@@ -166,7 +168,7 @@ class Season:
         if accepted and found.manifest is not None:
             # In half the digits: they are for tables and pictures, and can be replayed.
             halved = enumerate(regret.astype(np.float32) for regret in found.regrets)
-            regrets = pack({f"cell_{i}": regret for i, regret in halved})
+            regrets = pack({f"{_KEPT}{i}": regret for i, regret in halved})
             self._keep(found.manifest, found.steps, regrets)
             hashes["regrets_sha256"] = hashlib.sha256(regrets).hexdigest()
             if found.ms_per_step is not None:
@@ -199,11 +201,11 @@ class Season:
         """All submissions, after checking the log and every file that it speaks of."""
         entries = self.log.entries()
         if not entries or entries[0].get("kind") != "opened":
-            raise LogError(f"{LOG} does not begin with the opening of the season")
+            raise LogError(f"{LOG} does not begin with the opening of the edition")
         opened = {key: value for key, value in entries[0].items() if key not in _OF_THE_LOG}
         if opened != self.about:
-            raise LogError(f"{SEASON} was changed after the season was opened")
-        self._check_hash(self.folder / REFERENCES, str(self.about["references_sha256"]))
+            raise LogError(f"{EDITION} was changed after the edition was opened")
+        self._check_hash(self.folder / REFERENCES_FILE, str(self.about["references_sha256"]))
         by_id: dict[str, list[dict[str, Any]]] = {}
         for entry in entries:
             if entry["kind"] == "verdict" and "submission" in entry:
@@ -248,7 +250,7 @@ class Season:
 
     def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
         """Columns of the reference rows, by world and seed."""
-        arrays = unpack((self.folder / REFERENCES).read_bytes())
+        arrays = unpack((self.folder / REFERENCES_FILE).read_bytes())
         found: dict[tuple[str, int], dict[str, NDArray[Any]]] = {}
         for i, name in enumerate(run_names(self.protocol())):
             mine = [key for key in arrays if key.startswith(f"{i}/")]
@@ -271,21 +273,21 @@ def _standing(entries: list[dict[str, Any]]) -> str:
 
 
 def check_new(leaderboard: Path, name: str) -> None:
-    """Refuse a name that is none, and a season that is there already."""
+    """Refuse a name that is none, and an edition that is there already."""
     if not _NAME.match(name):
-        raise SeasonError(f"a season's name has letters, digits, dots and dashes, got {name!r}")
-    if (leaderboard / name / SEASON).exists():
-        raise SeasonError(f"there is a season in {str(leaderboard / name)!r} already")
+        raise EditionError(f"an edition's name has letters, digits, dots and dashes, got {name!r}")
+    if (leaderboard / name / EDITION).exists():
+        raise EditionError(f"there is an edition in {str(leaderboard / name)!r} already")
 
 
 def _references(protocol: Protocol, on_progress: Callable[[Progress], object]) -> bytes:
     """What the oracle, the best fixed action and their like lose in every run."""
-    cells = [cell for cell in cells_of(protocol) if cell.track == YARDSTICKS]
-    outcomes = run_cells(cells, on_progress=on_progress)
+    runs = [run for run in runs_of(protocol) if run.track == REFERENCES]
+    outcomes = execute_all(runs, on_progress=on_progress)
     failed = [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
     if failed:
-        raise SeasonError(f"a world of the protocol cannot be run: {failed[0]}")
-    numbered = {(cell.env, cell.seed): outcomes[cell.key].columns for cell in cells}
+        raise EditionError(f"a world of the protocol cannot be run: {failed[0]}")
+    numbered = {(run.env, run.seed): outcomes[run.key].columns for run in runs}
     columns: dict[str, NDArray[Any]] = {}
     for i, name in enumerate(run_names(protocol)):
         columns |= {f"{i}/{key}": column for key, column in numbered[name].items()}

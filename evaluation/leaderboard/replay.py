@@ -10,7 +10,7 @@ from gymnasium import spaces
 from gymnasium.error import InvalidAction
 from numpy.typing import NDArray
 
-from evaluation.leaderboard.bundle import BundleError, CellRecord
+from evaluation.leaderboard.bundle import BundleError, RunRecord
 from evaluation.leaderboard.steps import Columns
 from evaluation.protocol.entries import EnvEntry
 from evaluation.protocol.protocol import Protocol
@@ -44,36 +44,36 @@ def expected_times(protocol: Protocol) -> list[NDArray[np.int64]]:
     return times
 
 
-def replay(protocol: Protocol, cells: Sequence[CellRecord], runs: Sequence[Columns]) -> list[Array]:
+def replay(protocol: Protocol, runs: Sequence[RunRecord], steps: Sequence[Columns]) -> list[Array]:
     """The regret of every step, from the worlds themselves.
 
     Raises:
         BundleError: Where an action is none, or a reward or regret is not what the world gives.
     """
     worlds = {entry.label: world_of(protocol, entry) for entry in protocol.envs}
-    return [_replay_one(worlds[cell.env], cell, run) for cell, run in zip(cells, runs, strict=True)]
+    return [_replay_one(worlds[run.env], run, one) for run, one in zip(runs, steps, strict=True)]
 
 
-def _replay_one(env: PeriodicBanditEnv, cell: CellRecord, run: Columns) -> Array:
-    where = f"{cell.env}, seed {cell.seed}"
-    env.reset(seed=cell.seed)
-    rewards, regrets = np.empty(cell.steps), np.empty(cell.steps)
-    for i, logged in enumerate(run["action"]):
+def _replay_one(env: PeriodicBanditEnv, run: RunRecord, steps: Columns) -> Array:
+    where = f"{run.env}, seed {run.seed}"
+    env.reset(seed=run.seed)
+    rewards, regrets = np.empty(run.steps), np.empty(run.steps)
+    for i, logged in enumerate(steps["action"]):
         try:
             _, reward, _, _, info = env.step(_action(env.action_space, logged))
         except (InvalidAction, ValueError) as error:
-            raise BundleError(f"the action at t = {run['t'][i]} of {where}: {error}") from None
+            raise BundleError(f"the action at t = {steps['t'][i]} of {where}: {error}") from None
         rewards[i], regrets[i] = float(reward), info["regret"]
-    wrong = np.flatnonzero(~_equal(rewards, run["reward"]))
+    wrong = np.flatnonzero(~_equal(rewards, steps["reward"]))
     if len(wrong):
         i = int(wrong[0])
         raise BundleError(
-            f"the reward at t = {run['t'][i]} of {where} is {run['reward'][i]:.9g}, but the logged "
-            f"action gives {rewards[i]:.9g}: the action or the reward was changed"
+            f"the reward at t = {steps['t'][i]} of {where} is {steps['reward'][i]:.9g}, but the "
+            f"logged action gives {rewards[i]:.9g}: the action or the reward was changed"
         )
-    if not _equal(regrets.sum(), cell.regret):
+    if not _equal(regrets.sum(), run.regret):
         raise BundleError(
-            f"the regret of {where} is claimed as {cell.regret:.9g}, but the logged actions have "
+            f"the regret of {where} is claimed as {run.regret:.9g}, but the logged actions have "
             f"{regrets.sum():.9g}"
         )
     return regrets

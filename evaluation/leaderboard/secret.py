@@ -1,4 +1,4 @@
-"""A season's secret: the key that signs its log, and the salt of its hidden seeds."""
+"""An edition's secret: the key that signs its log, and the salt of its hidden seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from platformdirs import user_config_path
 
 
 class SecretError(Exception):
-    """A secret that is missing or does not belong to the season: one sentence."""
+    """A secret that is missing or does not belong to the edition: one sentence."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Secret:
             return cls(key, bytes.fromhex(content["salt"]))
         except OSError as error:
             raise SecretError(
-                f"cannot read the season's secret {str(path)!r} ({error.strerror}); only its "
+                f"cannot read the edition's secret {str(path)!r} ({error.strerror}); only its "
                 "maintainers have it: name its place with --secret"
             ) from None
         except (ValueError, KeyError, TypeError):
-            raise SecretError(f"{str(path)!r} holds no season's secret") from None
+            raise SecretError(f"{str(path)!r} holds no edition's secret") from None
 
     @property
     def public_key(self) -> str:
@@ -63,10 +63,10 @@ class Secret:
 
     @property
     def salt_hash(self) -> str:
-        """Published when the season opens: the salt cannot be changed afterwards."""
+        """Published when the edition opens: the salt cannot be changed afterwards."""
         return hashlib.sha256(self.salt).hexdigest()
 
 
-def default_path(season: str) -> Path:
+def default_path(edition: str) -> Path:
     """Outside any repository."""
-    return user_config_path("periodic-gp") / "seasons" / f"{season}.json"
+    return user_config_path("periodic-gp") / "editions" / f"{edition}.json"

@@ -1,7 +1,7 @@
 """The steps of a submission, written and read as a flat Parquet table.
 
-One row per step: cell (its place in the manifest), t, action_0, action_1, ... (one column per
-coordinate; a number of an arm is in action_0; empty where a world has fewer), reward and
+One row per step: the run (``cell``, its place in the manifest), t, action_0, action_1, ... (one
+column per coordinate; a number of an arm is in action_0; empty where a world has fewer), reward and
 agent_seconds. Flat on purpose: nested columns can hide any number of values in one row.
 """
 
@@ -24,6 +24,8 @@ from evaluation.leaderboard.bundle import STEPS, BundleError
 Array = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
 
+_RUN = "cell"
+"""The column that says which run a step belongs to, as format 1 calls it."""
 MOST_BYTES = 2**31
 """Memory for reading the table, libraries included."""
 REFUSED = 3
@@ -32,15 +34,15 @@ _CODECS = ("UNCOMPRESSED", "SNAPPY", "ZSTD")
 
 
 def write_steps(runs: Sequence[Columns]) -> bytes:
-    """Steps of all cells, in their order.
+    """Steps of all runs, in their order.
 
     Args:
-        runs: For each cell t, action, reward and seconds, as the harness records them.
+        runs: For each run t, action, reward and seconds, as the harness records them.
     """
     width = max(_matrix(run["action"]).shape[1] for run in runs)
     actions = [_padded(_matrix(run["action"]), width) for run in runs]
     columns: dict[str, Any] = {
-        "cell": np.repeat(np.arange(len(runs)), [len(run["t"]) for run in runs]),
+        _RUN: np.repeat(np.arange(len(runs)), [len(run["t"]) for run in runs]),
         "t": np.concatenate([run["t"] for run in runs]),
     }
     for place in range(width):
@@ -59,28 +61,28 @@ def schema(width: int) -> pa.Schema:
     """Of actions with so many coordinates."""
     actions = [(f"action_{place}", pa.float64()) for place in range(width)]
     rest = [("reward", pa.float64()), ("agent_seconds", pa.float32())]
-    return pa.schema([("cell", pa.int64()), ("t", pa.int64()), *actions, *rest])
+    return pa.schema([(_RUN, pa.int64()), ("t", pa.int64()), *actions, *rest])
 
 
 def read_steps(
     data: bytes, times: Sequence[NDArray[Any]], width: int, *, trusted: bool = False
 ) -> list[Columns]:
-    """Steps by cell, in their order, or the reason why the table is refused.
+    """Steps by run, in their order, or the reason why the table is refused.
 
     Args:
         data: The file.
-        times: What t must be in every cell.
+        times: What t must be in every run.
         width: Coordinates of an action, the largest number of any world.
         trusted: Whether these very bytes have been read before.
     """
     rows = sum(map(len, times))
     table = (_table if trusted else _table_of_a_stranger)(data, rows, width)
-    cell, t = (table.column(name).to_numpy() for name in ("cell", "t"))
+    run, t = (table.column(name).to_numpy() for name in (_RUN, "t"))
     counts = [len(expected) for expected in times]
-    if not np.array_equal(cell, np.repeat(np.arange(len(times)), counts)):
-        raise BundleError(f"{STEPS}: cells must follow each other, each once and whole")
+    if not np.array_equal(run, np.repeat(np.arange(len(times)), counts)):
+        raise BundleError(f"{STEPS}: runs must follow each other, each once and whole")
     if not np.array_equal(t, np.concatenate(list(times))):
-        raise BundleError(f"{STEPS}: t must count through every cell without gaps")
+        raise BundleError(f"{STEPS}: t must count through every run without gaps")
     names = [name for name in table.column_names if name.startswith("action_")]
     action = np.stack([_numbers(table, name, empty=True) for name in names], axis=1)
     reward, seconds = _numbers(table, "reward"), _numbers(table, "agent_seconds")

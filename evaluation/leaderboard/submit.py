@@ -16,17 +16,17 @@ from evaluation.leaderboard.bundle import (
     MANIFEST,
     STEPS,
     BundleError,
-    CellRecord,
     Manifest,
+    RunRecord,
     check_words,
 )
 from evaluation.leaderboard.steps import write_steps
 from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
 from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.running import sweep
 from evaluation.running.agent_code import own_hash
 from evaluation.running.provenance import machine
-from evaluation.running.run import Cell, cells_of
-from evaluation.running.sweep import Progress, run
+from evaluation.running.run import Run, runs_of
 from evaluation.store import Store
 
 
@@ -40,7 +40,7 @@ def submit(
     declared_steps: int = 0,
     store: Path | None = None,
     workers: int | None = None,
-    on_progress: Callable[[Progress], object] = lambda progress: None,
+    on_progress: Callable[[sweep.Progress], object] = lambda progress: None,
 ) -> Manifest:
     """Run an agent through a protocol and write the bundle.
 
@@ -69,20 +69,20 @@ def submit(
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
-    cells = agent_cells(judged)  # says what is wrong before anything is written
+    runs = agent_runs(judged)  # says what is wrong before anything is written
     kept = store or out.with_name(f".{out.name}.sqlite")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BundleError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
 
-    def watch(progress: Progress) -> None:
+    def watch(progress: sweep.Progress) -> None:
         on_progress(progress)
         _stop_at_failure(progress)
 
     with Store(kept) as opened:
         # What failed before is tried again: the author has mended it.
-        run(
+        sweep.run(
             judged,
             store=opened,
             workers=workers,
@@ -92,8 +92,8 @@ def submit(
         )
         manifest = _write(
             judged,
-            cells,
-            [opened.columns(cell.key) for cell in cells],
+            runs,
+            [opened.columns(run.key) for run in runs],
             out,
             {"authors": tuple(authors), "link": link, "training_steps": declared_steps},
         )
@@ -103,12 +103,12 @@ def submit(
     return manifest
 
 
-def _stop_at_failure(progress: Progress) -> None:
+def _stop_at_failure(progress: sweep.Progress) -> None:
     """One failed run is enough: a submission needs all of them."""
-    outcome, cell = progress.outcome, progress.cell
-    if outcome is not None and cell is not None and outcome.reason is not None:
+    outcome, run = progress.outcome, progress.run
+    if outcome is not None and run is not None and outcome.reason is not None:
         raise BundleError(
-            f"the agent failed in {cell.env}, seed {cell.seed}: {outcome.reason}; mend it and give "
+            f"the agent failed in {run.env}, seed {run.seed}: {outcome.reason}; mend it and give "
             "the same command again (finished runs are kept)"
         )
 
@@ -127,10 +127,10 @@ def public_name(name: str) -> str:
     return f"{Path(place).name}{colon}{attribute}" if place.endswith(".py") else name
 
 
-def agent_cells(protocol: Protocol) -> list[Cell]:
+def agent_runs(protocol: Protocol) -> list[Run]:
     """The runs of a protocol's only agent, world by world."""
-    cells = [cell for cell in cells_of(protocol) if cell.agent == protocol.agents[0].label]
-    judged = {(cell.env, cell.seed): cell for cell in cells if not cell.training_steps}
+    runs = [run for run in runs_of(protocol) if run.agent == protocol.agents[0].label]
+    judged = {(run.env, run.seed): run for run in runs if not run.training_steps}
     return [judged[pair] for pair in run_names(protocol)]
 
 
@@ -155,13 +155,13 @@ def env_records(protocol: Protocol) -> tuple[dict[str, Any], ...]:
 
 def _write(
     protocol: Protocol,
-    cells: Sequence[Cell],
-    runs: Sequence[dict[str, Any]],
+    runs: Sequence[Run],
+    columns: Sequence[dict[str, Any]],
     out: Path,
     words: dict[str, Any],
 ) -> Manifest:
     (entry,) = protocol.agents
-    steps = write_steps(runs)
+    steps = write_steps(columns)
     manifest = Manifest(
         protocol=protocol.name,
         challenge=protocol.challenge,
@@ -174,11 +174,11 @@ def _write(
         source_sha256=own_hash(entry.spec.name),
         machine=machine(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        agent_seconds=float(sum(run["seconds"].sum() for run in runs)),
+        agent_seconds=float(sum(one["seconds"].sum() for one in columns)),
         steps_sha256=hashlib.sha256(steps).hexdigest(),
-        cells=tuple(
-            CellRecord(cell.env, cell.seed, len(run["t"]), float(run["regret"].sum()))
-            for cell, run in zip(cells, runs, strict=True)
+        runs=tuple(
+            RunRecord(run.env, run.seed, len(one["t"]), float(one["regret"].sum()))
+            for run, one in zip(runs, columns, strict=True)
         ),
         **words,
     )

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from agents.registry import BUILT_IN, AgentSpec, UnknownAgentError
 from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
-from evaluation.leaderboard.submit import agent_cells
+from evaluation.leaderboard.submit import agent_runs
 from evaluation.leaderboard.verdict import CannotCheckError, Verification
 from evaluation.protocol.entries import AgentEntry, ProtocolError
-from evaluation.protocol.protocol import YARDSTICKS, Protocol
+from evaluation.protocol.protocol import REFERENCES, Protocol
 from evaluation.running.agent_code import own_hash
-from evaluation.running.run import cells_of, with_key
-from evaluation.running.sweep import Progress, run_cells
+from evaluation.running.run import runs_of, with_key
+from evaluation.running.sweep import Progress, execute_all
 from evaluation.summary import UNIFORM
 
 Array = NDArray[np.float64]
@@ -70,25 +70,25 @@ def rerun(
     on_progress: Report,
 ) -> str:
     """Run a sample again; what came of it, or a BundleError if an action differs."""
-    cells = agent_cells(protocol)
+    runs = agent_runs(protocol)
     rng = rng or np.random.default_rng()
-    chosen = sorted(rng.choice(len(cells), min(sample, len(cells)), replace=False).tolist())
-    again = [replace(cells[i], isolated=True) for i in chosen]
-    outcomes = run_cells(again, workers=workers, on_progress=on_progress)
-    for i, cell in zip(chosen, again, strict=True):
-        outcome, where = outcomes[cell.key], f"{cell.env}, seed {cell.seed}"
+    chosen = sorted(rng.choice(len(runs), min(sample, len(runs)), replace=False).tolist())
+    again = [replace(runs[i], isolated=True) for i in chosen]
+    outcomes = execute_all(again, workers=workers, on_progress=on_progress)
+    for i, run in zip(chosen, again, strict=True):
+        outcome, where = outcomes[run.key], f"{run.env}, seed {run.seed}"
         if outcome.reason is not None:
             raise BundleError(f"the agent failed in {where}: {outcome.reason}")
-        logged = found.runs[i]["action"]
+        logged = found.columns[i]["action"]
         action = np.asarray(outcome.columns["action"], dtype=np.float64).reshape(len(logged), -1)
         gap = np.abs(action - logged[:, : action.shape[1]]).max(axis=1)
         if (gap > ACTION_TOLERANCE).any():
             step = int(np.argmax(gap > ACTION_TOLERANCE))
             raise BundleError(
-                f"the agent chooses {_shown(action[step])} at t = {found.runs[i]['t'][step]} of "
+                f"the agent chooses {_shown(action[step])} at t = {found.columns[i]['t'][step]} of "
                 f"{where}, but {_shown(logged[step])} was submitted"
             )
-    seconds = np.concatenate([outcomes[cell.key].columns["seconds"] for cell in again])
+    seconds = np.concatenate([outcomes[run.key].columns["seconds"] for run in again])
     found.ms_per_step = 1e3 * float(seconds.mean())
     return (
         f"the agent chose the same actions in {len(chosen)} runs drawn by lot, in "
@@ -111,28 +111,26 @@ def on_hidden_seeds(
     """Run the agent on seeds that nobody knew; an error if it is clearly worse than reported."""
     assert found.manifest is not None
     if salt is None:
-        raise CannotCheckError("hidden seeds need a season's secret")
+        raise CannotCheckError("hidden seeds need an edition's secret")
     fixed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
     if fixed:
         raise CannotCheckError(f"{fixed[0]!r} replays data, for which there are no hidden seeds")
     hidden = HiddenSeeds(salt, found.manifest.id)
-    pairs = zip(found.manifest.cells, found.regrets, strict=True)
+    pairs = zip(found.manifest.runs, found.regrets, strict=True)
     reported = {(c.env, c.seed): float(r.sum()) for c, r in pairs}
     public = _normalised(reported, uniform or _uniform(protocol, workers))
     if not can_tell(public, len(hidden.worlds)):
         raise CannotCheckError("the protocol has too few runs for hidden seeds to show anything")
     unseen = protocol.restricted(seeds=hidden.worlds)
-    cells = [
-        with_key(replace(cell, agent_seed=hidden.agent(cell.env, cell.seed), isolated=True))
-        for cell in agent_cells(unseen)
+    runs = [
+        with_key(replace(run, agent_seed=hidden.agent(run.env, run.seed), isolated=True))
+        for run in agent_runs(unseen)
     ]
-    outcomes = run_cells(cells, workers=workers, on_progress=on_progress)
+    outcomes = execute_all(runs, workers=workers, on_progress=on_progress)
     failed = [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
     if failed:
         raise BundleError(f"the agent failed on a hidden seed: {failed[0]}")
-    regret = {
-        (cell.env, cell.seed): float(outcomes[cell.key].columns["regret"].sum()) for cell in cells
-    }
+    regret = {(run.env, run.seed): float(outcomes[run.key].columns["regret"].sum()) for run in runs}
     verdict = is_worse_on_hidden_seeds(public, _normalised(regret, _uniform(unseen, workers)))
     numbers = (
         f"{verdict.hidden:.3f} on {len(hidden.worlds)} hidden seeds of each world, "
@@ -145,11 +143,9 @@ def on_hidden_seeds(
 
 def _uniform(protocol: Protocol, workers: int | None) -> Regrets:
     """What choosing at random loses in each run of a protocol."""
-    cells = [cell for cell in cells_of(protocol) if cell.track == YARDSTICKS]
-    outcomes = run_cells(cells, workers=workers)
-    return {
-        (cell.env, cell.seed): float(outcomes[cell.key].columns[UNIFORM].sum()) for cell in cells
-    }
+    runs = [run for run in runs_of(protocol) if run.track == REFERENCES]
+    outcomes = execute_all(runs, workers=workers)
+    return {(run.env, run.seed): float(outcomes[run.key].columns[UNIFORM].sum()) for run in runs}
 
 
 def _normalised(regret: Regrets, uniform: Regrets) -> dict[str, Array]:

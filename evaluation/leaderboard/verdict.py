@@ -41,15 +41,15 @@ class Verification:
         manifest: What it says about itself, once it is well-formed.
         verdicts: What the tiers came to, the last may be a refusal.
         steps: The bytes of its steps, which all of this is about.
-        runs: Its steps, by cell.
-        regrets: Regret of every step, by cell, from the worlds: once it is replayed.
+        columns: Its steps, by run.
+        regrets: Regret of every step, by run, from the worlds: once it is replayed.
         ms_per_step: Of the agent, as we have measured it: once it is run again.
     """
 
     manifest: Manifest | None = None
     verdicts: list[Verdict] = field(default_factory=list)
     steps: bytes = b""
-    runs: list[Columns] = field(default_factory=list)
+    columns: list[Columns] = field(default_factory=list)
     regrets: list[Array] = field(default_factory=list)
     ms_per_step: float | None = None
 

@@ -6,7 +6,7 @@
   the actions without knowing the seeds.
 - **re-run**: the agent itself, on a sample of the runs, chooses the same actions.
 - **hidden-seed**: the agent is run on seeds that nobody could know, derived from a secret whose
-  hash was published with the season. Its regret there must not be larger than reported.
+  hash was published with the edition. Its regret there must not be larger than reported.
 """
 
 from __future__ import annotations
@@ -91,23 +91,23 @@ def _well_formed(found: Verification, folder: Path, protocol: Protocol) -> str:
     if manifest.envs != env_records(protocol) or manifest.seeds != protocol.seeds:
         raise BundleError("its worlds or seeds are not those of the protocol that it names")
     check_track(AgentSpec(manifest.agent, manifest.settings), manifest.track)
-    names = [(cell.env, cell.seed) for cell in manifest.cells]
+    names = [(run.env, run.seed) for run in manifest.runs]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise BundleError(f"the cell {twice[0]} is there more than once")
+        raise BundleError(f"the run {twice[0]} is there more than once")
     if names != run_names(protocol):
-        raise BundleError("its cells are not all runs of the protocol, in order")
+        raise BundleError("its runs are not all runs of the protocol, in order")
     times = expected_times(protocol)
-    short = [c for c, t in zip(manifest.cells, times, strict=True) if c.steps != len(t)]
+    short = [c for c, t in zip(manifest.runs, times, strict=True) if c.steps != len(t)]
     if short:
         raise BundleError(f"{short[0].env}, seed {short[0].seed} has {short[0].steps} steps")
     rows = sum(map(len, times))
     found.steps = read_steps_file(folder, manifest, rows=rows)
-    found.runs = read_steps(found.steps, times, action_width(protocol))
-    for cell, run in zip(manifest.cells, found.runs, strict=True):
-        if run["seconds"].sum() > protocol.limits.seconds:
+    found.columns = read_steps(found.steps, times, action_width(protocol))
+    for run, one in zip(manifest.runs, found.columns, strict=True):
+        if one["seconds"].sum() > protocol.limits.seconds:
             raise BundleError(
-                f"{cell.env}, seed {cell.seed} took longer than the protocol's limit of "
+                f"{run.env}, seed {run.seed} took longer than the protocol's limit of "
                 f"{protocol.limits.seconds:g} seconds"
             )
     found.manifest = manifest
@@ -116,5 +116,5 @@ def _well_formed(found: Verification, folder: Path, protocol: Protocol) -> str:
 
 def _replayed(found: Verification, protocol: Protocol) -> str:
     assert found.manifest is not None
-    found.regrets = replay(protocol, found.manifest.cells, found.runs)
+    found.regrets = replay(protocol, found.manifest.runs, found.columns)
     return "the logged actions give the logged rewards and the claimed regrets"

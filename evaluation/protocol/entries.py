@@ -23,7 +23,7 @@ class ProtocolError(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one cell may use.
+    """What one run may use.
 
     Attributes:
         seconds: Time for one agent in one world, all steps together.

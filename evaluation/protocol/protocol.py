@@ -27,7 +27,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +45,7 @@ from evaluation.protocol.entries import (
     text,
 )
 from evaluation.protocol.world_spec import UnknownWorldError
+from periodic_envs import WORLDS_VERSION
 from periodic_envs.episode import Setup
 from periodic_envs.process import Origin
 
@@ -54,14 +54,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-REFERENCES = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
+REFERENCE_ROWS = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
 """Rows of every table that are computed, not run."""
 TRAINING_SEED = 2**31
 """Seeds from here on are for training: nobody is judged in those worlds."""
-YARDSTICKS = "references"
-"""Agent and track of the cell that computes them."""
+REFERENCES = "references"
+"""Agent and track of the run that computes them."""
 TRAINING = "training"
-"""Track of the cells that train agents of the track "pretrained"."""
+"""Track of the runs that train agents of the track "pretrained"."""
 _FOLDER = resources.files("evaluation") / "protocols"
 
 
@@ -107,7 +107,7 @@ class Protocol:
                 raise ProtocolError(f"agents: {agent.label!r} names no world: {strange[0]!r}")
         if any(a.training_steps for a in self.agents) and max(self.seeds) >= TRAINING_SEED:
             raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are for training")
-        taken = {entry.label for entry in self.agents} & {*REFERENCES, YARDSTICKS}
+        taken = {entry.label for entry in self.agents} & {*REFERENCE_ROWS, REFERENCES}
         if taken:
             raise ProtocolError(f"agents: {min(taken)!r} is a reference row; choose another label")
 
@@ -191,16 +191,16 @@ class Protocol:
         An entry is chosen by its label, or written anew in the command line's notation.
         """
         kept = self.envs if envs is None else tuple(_pick(envs, self.envs, env_entry))
-        minds = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entry))
+        chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entry))
         if envs is not None:
             labels = {entry.label for entry in kept}
-            fewer = [replace(a, envs=tuple(e for e in a.envs if e in labels)) for a in minds]
-            pairs = zip(minds, fewer, strict=True)
-            minds = tuple(few for mind, few in pairs if few.envs or not mind.envs)
+            fewer = [replace(a, envs=tuple(e for e in a.envs if e in labels)) for a in chosen]
+            pairs = zip(chosen, fewer, strict=True)
+            chosen = tuple(few for before, few in pairs if few.envs or not before.envs)
         return replace(
             self,
             envs=kept,
-            agents=minds,
+            agents=chosen,
             seeds=self.seeds if seeds is None else tuple(seeds),
         )
 
@@ -254,7 +254,7 @@ class Protocol:
 
     def _hash_without(self, *names: str) -> str:
         content = {key: value for key, value in self.to_dict().items() if key not in names}
-        content["worlds"] = version("periodic-gp")
+        content["worlds"] = WORLDS_VERSION
         content["data"] = self.data_fingerprints
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 

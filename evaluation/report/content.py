@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from evaluation.protocol.protocol import REFERENCES
+from evaluation.protocol.protocol import REFERENCE_ROWS
 from evaluation.report.comparisons import THRESHOLDS, pairs, profiles, sensitivity
 from evaluation.report.numbers import number, numbers, triple
 from evaluation.report.sheet import Sheet
@@ -92,7 +92,7 @@ def board_content(
         "rows": rows,
         "references": [
             {"agent": name, "envs": [sheet.reference(name) for sheet in sheets]}
-            for name in REFERENCES
+            for name in REFERENCE_ROWS
         ],
         "pairs": pairs(results, agents, track),
         "sensitivity": sensitivity(results, agents, track),
@@ -103,7 +103,7 @@ def progress_content(results: Results) -> dict[str, Any]:
     """How far a run is."""
     failures = [[c.agent, c.env, str(c.seed), c.reason or ""] for c in results.failures]
     return {
-        "done": len(results.cells) + len(results.trainings),
+        "done": len(results.runs) + len(results.trainings),
         "of": results.size,
         "failed": len(failures),
         "failures": failures[:50],
@@ -115,7 +115,7 @@ def _order(tasks: pd.DataFrame, ranked: pd.DataFrame) -> dict[str, bool]:
     first = {} if ranked.empty else {str(agent): True for agent in ranked["agent"]}
     if tasks.empty:
         return first
-    rest = tasks[~tasks["agent"].isin([*first, *REFERENCES])]
+    rest = tasks[~tasks["agent"].isin([*first, *REFERENCE_ROWS])]
     means = rest.groupby("agent")["normalised"].mean().sort_values()
     return {**first, **{str(agent): False for agent in means.index}}
 

@@ -25,15 +25,15 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
         entry["label"]: About(
             provenance=(("Run as", entry["name"]), ("Settings", _settings(entry)))
         )
-        for entry in results.run.protocol["agents"]
+        for entry in results.sweep.protocol["agents"]
     }
     return {
-        "title": f"{results.run.name}: results",
-        "subtitle": results.run.protocol["description"],
+        "title": f"{results.sweep.name}: results",
+        "subtitle": results.sweep.protocol["description"],
         "facts": [
-            ["Protocol hash", results.run.hash],
-            ["Started", results.run.started[:19].replace("T", " ") + " UTC"],
-            ["Command", results.run.command],
+            ["Protocol hash", results.sweep.hash],
+            ["Started", results.sweep.started[:19].replace("T", " ") + " UTC"],
+            ["Command", results.sweep.command],
             ["Machine", "; ".join(machines)],
         ],
         "notes": list(NOTES),
@@ -78,7 +78,11 @@ class LiveStore:
             return self._content
         with Store(self._path, create=False) as store:
             results = self._choose(store)
-            news = (results.run.id, len(results.cells) + len(results.trainings), results.run.hash)
+            news = (
+                results.sweep.id,
+                len(results.runs) + len(results.trainings),
+                results.sweep.hash,
+            )
             if news != self._seen:
                 start = time.monotonic()
                 self._content, self._seen = store_content(results, self._pictures), news

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evaluation.figures import phase_rows
-from evaluation.protocol.protocol import YARDSTICKS
+from evaluation.protocol.protocol import REFERENCES
 from evaluation.report.numbers import band, number, numbers, triple
 from evaluation.report.worlds import Pictures
 from evaluation.results import Results
@@ -77,7 +77,7 @@ class Sheet:
 
     def reference(self, name: str) -> dict[str, Any] | None:
         """One of the reference rows, likewise."""
-        return self._row(name, YARDSTICKS)
+        return self._row(name, REFERENCES)
 
     def _row(self, agent: str, track: str) -> dict[str, Any] | None:
         found = self.table[self.table["agent"] == agent] if len(self.table) else self.table
@@ -98,7 +98,7 @@ class Sheet:
 
     def _curve(self, agent: str, track: str) -> Band:
         """Cumulative regret."""
-        runs = self.results.runs(self.task, agent, track)
+        runs = self.results.curves(self.task, agent, track)
         kept = self.places[self.places < runs.regret.shape[1]]
         curves = np.cumsum(runs.regret, axis=1)[:, kept]
         # The band of a sum needs the sums only: differences of kept points are the steps between.
@@ -111,7 +111,7 @@ def _kept_steps(
 ) -> tuple[Array, NDArray[np.intp]]:
     """Times of the points of a task's curves, and their places."""
     for agent in agents:
-        t = results.runs(task, agent, track).t
+        t = results.curves(task, agent, track).t
         if len(t):
             places = np.unique(np.linspace(0, len(t) - 1, POINTS).round().astype(np.intp))
             return np.asarray(t[places], dtype=np.float64), places

@@ -26,11 +26,11 @@ class Pictures:
         return self._look(results, task)[1]
 
     def _look(self, results: Results, task: str) -> tuple[str, str | None]:
-        entries = results.run.protocol["envs"]
+        entries = results.sweep.protocol["envs"]
         entry = next(entry for entry in entries if entry["group"] == task)
         name = str((entry["id"], sorted(entry["arguments"].items())))
         if name not in self._known:
-            self._known[name] = _drawn(entry, int(results.run.protocol["seeds"][0]))
+            self._known[name] = _drawn(entry, int(results.sweep.protocol["seeds"][0]))
         return self._known[name]
 
 

@@ -52,7 +52,7 @@ def _described(action: Any) -> str:
         return type(action).__name__
 
 
-class Mind:
+class AgentChannel:
     """An agent that is asked and told through a narrow door: one switch of stacks per step.
 
     Attributes:

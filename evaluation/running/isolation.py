@@ -1,7 +1,7 @@
 """An agent in a process of its own, in which there is no world.
 
-Each worker forks a *nursery* before it is given anything to run. For every run of an isolated cell
-the nursery forks an agent's process, which so knows neither the world nor the seed, and talks with
+Each worker forks a *zygote* before it is given anything to run. For every run of an isolated run
+the zygote forks an agent's process, which so knows neither the world nor the seed, and talks with
 the judge through a socket: the judge tells observations and rewards, the agent answers actions, in
 JSON. What the agent says is never unpickled, and the time it takes is measured by the judge.
 
@@ -49,7 +49,7 @@ class AgentFailedError(Exception):
     """An agent that raised, or whose process ended: what it said."""
 
 
-class Nursery:
+class Zygote:
     """A process that forks agents' processes, one at a time."""
 
     def __init__(self) -> None:
@@ -71,23 +71,23 @@ class Nursery:
         return ours
 
 
-_nursery: Nursery | None = None
+_zygote: Zygote | None = None
 
 
-def open_nursery() -> None:
-    """To be called by a worker before it is given any cell."""
-    global _nursery
+def open_zygote() -> None:
+    """To be called by a worker before it is given any run."""
+    global _zygote
     if hasattr(socket, "send_fds") and hasattr(os, "fork"):
-        _nursery = Nursery()
+        _zygote = Zygote()
 
 
-def nursery_file() -> set[int]:
-    """The line to the nursery, where there is one."""
-    return set() if _nursery is None else {_nursery.fileno()}
+def zygote_file() -> set[int]:
+    """The line to the zygote, where there is one."""
+    return set() if _zygote is None else {_zygote.fileno()}
 
 
-class RemoteMind:
-    """An agent behind a socket, asked and told like :class:`evaluation.running.channel.Mind`.
+class IsolatedAgent:
+    """An agent behind a socket, asked and told like ``AgentChannel``.
 
     Attributes:
         agent: None: it is elsewhere.
@@ -106,11 +106,11 @@ class RemoteMind:
         memory_mb: float = math.inf,
         cpu_seconds: float = math.inf,
     ) -> None:
-        if _nursery is None:
+        if _zygote is None:
             raise RuntimeError("isolated agents need worker processes on a system that can fork")
         self.seconds: list[float] = []
         self._token = ""
-        self._line = _nursery.new_agent(preload_of(spec.name))
+        self._line = _zygote.new_agent(preload_of(spec.name))
         # The judge's own words may be pickled; the agent's may not.
         _send(self._line, pickle.dumps((spec, problem, rng, learned, memory_mb, cpu_seconds)))
         self._answer()
@@ -157,7 +157,7 @@ def preload_of(name: str) -> Sequence[str]:
 
 
 def _raise_agents(control: socket.socket) -> None:
-    """The nursery's life: it ends with its worker."""
+    """The zygote's life: it ends with its worker."""
     try:
         # What an agent prints is not shown: it could forge the judge's words on the screen.
         nowhere = os.open(os.devnull, os.O_RDWR)

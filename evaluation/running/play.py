@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from agents.base import Agent, Experience, Problem
 from agents.registry import AgentSpec
-from evaluation.running.channel import Mind
-from evaluation.running.isolation import RemoteMind
+from evaluation.running.channel import AgentChannel
+from evaluation.running.isolation import IsolatedAgent
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import Origin
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Run:
+class Trajectory:
     """What happened, one entry per step, and where the rewards came from if from data.
 
     The agent itself is there if it lived in this process.
@@ -75,8 +75,8 @@ def play(
     on_step: Callable[[], object] = lambda: None,
     learned: Mapping[str, NDArray[Any]] | None = None,
     agent_seed: int | None = None,
-    open_mind: Callable[..., Mind | RemoteMind] = Mind,
-) -> Run:
+    open_channel: Callable[..., AgentChannel | IsolatedAgent] = AgentChannel,
+) -> Trajectory:
     """One episode.
 
     Args:
@@ -86,30 +86,30 @@ def play(
         on_step: Called after every step, for a progress bar.
         learned: What the agent learned in its training, if it had one.
         agent_seed: Of the agent, where it must not give the world's away.
-        open_mind: Where the agent lives: in this process, or ``RemoteMind`` in one of its own.
+        open_channel: Where the agent is: in this process, or ``IsolatedAgent`` in one of its own.
     """
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
     observation, info = env.reset(seed=seed)
     rng = agent_generator(seed if agent_seed is None else agent_seed)
-    mind = open_mind(spec, problem_of(world, info), rng, learned)
+    channel = open_channel(spec, problem_of(world, info), rng, learned)
     rows: list[tuple[int, Any, float, float]] = []
     gained, truncated = None, False
     while not truncated:
         # A copy: the agent may keep and change what it is given.
-        action = mind.act(gained, observation.copy())
+        action = channel.act(gained, observation.copy())
         observation, reward, _, truncated, info = env.step(action)
         gained = float(reward)
         rows.append((info["t"], action, gained, info["regret"]))
         on_step()
-    mind.act(gained, None)
+    channel.act(gained, None)
     t, actions, rewards, regrets = zip(*rows, strict=True)
-    return Run(
-        mind.agent,
+    return Trajectory(
+        channel.agent,
         world.setup.origin,
         np.array(t),
         np.array(actions),
         np.array(rewards),
         np.array(regrets),
-        np.array(mind.seconds),
+        np.array(channel.seconds),
     )

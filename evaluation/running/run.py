@@ -1,4 +1,4 @@
-"""A cell: one agent in one world on one seed, and what came of it."""
+"""A run: one agent in one world on one seed, and what came of it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from agents.registry import AgentSpec, UnknownAgentError
 from evaluation.protocol.entries import AgentEntry, EnvEntry, Limits, ProtocolError
 from evaluation.protocol.protocol import (
+    REFERENCES,
     TRAINING,
     TRAINING_SEED,
-    YARDSTICKS,
     Protocol,
     canonical_json,
 )
@@ -26,22 +26,22 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Cell:
+class Run:
     """What to run: plain data that can be sent anywhere.
 
     Attributes:
         key: SHA-256 of all that fixes the result: the address in the store.
         env: Label of the world.
-        agent: Label of the agent, or ``YARDSTICKS``.
+        agent: Label of the agent, or ``REFERENCES``.
         track: Track of the agent.
         seed: Of the world and, apart from it, of the agent.
         world: The world.
-        mind: The agent, None for the references.
+        agent_spec: The agent, None for the references.
         limits: What it may use.
         data: Fingerprint of the world's data, None if it has none.
         sources: SHA-256 of the code that the result depends on.
-        training_steps: Interactions of a training, which is a cell of the track ``TRAINING``.
-        lesson: Key of the training that an agent builds on, None if there is none.
+        training_steps: Interactions of a training, which is a run of the track ``TRAINING``.
+        training: Key of the training that an agent builds on, None if there is none.
         learned: What came of it, as ``pack`` writes it: added when it is there.
         agent_seed: Of the agent, where it must not give the world's away; None for ``seed``.
         isolated: Whether the agent has a process of its own, without the world.
@@ -53,12 +53,12 @@ class Cell:
     track: str
     seed: int
     world: WorldSpec
-    mind: AgentSpec | None
+    agent_spec: AgentSpec | None
     limits: Limits
     data: str | None
     sources: str
     training_steps: int = 0
-    lesson: str | None = None
+    training: str | None = None
     learned: bytes | None = None
     agent_seed: int | None = None
     isolated: bool = False
@@ -66,16 +66,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell.
+    """What came of a run.
 
     Attributes:
         key: Which.
         reason: Why it failed, or None.
         columns: One entry per step: t, action, reward, regret, seconds (of the agent); of the
             references: t, and the regret of each.
-        seconds: Of the whole cell.
+        seconds: Of the whole run.
         machine: Where it ran.
-        sources: The cell's, for the record.
+        sources: The run's, for the record.
     """
 
     key: str
@@ -86,88 +86,92 @@ class Outcome:
     sources: str = ""
 
 
-def cells_of(protocol: Protocol) -> list[Cell]:
-    """All cells of a protocol: trainings first, then seed by seed, so that a part of a sweep
+def runs_of(protocol: Protocol) -> list[Run]:
+    """All runs of a protocol: trainings first, then seed by seed, so that a part of a sweep
     compares all agents."""
-    yardsticks = AgentEntry(YARDSTICKS, AgentSpec(YARDSTICKS), YARDSTICKS)
-    trainings: list[Cell] = []
-    cells: list[tuple[int, Cell]] = []
+    references = AgentEntry(REFERENCES, AgentSpec(REFERENCES), REFERENCES)
+    trainings: list[Run] = []
+    runs: list[tuple[int, Run]] = []
     for entry in protocol.envs:
-        for agent in (yardsticks, *protocol.agents):
+        for agent in (references, *protocol.agents):
             if not agent.takes_part(entry.label):
                 continue
-            cell = _first_cell(protocol, entry, agent)
+            run = _first_run(protocol, entry, agent)
             if agent.training_steps:
-                trainings.append(_training(protocol, cell, agent.training_steps))
-                cell = replace(cell, lesson=trainings[-1].key)
-            cells += [(s, replace(cell, seed=s)) for s in protocol.seeds_of(entry)]
+                trainings.append(_training(protocol, run, agent.training_steps))
+                run = replace(run, training=trainings[-1].key)
+            runs += [(s, replace(run, seed=s)) for s in protocol.seeds_of(entry)]
     rank = {seed: number for number, seed in enumerate(protocol.seeds)}
-    ordered = [cell for _, cell in sorted(cells, key=lambda pair: rank[pair[0]])]
+    ordered = [run for _, run in sorted(runs, key=lambda pair: rank[pair[0]])]
     return [*trainings, *map(with_key, ordered)]
 
 
-def _first_cell(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Cell:
-    mind = None if agent.label == YARDSTICKS else agent.spec
-    return Cell(
+def _first_run(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Run:
+    agent_spec = None if agent.label == REFERENCES else agent.spec
+    return Run(
         key="",
         env=entry.label,
         agent=agent.label,
         track=agent.track,
         seed=0,
         world=WorldSpec(entry.spec.env_id, protocol.arguments(entry)),
-        mind=mind,
+        agent_spec=agent_spec,
         limits=protocol.limits,
         data=protocol.data_fingerprints[entry.label],
-        sources=_sources(protocol, entry, mind),
+        sources=_sources(protocol, entry, agent_spec),
     )
 
 
-def _sources(protocol: Protocol, entry: EnvEntry, mind: AgentSpec | None) -> str:
+def _sources(protocol: Protocol, entry: EnvEntry, agent_spec: AgentSpec | None) -> str:
     try:
-        return sources_of(protocol.setups[entry.label].world, mind)
+        return sources_of(protocol.setups[entry.label].world, agent_spec)
     except UnknownAgentError as error:
         raise ProtocolError(f"agents: {error}") from error
 
 
-def _training(protocol: Protocol, cell: Cell, steps: int) -> Cell:
+def _training(protocol: Protocol, run: Run, steps: int) -> Run:
     """The training that an agent has in a world, in worlds of other seeds."""
-    origin = protocol.origins[cell.env]
+    origin = protocol.origins[run.env]
     if origin is not None and origin.replay:
         raise ProtocolError(
-            f"{cell.agent!r} cannot be trained in {cell.env!r}: it replays data, so there are no "
+            f"{run.agent!r} cannot be trained in {run.env!r}: it replays data, so there are no "
             "other worlds of its kind to learn from"
         )
-    limits = replace(cell.limits, seconds=cell.limits.training_seconds)
-    training = replace(cell, track=TRAINING, training_steps=steps, limits=limits)
+    limits = replace(run.limits, seconds=run.limits.training_seconds)
+    training = replace(run, track=TRAINING, training_steps=steps, limits=limits)
     return with_key(training)
 
 
-def sources_of(world: object, mind: AgentSpec | None) -> str:
+def sources_of(world: object, agent_spec: AgentSpec | None) -> str:
     """The code that a result depends on: that of the world, the harness and the agent."""
-    parts = [worlds_source(world), harness_source(), agent_source(mind.name) if mind else "-"]
+    parts = [
+        worlds_source(world),
+        harness_source(),
+        agent_source(agent_spec.name) if agent_spec else "-",
+    ]
     return " ".join(part[:16] for part in parts)
 
 
-def with_key(cell: Cell) -> Cell:
-    """The cell under its address in the store.
+def with_key(run: Run) -> Run:
+    """The run under its address in the store.
 
     Labels and limits are not part of it: the same run under another name is the same run.
     """
     content: dict[str, Any] = {
-        "world": [cell.world.env_id, cell.world.arguments, cell.data],
-        "agent": [cell.mind.name, cell.mind.settings] if cell.mind else YARDSTICKS,
-        "code": cell.sources,
-        "track": cell.track,
-        "seed": cell.seed,
+        "world": [run.world.env_id, run.world.arguments, run.data],
+        "agent": [run.agent_spec.name, run.agent_spec.settings] if run.agent_spec else REFERENCES,
+        "code": run.sources,
+        "track": run.track,
+        "seed": run.seed,
     }
-    if cell.training_steps:
-        content["training"] = [cell.training_steps, TRAINING_SEED]
-    if cell.lesson:
-        content["lesson"] = cell.lesson
-    if cell.agent_seed is not None:
-        content["agent seed"] = cell.agent_seed
+    if run.training_steps:
+        content["training"] = [run.training_steps, TRAINING_SEED]
+    if run.training:
+        content["after training"] = run.training
+    if run.agent_seed is not None:
+        content["agent seed"] = run.agent_seed
     key = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-    return replace(cell, key=key)
+    return replace(run, key=key)
 
 
 def pack(columns: dict[str, NDArray[Any]]) -> bytes:

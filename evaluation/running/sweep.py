@@ -13,7 +13,7 @@ from evaluation.protocol.entries import parse_seeds
 from evaluation.protocol.protocol import TRAINING, Protocol
 from evaluation.results import Results
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
-from evaluation.running.run import Cell, Outcome, cells_of, pack
+from evaluation.running.run import Outcome, Run, pack, runs_of
 from evaluation.running.training import LEARNED
 from evaluation.store import Store
 
@@ -23,17 +23,17 @@ class Progress:
     """How far a sweep is.
 
     Attributes:
-        cells: All cells of the protocol.
+        runs: All runs of the protocol.
         done: Finished by now, those of earlier runs included.
         failed: Failed among these.
-        cell: The one that has just been finished, None at the start.
+        run: The one that has just been finished, None at the start.
         outcome: What came of it.
     """
 
-    cells: int
+    runs: int
     done: int
     failed: int
-    cell: Cell | None = None
+    run: Run | None = None
     outcome: Outcome | None = None
 
 
@@ -60,10 +60,10 @@ def run(
         store: Where results are kept; None for memory. What is in it is not run again.
         workers: Processes; 0 to run everything in this one. By default one per core.
         dask: "tcp://host:port" of a Dask scheduler, or "local", instead of processes.
-        retry_failed: Whether cells that failed before are tried again.
+        retry_failed: Whether runs that failed before are tried again.
         isolated: Whether agents have processes of their own, without the worlds: slower by some
             0.1 ms a step, for agents that are not trusted.
-        on_progress: Told how far it is, at the start and after every cell.
+        on_progress: Told how far it is, at the start and after every run.
     """
     if not isinstance(protocol, Protocol):
         protocol = Protocol.load(protocol)
@@ -74,12 +74,12 @@ def run(
     )
     if not isinstance(store, Store):
         store = Store(store)
-    cells = cells_of(protocol)
-    stored = store.begin(protocol, cells)
-    by_key = {cell.key: cell for cell in cells}
+    runs = runs_of(protocol)
+    stored = store.begin(protocol, runs)
+    by_key = {run.key: run for run in runs}
     finished = store.finished(by_key, failures=not retry_failed)
     missing = [
-        replace(cell, isolated=isolated) for key, cell in by_key.items() if key not in finished
+        replace(run, isolated=isolated) for key, run in by_key.items() if key not in finished
     ]
     failed = len(finished - store.finished(finished, failures=False))
     done = len(finished)
@@ -93,16 +93,16 @@ def run(
     return Results(store, stored)
 
 
-def run_cells(
-    cells: Collection[Cell],
+def execute_all(
+    runs: Collection[Run],
     *,
     workers: int | None = None,
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> dict[str, Outcome]:
-    """Run a few cells in processes, trainings that they build on among them.
+    """Run a few runs in processes, trainings that they build on among them.
 
     Args:
-        cells: Which.
+        runs: Which.
         workers: Processes; by default one per core.
         on_progress: Told how far it is.
 
@@ -110,42 +110,42 @@ def run_cells(
         What came of each, by its key.
     """
     found: dict[str, Outcome] = {}
-    on_progress(Progress(len(cells), 0, 0))
+    on_progress(Progress(len(runs), 0, 0))
     with closing(_executor(workers, None)) as executor, Store() as store:
-        for outcome in _outcomes(executor, list(cells), store):
+        for outcome in _outcomes(executor, list(runs), store):
             found[outcome.key] = outcome
             failed = sum(other.reason is not None for other in found.values())
-            on_progress(Progress(len(cells), len(found), failed))
+            on_progress(Progress(len(runs), len(found), failed))
     return found
 
 
-def _outcomes(executor: Executor, cells: list[Cell], store: Store) -> Iterator[Outcome]:
+def _outcomes(executor: Executor, runs: list[Run], store: Store) -> Iterator[Outcome]:
     """Run and keep: trainings first, then what builds on them."""
-    trainings = [cell for cell in cells if cell.track == TRAINING]
+    trainings = [run for run in runs if run.track == TRAINING]
     for outcome in dispatch(executor, trainings):
         store.save(outcome)
         yield outcome
-    lessons = {cell.lesson for cell in cells if cell.lesson is not None}
-    learned = {lesson: _learned(store.columns(lesson)) for lesson in lessons}
-    taught: list[Cell] = []
-    for cell in (cell for cell in cells if cell.track != TRAINING):
-        if cell.lesson is None:
-            taught.append(cell)
-        elif (lesson := learned[cell.lesson]) is not None:
-            taught.append(replace(cell, learned=lesson))
+    keys = {run.training for run in runs if run.training is not None}
+    learned = {key: _learned(store.columns(key)) for key in keys}
+    ready: list[Run] = []
+    for run in (run for run in runs if run.track != TRAINING):
+        if run.training is None:
+            ready.append(run)
+        elif (known := learned[run.training]) is not None:
+            ready.append(replace(run, learned=known))
         else:
-            outcome = Outcome(cell.key, "its training failed", sources=cell.sources)
+            outcome = Outcome(run.key, "its training failed", sources=run.sources)
             store.save(outcome)
             yield outcome
-    for outcome in dispatch(executor, taught):
+    for outcome in dispatch(executor, ready):
         store.save(outcome)
         yield outcome
 
 
 def _learned(columns: dict[str, Any]) -> bytes | None:
     """What a training has taught, ready to be sent; None if it failed."""
-    lesson = {name: array for name, array in columns.items() if name.startswith(LEARNED)}
-    return pack(lesson) if columns else None
+    learned = {name: array for name, array in columns.items() if name.startswith(LEARNED)}
+    return pack(learned) if columns else None
 
 
 def _executor(workers: int | None, dask: str | None) -> Executor:

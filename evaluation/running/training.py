@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from agents.base import Problem, Trainable
 from evaluation.protocol.protocol import TRAINING_SEED
 from evaluation.running.play import agent_generator, problem_of
-from evaluation.running.run import Cell, unpack
+from evaluation.running.run import Run, unpack
 from periodic_envs.env import PeriodicBanditEnv
 
 COPIES = 64
@@ -30,7 +30,7 @@ class BudgetSpentError(Exception):
     """More interactions than the protocol declares."""
 
 
-class LessonError(Exception):
+class TrainingError(Exception):
     """What a training returned cannot be kept: a sentence that says why."""
 
 
@@ -83,27 +83,27 @@ class Budget(VectorEnv[Any, Any, Any]):
         """Nothing is left open."""
 
 
-def train(cell: Cell, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """What an agent learns in a training cell, with the interactions and seconds that it took.
+def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
+    """What an agent learns in a training run, with the interactions and seconds that it took.
 
     Args:
-        cell: The training.
+        run: The training.
         one: A world of the kind.
     """
-    assert cell.mind is not None
+    assert run.agent_spec is not None
     start = time.perf_counter()
     _, info = one.reset(seed=TRAINING_SEED)
     envs = gym.make_vec(
-        cell.world.env_id,
-        min(COPIES, cell.training_steps),
+        run.world.env_id,
+        min(COPIES, run.training_steps),
         vectorization_mode="vector_entry_point",
         autoreset_mode="SameStep",
-        **cell.world.arguments,
+        **run.world.arguments,
     )
-    budget, steps = Budget(envs, cell.training_steps), cell.training_steps
+    budget, steps = Budget(envs, run.training_steps), run.training_steps
     # On a stack of its own, as in a run: the frames here hold the worlds themselves.
     learned = greenlet(_learn).switch(
-        cell.mind.trainable(), problem_of(one, info), budget, steps, cell.mind.settings
+        run.agent_spec.trainable(), problem_of(one, info), budget, steps, run.agent_spec.settings
     )
     return {
         **{LEARNED + name: array for name, array in _plain(learned).items()},
@@ -112,11 +112,11 @@ def train(cell: Cell, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
     }
 
 
-def lesson(cell: Cell) -> dict[str, NDArray[Any]] | None:
-    """What the agent of a cell learned before, if anything."""
-    if cell.learned is None:
+def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
+    """What the agent of a run learned before, if anything."""
+    if run.learned is None:
         return None
-    return {name.removeprefix(LEARNED): array for name, array in unpack(cell.learned).items()}
+    return {name.removeprefix(LEARNED): array for name, array in unpack(run.learned).items()}
 
 
 def _learn(
@@ -129,13 +129,15 @@ def _learn(
 def _plain(learned: Any) -> dict[str, NDArray[Any]]:
     """Arrays of numbers by name, or a sentence: who wrote ``train`` is not to be trusted."""
     if not isinstance(learned, Mapping):
-        raise LessonError(f"train() must return a dictionary of arrays, got {type(learned)}")
+        raise TrainingError(f"train() must return a dictionary of arrays, got {type(learned)}")
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in learned.items():
         array = np.array(value, subok=False)
         if not isinstance(name, str) or array.dtype.kind not in "biuf":
-            raise LessonError(f"train() must return arrays of numbers, got {name!r}: {array.dtype}")
+            raise TrainingError(
+                f"train() must return arrays of numbers, got {name!r}: {array.dtype}"
+            )
         arrays[name] = array
     if sum(array.nbytes for array in arrays.values()) > MOST_BYTES:
-        raise LessonError(f"train() returned more than {MOST_BYTES >> 20} MB")
+        raise TrainingError(f"train() returned more than {MOST_BYTES >> 20} MB")
     return arrays

@@ -1,6 +1,6 @@
-"""What happens in a worker process: cells are run, each within its limits.
+"""What happens in a worker process: runs are run, each within its limits.
 
-A worker never runs an agent itself. It forks a child for every cell, so that whatever an agent
+A worker never runs an agent itself. It forks a child for every run, so that whatever an agent
 changes in its process (classes, signals, threads, memory) is gone with it, and supervises it: a
 child that outlives its time is killed. Children answer in plain numbers, never in pickles: an agent
 could have written those.
@@ -32,20 +32,20 @@ from agents.registry import BUILT_IN
 from evaluation.protocol.entries import Limits
 from evaluation.protocol.protocol import TRAINING
 from evaluation.references import reference_regrets
-from evaluation.running.channel import Mind
+from evaluation.running.channel import AgentChannel
 from evaluation.running.isolation import (
     AgentFailedError,
-    RemoteMind,
+    IsolatedAgent,
     close_files,
     hide_from_others,
-    nursery_file,
-    open_nursery,
+    open_zygote,
     preload_of,
+    zygote_file,
 )
 from evaluation.running.play import play
 from evaluation.running.provenance import agent_source, machine
-from evaluation.running.run import Cell, Outcome, pack, sources_of, unpack
-from evaluation.running.training import lesson, train
+from evaluation.running.run import Outcome, Run, pack, sources_of, unpack
+from evaluation.running.training import learned_before, train
 from periodic_envs.worlds.madrid import SimulatedDataWarning
 
 if sys.platform != "win32":
@@ -56,7 +56,7 @@ ONE_THREAD = {
 }
 """For the environment of workers: two that share cores must not fight over them."""
 GRACE_SECONDS = 2.0
-"""After its time a cell may still say so itself; then it is killed."""
+"""After its time a run may still say so itself; then it is killed."""
 TRIES = 2
 """A child may have been killed from outside: it gets one more chance."""
 MOST_BYTES = 2**30
@@ -64,7 +64,7 @@ MOST_LETTERS = 2000
 
 
 class OverTimeError(BaseException):
-    """The cell's time is over. Not an Exception, so that an agent does not catch it by accident."""
+    """The run's time is over. Not an Exception, so that an agent does not catch it by accident."""
 
 
 def start_worker(environment: dict[str, str]) -> None:
@@ -79,36 +79,36 @@ def start_worker(environment: dict[str, str]) -> None:
     for name in BUILT_IN:
         agent_source(name)
     sources_of(object(), None)
-    open_nursery()
+    open_zygote()
 
 
-def run_cells(cells: Sequence[Cell]) -> list[Outcome]:
-    """Run cells one after the other, each in a process of its own where the system can fork."""
-    for cell in cells:
-        _preload(cell)
-    return [_supervised(cell) if hasattr(os, "fork") else run_cell(cell) for cell in cells]
+def execute_all(runs: Sequence[Run]) -> list[Outcome]:
+    """Run runs one after the other, each in a process of its own where the system can fork."""
+    for run in runs:
+        _preload(run)
+    return [_supervised(run) if hasattr(os, "fork") else execute(run) for run in runs]
 
 
-def _preload(cell: Cell) -> None:
+def _preload(run: Run) -> None:
     """Import what our own agents need before forking, once for all of a worker's children."""
-    if cell.mind is not None and not cell.isolated:
+    if run.agent_spec is not None and not run.isolated:
         with contextlib.suppress(Exception):  # the child will say what is missing or broken
-            for module in preload_of(cell.mind.name):
+            for module in preload_of(run.agent_spec.name):
                 import_module(module)
 
 
-def run_cell(cell: Cell) -> Outcome:
-    """Run one cell within its limits, in this process."""
+def execute(run: Run) -> Outcome:
+    """Run one run within its limits, in this process."""
     start = time.perf_counter()
     reason, columns = None, {}
     try:
         # Sums of many terms depend on the number of threads: one everywhere, for equal numbers.
-        with threadpool_limits(1), _limited(cell.limits):
-            columns = _columns(cell)
+        with threadpool_limits(1), _limited(run.limits):
+            columns = _columns(run)
     except OverTimeError:
-        reason = _over(cell)
+        reason = _over(run)
     except MemoryError:
-        reason = f"took more than {cell.limits.memory_mb:g} MB of memory"
+        reason = f"took more than {run.limits.memory_mb:g} MB of memory"
     except KeyboardInterrupt:
         raise
     except AgentFailedError as error:
@@ -116,55 +116,55 @@ def run_cell(cell: Cell) -> Outcome:
     except BaseException as error:  # an agent can fail in any way, sys.exit() included
         reason = f"{type(error).__name__}: {error}{_place(error)}"
     seconds = time.perf_counter() - start
-    return Outcome(cell.key, _printable(reason), columns, seconds, machine(), cell.sources)
+    return Outcome(run.key, _printable(reason), columns, seconds, machine(), run.sources)
 
 
-def _columns(cell: Cell) -> dict[str, Any]:
-    env = cell.world.make()
-    if env.data_fingerprint != cell.data:
+def _columns(run: Run) -> dict[str, Any]:
+    env = run.world.make()
+    if env.data_fingerprint != run.data:
         raise RuntimeError("this worker has other data than the driver: import the same there")
-    if sources_of(env.setup.world, cell.mind) != cell.sources:
+    if sources_of(env.setup.world, run.agent_spec) != run.sources:
         raise RuntimeError("this worker has other code than the driver: install the same there")
-    if cell.track == TRAINING:
-        return train(cell, env)
-    if cell.mind is None:
-        env.reset(seed=cell.seed)
+    if run.track == TRAINING:
+        return train(run, env)
+    if run.agent_spec is None:
+        env.reset(seed=run.seed)
         first = env.public.first_step
         assert env.episode is not None
         period = np.array([env.episode.process.period])
         times = np.arange(first, first + env.horizon)
         return {"t": times, "period": period, **reference_regrets(env)}
-    alone = partial(RemoteMind, memory_mb=cell.limits.memory_mb, cpu_seconds=cell.limits.seconds)
-    run = play(
+    alone = partial(IsolatedAgent, memory_mb=run.limits.memory_mb, cpu_seconds=run.limits.seconds)
+    found = play(
         env,
-        cell.mind,
-        cell.seed,
-        learned=lesson(cell),
-        agent_seed=cell.agent_seed,
-        open_mind=alone if cell.isolated else Mind,
+        run.agent_spec,
+        run.seed,
+        learned=learned_before(run),
+        agent_seed=run.agent_seed,
+        open_channel=alone if run.isolated else AgentChannel,
     )
     return {
-        "t": run.t,
-        "action": run.action,
-        "reward": run.reward,
-        "regret": run.regret,
-        "seconds": run.agent_seconds,
+        "t": found.t,
+        "action": found.action,
+        "reward": found.reward,
+        "regret": found.regret,
+        "seconds": found.agent_seconds,
     }
 
 
-def _supervised(cell: Cell) -> Outcome:
-    """Run one cell in a child process."""
+def _supervised(run: Run) -> Outcome:
+    """Run one run in a child process."""
     for _ in range(TRIES):
-        answer, status = _ask_child(cell)
+        answer, status = _ask_child(run)
         if answer is not None:
             return answer
         if status is None:
-            return Outcome(cell.key, _over(cell), sources=cell.sources)
+            return Outcome(run.key, _over(run), sources=run.sources)
     reason = f"its process died (exit code {status})"
-    return Outcome(cell.key, reason, sources=cell.sources)
+    return Outcome(run.key, reason, sources=run.sources)
 
 
-def _ask_child(cell: Cell) -> tuple[Outcome | None, int | None]:
+def _ask_child(run: Run) -> tuple[Outcome | None, int | None]:
     """What the child says, or None and its exit code, or None twice if it had to be killed."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -172,9 +172,9 @@ def _ask_child(cell: Cell) -> tuple[Outcome | None, int | None]:
     child = os.fork()
     if child == 0:
         os.close(ours)
-        _be_child(cell, theirs)
+        _be_child(run, theirs)
     os.close(theirs)
-    data = _read(ours, cell.limits.seconds + GRACE_SECONDS)
+    data = _read(ours, run.limits.seconds + GRACE_SECONDS)
     os.close(ours)
     if data is None:
         os.kill(child, signal.SIGKILL)
@@ -182,7 +182,7 @@ def _ask_child(cell: Cell) -> tuple[Outcome | None, int | None]:
     if data is None:
         return None, None
     try:
-        return _decoded(data, cell), 0
+        return _decoded(data, run), 0
     except Exception:  # nothing, or half an answer, or nonsense
         return None, os.waitstatus_to_exitcode(status)
 
@@ -199,13 +199,13 @@ def _ended(child: int) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def _be_child(cell: Cell, pipe: int) -> None:
+def _be_child(run: Run, pipe: int) -> None:
     """Answer and end, without a way back into the worker's code."""
     try:
-        close_files({pipe} | (nursery_file() if cell.isolated else set()))
+        close_files({pipe} | (zygote_file() if run.isolated else set()))
         os.dup2(2, 1)  # what an agent prints is no output of the harness
         with os.fdopen(pipe, "wb") as file:
-            file.write(_encoded(run_cell(cell)))
+            file.write(_encoded(execute(run)))
     finally:
         os._exit(0)
 
@@ -217,13 +217,13 @@ def _encoded(outcome: Outcome) -> bytes:
     return struct.pack("<Q", len(text)) + text + body
 
 
-def _decoded(data: bytes, cell: Cell) -> Outcome:
+def _decoded(data: bytes, run: Run) -> Outcome:
     (length,) = struct.unpack("<Q", data[:8])
     head = json.loads(data[8 : 8 + length])
     columns = unpack(data[8 + length :]) if head["reason"] is None else {}
     reason = None if head["reason"] is None else str(head["reason"])
     return Outcome(
-        cell.key, reason, columns, float(head["seconds"]), dict(head["machine"]), cell.sources
+        run.key, reason, columns, float(head["seconds"]), dict(head["machine"]), run.sources
     )
 
 
@@ -243,8 +243,8 @@ def _read(pipe: int, seconds: float) -> bytes | None:
     return None
 
 
-def _over(cell: Cell) -> str:
-    return f"took more than {cell.limits.seconds:g} seconds"
+def _over(run: Run) -> str:
+    return f"took more than {run.limits.seconds:g} seconds"
 
 
 def _place(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evaluation.statistics.intervals import Band, Interval
-from evaluation.statistics.stratified import cell_mean, middle_mean, pair_mean, stratified_band
+from evaluation.statistics.stratified import entry_mean, middle_mean, pair_mean, stratified_band
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def optimality_gap(
     scores = _checked(scores, ("runs", "tasks"))
     missing = np.maximum(np.asarray(target) - scores, 0.0)
     return stratified_band(
-        cell_mean(missing[None]), *scores.shape, level=level, seed=seed, resamples=resamples
+        entry_mean(missing[None]), *scores.shape, level=level, seed=seed, resamples=resamples
     )[0]
 
 
@@ -103,7 +103,7 @@ def performance_profile(
     scores = _checked(scores, ("runs", "tasks"))
     above = (scores > np.asarray(thresholds)[:, None, None]).astype(np.float64)
     return stratified_band(
-        cell_mean(above), *scores.shape, level=level, seed=seed, resamples=resamples
+        entry_mean(above), *scores.shape, level=level, seed=seed, resamples=resamples
     )
 
 
@@ -149,7 +149,7 @@ def mean_ranks(
     scores = _checked(scores, ("agents", "runs", "tasks"))
     ranks = stats.rankdata(-scores, axis=0)
     return stratified_band(
-        cell_mean(ranks), *scores.shape[1:], level=level, seed=seed, resamples=resamples
+        entry_mean(ranks), *scores.shape[1:], level=level, seed=seed, resamples=resamples
     )
 
 

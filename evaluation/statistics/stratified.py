@@ -44,7 +44,7 @@ def stratified_band(
     return Band(estimate, low, high)
 
 
-def cell_mean(values: Array) -> Statistic:
+def entry_mean(values: Array) -> Statistic:
     """The mean of values (k, runs, tasks) over runs and tasks."""
     k, runs, tasks = values.shape
     flat = values.reshape(k, runs * tasks).T

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from periodic_envs import checks
-from periodic_envs.process import FiniteProcess, Origin, Public, WarmStart
+from periodic_envs.process import FiniteProcess, Origin, PublicInfo, WarmStart
 
 Array = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ def rewards_of(values: Array, objective: str) -> Array:
     return values.copy() if objective == "max" else 0.0 - values
 
 
-def replay(rewards: Array, public: Public, horizon: int) -> FiniteProcess:
+def replay(rewards: Array, public: PublicInfo, horizon: int) -> FiniteProcess:
     """The process that gives these rewards (steps, arms) and no noise.
 
     The best action-reward pair of each step before the first decision is prior information.
@@ -52,7 +52,7 @@ class Recording:
     """A world that always gives the same rewards (steps, arms)."""
 
     rewards: Array
-    public: Public
+    public: PublicInfo
     origin: Origin
 
     def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:

@@ -11,7 +11,7 @@ from periodic_envs import checks
 from periodic_envs.fields.basis import FourierBasis, TooRough, lattice
 from periodic_envs.fields.covariance import matern
 from periodic_envs.fields.seasons import product_features, season_features
-from periodic_envs.process import Public, TabularProcess
+from periodic_envs.process import PublicInfo, TabularProcess
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.synthetic import Synthetic
 
@@ -63,7 +63,7 @@ class Contextual(Synthetic):
         self._context_basis  # noqa: B018 (says now, not at the first draw, if there is none)
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know."""
         return replace(super().public, context_dim=self.context_dim)
 

@@ -25,7 +25,7 @@ from periodic_envs.process import (
     ContinuousProcess,
     FiniteProcess,
     LatticeProcess,
-    Public,
+    PublicInfo,
     TabularProcess,
 )
 
@@ -80,10 +80,10 @@ class GaussianWorld:
         return (float(self.period),)
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know."""
         half_width = self.action_width / 2.0
-        return Public(
+        return PublicInfo(
             n_actions=self.n_actions,
             dim=self.dim,
             periods=self.periods,

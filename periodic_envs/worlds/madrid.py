@@ -26,7 +26,7 @@ from periodic_envs.data.madrid.window import (
     public_stations,
 )
 from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
-from periodic_envs.process import FiniteProcess, Origin, Public
+from periodic_envs.process import FiniteProcess, Origin, PublicInfo
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.madrid_sim import MadridSim
 
@@ -102,7 +102,7 @@ class Madrid:
         return self._measured() if cache.years() else self._simulated()
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know."""
         return self._world.public
 

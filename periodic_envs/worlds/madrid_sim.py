@@ -13,7 +13,7 @@ from periodic_envs import checks
 from periodic_envs.data.madrid.simulator import MadridSimulator
 from periodic_envs.data.madrid.window import check_window, parse_day, public_stations
 from periodic_envs.data.recording import OBJECTIVES, replay, rewards_of
-from periodic_envs.process import FiniteProcess, Origin, Public
+from periodic_envs.process import FiniteProcess, Origin, PublicInfo
 from periodic_envs.registration import register_world
 
 FIRST_DAY = datetime.date(2017, 1, 1)
@@ -80,7 +80,7 @@ class MadridSim:
         return everywhere if self.stations is None else tuple(self.stations)
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know."""
         return public_stations(self._stations, self.warm_start_days, self.period_hours)
 

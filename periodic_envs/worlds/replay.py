@@ -16,7 +16,7 @@ from periodic_envs import checks
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import POLICIES, fill_gaps
 from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
-from periodic_envs.process import FiniteProcess, Origin, Public
+from periodic_envs.process import FiniteProcess, Origin, PublicInfo
 from periodic_envs.registration import register_world
 
 if TYPE_CHECKING:
@@ -179,13 +179,13 @@ class Replay:
             troubles.append(f"gaps are filled by missing={self.missing!r}")
         return troubles
 
-    def _public(self) -> Public:
+    def _public(self) -> PublicInfo:
         names, features = self.series.names, None
         if self.arm_features is not None:
             from periodic_envs.data.tables.features import read_features
 
             features = read_features(self.arm_features, names)
-        return Public(
+        return PublicInfo(
             n_actions=len(names),
             dim=1 if features is None else features.shape[1],
             periods=_checked_periods(EXAMPLE_PERIOD if self.period is None else self.period),
@@ -195,7 +195,7 @@ class Replay:
         )
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know."""
         return self._recording.public
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from periodic_envs import checks
-from periodic_envs.process import FiniteProcess, Public
+from periodic_envs.process import FiniteProcess, PublicInfo
 from periodic_envs.registration import register_world
 
 PERIOD_HOURS = 24
@@ -82,10 +82,10 @@ class RideShare:
         checks.within("variety", self.variety, 0.0, 3.0)
 
     @property
-    def public(self) -> Public:
+    def public(self) -> PublicInfo:
         """What agents may know."""
         coordinates = np.array([zone[1:3] for zone in ZONES])
-        return Public(
+        return PublicInfo(
             n_actions=len(ZONES),
             dim=2,
             periods=(float(PERIOD_HOURS),),

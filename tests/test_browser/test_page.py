@@ -123,8 +123,8 @@ def test_two_rows_are_compared(page: Any, made: dict[str, Any]) -> None:
     table = made["boards"][0]["pairs"]["all"]
     difference = table["difference"][2][4]
     assert table["high"][2][4] < 0
-    cell = lines.nth(0).locator("td").nth(0).inner_text()
-    assert cell == f"{difference:.3f}".replace("-", "\u2212")
+    run = lines.nth(0).locator("td").nth(0).inner_text()
+    assert run == f"{difference:.3f}".replace("-", "\u2212")
     assert lines.nth(0).locator("td").last.inner_text() == third
     assert page.locator("#pairs svg.forest").count() == 5
     assert page.locator("#pairs svg.forest.first").count() >= 1
@@ -200,7 +200,7 @@ def test_downloads_hold_the_numbers(page: Any, made: dict[str, Any]) -> None:
     assert lows == pytest.approx([row["normalised"][1] for row in rows(made)[:-1]], rel=1e-6)
     assert lines[-1][place["normalised_regret"]] == ""
     worlds = saved(page, "#csv-worlds")
-    assert len(worlds) == 1 + 4 * 11 - 1  # ten agents and a reference, one cell not run
+    assert len(worlds) == 1 + 4 * 11 - 1  # ten agents and a reference, one run not run
     curves = saved(page, "#env-0 .csv-curves")
     assert len(curves) == 1 + 11 * 60
     last = rows(made)[0]["envs"][0]["curve"]["mean"][-1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from periodic_envs import PeriodicBanditEnv, PeriodicBanditVectorEnv, Public, WarmStart
+from periodic_envs import PeriodicBanditEnv, PeriodicBanditVectorEnv, PublicInfo, WarmStart
 from periodic_envs.process import FiniteProcess
 
 
@@ -12,7 +12,7 @@ class Tide:
     """A plain object: the best spot on the beach follows the tide."""
 
     period = 12.4
-    public = Public(n_actions=None, dim=1, periods=(12.4,), first_step=6)
+    public = PublicInfo(n_actions=None, dim=1, periods=(12.4,), first_step=6)
     warm_start = WarmStart(np.arange(6), np.zeros((6, 1), dtype=np.float32), np.ones(6))
 
     def mean(self, actions, t):
@@ -94,7 +94,7 @@ def test_time_is_exact_far_out() -> None:
     """A single-precision clock would stand still at 2**24."""
 
     class Far(Tide):
-        public = Public(n_actions=None, dim=1, periods=(12.4,), first_step=2**24)
+        public = PublicInfo(n_actions=None, dim=1, periods=(12.4,), first_step=2**24)
         warm_start = None
 
     env = PeriodicBanditEnv(Far(), horizon=4)

@@ -312,7 +312,7 @@ class SearchesMemory(Good):
     """Says 1 where any object in its process is a world, a seed of a run or a judge's record."""
 
     def act(self, observation):
-        wanted = {"PeriodicBanditEnv", "Episode", "Cell"}
+        wanted = {"PeriodicBanditEnv", "Episode", "Run"}
         return int(any(type(thing).__name__ in wanted for thing in gc.get_objects()))
 
 

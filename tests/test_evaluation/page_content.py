@@ -53,10 +53,10 @@ def content(
     names = _names(agents, hostile)
     return {
         "title": "periodic-gp leaderboard",
-        "subtitle": "Season 2026, protocol standard",
+        "subtitle": "Edition 2026, protocol standard",
         "facts": [
             ["Protocol hash", "3f9a52c07be1"],
-            ["Season opened", "2026-11-16"],
+            ["Edition opened", "2026-11-16"],
             ["Worlds", str(envs)],
             ["Seeds", "0 to 9"],
         ],

@@ -57,7 +57,7 @@ def test_submit_your_agent_in_three_commands(tmp_path: Path) -> None:
     assert str(ROOT) not in json.dumps(manifest)
 
 
-def test_a_season_from_opening_to_page(tmp_path: Path) -> None:
+def test_a_edition_from_opening_to_page(tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
     secret = ("--secret", "secret.json")
     opened = call("leaderboard", "open", "s1", "--protocol", "tiny.toml", *secret, folder=tmp_path)
@@ -65,7 +65,7 @@ def test_a_season_from_opening_to_page(tmp_path: Path) -> None:
     filled = call("leaderboard", "fill", "--protocol", "tiny.toml", *secret, folder=tmp_path)
     assert filled.count("hidden-seed passed") == 2
     again = call("leaderboard", "fill", "--protocol", "tiny.toml", *secret, folder=tmp_path)
-    assert again.count("is in season s1 already") == 2
+    assert again.count("is in edition s1 already") == 2
     assert "3 entries and 2 submissions are intact" in call("leaderboard", "check", folder=tmp_path)
     assert "page.html" in call("leaderboard", "build", "--out", "page.html", folder=tmp_path)
     page = (tmp_path / "page.html").read_text()
@@ -89,14 +89,14 @@ def test_a_season_from_opening_to_page(tmp_path: Path) -> None:
         (("submit", "random", "--link", "javascript:1"), "http:// or https://"),
         (("submit", "random", "--protocol", "nosuch"), "there is no protocol 'nosuch'"),
         (("verify", "nowhere"), "there is no folder 'nowhere'"),
-        (("leaderboard", "open", "../evil"), "a season's name has letters"),
+        (("leaderboard", "open", "../evil"), "an edition's name has letters"),
         (("leaderboard", "add", "nowhere"), "there is no folder 'nowhere'"),
         (("leaderboard", "build", "--out", "none/x.html"), "there is no folder 'none'"),
         (("verify", "nowhere", "--through", "magic"), "--through must be one of well-formed"),
-        (("leaderboard", "check"), "there is no season in 'leaderboard'"),
+        (("leaderboard", "check"), "there is no edition in 'leaderboard'"),
         (("leaderboard", "build", "--store", "no.sqlite"), "there is no store 'no.sqlite'"),
         (("serve", "--store", "no.sqlite"), "there is no store 'no.sqlite'"),
-        (("leaderboard", "open", "a b"), "a season's name has letters"),
+        (("leaderboard", "open", "a b"), "an edition's name has letters"),
     ],
 )
 def test_mistakes_are_one_sentence(words: tuple[str, ...], sentence: str, tmp_path: Path) -> None:

@@ -36,14 +36,14 @@ def test_run_prints_tables_with_intervals(folder: Path) -> None:
     assert "minus gp-ucb [95 %]" in out
     assert "uniform-random" in out
     assert "All 3 tasks (online): 0 = oracle, 1 = choosing at random" in out
-    assert "75 of 75 cells" in (folder / "err.txt").read_text()  # plain lines: no terminal
+    assert "75 of 75 runs" in (folder / "err.txt").read_text()  # plain lines: no terminal
     assert max(len(line) for line in out.splitlines()) < 200
 
 
 def test_run_again_runs_nothing(folder: Path) -> None:
     result = run("run", "smoke", cwd=folder)
-    assert "75 of 75 cells, 0.0/s" in result.stderr
-    assert "run 1" in result.stdout
+    assert "75 of 75 runs, 0.0/s" in result.stderr
+    assert "sweep 1" in result.stdout
 
 
 def test_that_madrid_is_simulated_is_said_once(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_that_madrid_is_simulated_is_said_once(tmp_path: Path) -> None:
 def test_show_json(folder: Path) -> None:
     result = run("show", "--json", "--baseline", "random", cwd=folder)
     content = json.loads(result.stdout)
-    assert content["cells"] == content["finished"] == 75
+    assert content["runs"] == content["finished"] == 75
     rows = content["tracks"]["online"]["tasks"]
     gp = next(r for r in rows if r["agent"] == "gp-ucb" and "Discrete" in r["task"])
     assert gp["low"] < gp["regret"] < gp["high"]
@@ -91,7 +91,7 @@ def test_export(folder: Path, suffix: str) -> None:
     assert (one.groupby("seed").t.apply(list) == [list(range(60))] * 5).all()
     assert one.action.between(-1, 1).all()
     with Store(folder / "results.sqlite", create=False) as store:
-        totals = {(c.env, c.agent, c.seed): c.regret for c in store.cells(1)}
+        totals = {(c.env, c.agent, c.seed): c.regret for c in store.runs(1)}
     sums = frame.groupby(["env", "agent", "seed"]).regret.sum()
     assert all(sums[key] == pytest.approx(totals[key]) for key in sums.index)
 
@@ -145,7 +145,7 @@ def test_one_sentence(tmp_path: Path, arguments: tuple[str, ...], message: str) 
 def test_json_is_json_whatever_an_agent_prints(tmp_path: Path) -> None:
     talking = ("--agents", f"{FAULTY}:Talks", "--seeds", "0:1", "--workers", "1", "--json")
     result = run("run", "smoke", *talking, cwd=tmp_path)
-    assert json.loads(result.stdout)["cells"] == 6
+    assert json.loads(result.stdout)["runs"] == 6
 
 
 def test_results_without_a_single_success(tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_results_without_a_single_success(tmp_path: Path) -> None:
 
 
 def test_unknown_run_or_agent(folder: Path) -> None:
-    result = run("show", "--run", "other", cwd=folder)
-    assert "there is no run 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
+    result = run("show", "--sweep", "other", cwd=folder)
+    assert "there is no sweep 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
     result = run("compare", "gp-ucb", "nobody", cwd=folder)
     assert "there is no 'nobody' in this run" in result.stderr
     assert run("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
@@ -182,7 +182,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     store = tmp_path / "results.sqlite"
-    while not store.exists() or _cells(store) < 3:
+    while not store.exists() or _runs(store) < 3:
         assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to all of them
@@ -191,9 +191,9 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert "Stopped. In results.sqlite:" in out
     assert "Run the same command again to go on." in out
     assert "Traceback" not in out + err
-    assert _cells(store) >= 3
+    assert _runs(store) >= 3
 
 
-def _cells(path: Path) -> int:
+def _runs(path: Path) -> int:
     with Store(path, create=False) as store:
-        return sum(len(store.cells(r.id)) for r in store.runs())
+        return sum(len(store.runs(r.id)) for r in store.sweeps())

@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.running.agent_code import own_files, own_hash
 from evaluation.running.sweep import run
-from evaluation.running.worker import run_cell
+from evaluation.running.worker import execute
 
 from .test_sweep import AGENTS, protocol, reasons
 
@@ -94,10 +94,10 @@ def test_no_line_to_the_driver_is_left_in_any_childs_hands() -> None:
 def test_without_a_nursery_it_says_so() -> None:
     from dataclasses import replace
 
-    from evaluation.running.run import cells_of
+    from evaluation.running.run import runs_of
 
-    cell = next(cell for cell in cells_of(protocol("Good")) if cell.mind is not None)
-    assert "isolated agents need worker processes" in run_cell(replace(cell, isolated=True)).reason
+    run = next(run for run in runs_of(protocol("Good")) if run.agent_spec is not None)
+    assert "isolated agents need worker processes" in execute(replace(run, isolated=True)).reason
 
 
 def test_code_is_read_and_not_run(tmp_path) -> None:

@@ -15,8 +15,15 @@ import pytest
 
 from evaluation.leaderboard.board import boards
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
-from evaluation.leaderboard.content import season_content
-from evaluation.leaderboard.edition import LOG, REFERENCES, REGRETS, SEASON, Season, SeasonError
+from evaluation.leaderboard.content import edition_content
+from evaluation.leaderboard.edition import (
+    EDITION,
+    LOG,
+    REFERENCES_FILE,
+    REGRETS,
+    Edition,
+    EditionError,
+)
 from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
@@ -94,7 +101,7 @@ def test_an_honest_bundle_passes(pristine: Path) -> None:
         "replayed",
         "re-run",
     ]
-    claimed = [cell.regret for cell in found.manifest.cells]
+    claimed = [run.regret for run in found.manifest.runs]
     assert [regret.sum() for regret in found.regrets] == pytest.approx(claimed)
 
 
@@ -137,7 +144,7 @@ MANIFESTS = [
     ({"training_steps": -1}, "training_steps"),
     ({"agent_seconds": "long"}, "agent_seconds"),
     ({"cells": "all"}, "cells must be a list"),
-    ({"cells": [{"env": "x"}]}, "a cell has env, seed, steps and regret"),
+    ({"cells": [{"env": "x"}]}, "a run has env, seed, steps and regret"),
     ({"cells": []}, "larger than|not all runs"),
     ({"surprise": 1}, "does not belong there: 'surprise'"),
     ({"x" * 2_000_000: 1}, "does not belong there: 'x{50}'"),
@@ -178,17 +185,17 @@ def test_what_is_no_manifest(bundle: Path, text: str, reason: str) -> None:
     assert reason in refusal(bundle)[1]
 
 
-def test_cells_that_are_forged(bundle: Path) -> None:
-    cells = json.loads((bundle / MANIFEST).read_text())["cells"]
-    edit(bundle, cells=[*cells[:-1], cells[0]])
+def test_runs_that_are_forged(bundle: Path) -> None:
+    runs = json.loads((bundle / MANIFEST).read_text())["cells"]
+    edit(bundle, cells=[*runs[:-1], runs[0]])
     assert "more than once" in refusal(bundle)[1]
-    edit(bundle, cells=cells[:-1])
+    edit(bundle, cells=runs[:-1])
     assert "not all runs of the protocol" in refusal(bundle)[1]
-    edit(bundle, cells=[{**cells[0], "steps": 11}, *cells[1:]])
+    edit(bundle, cells=[{**runs[0], "steps": 11}, *runs[1:]])
     assert "has 11 steps" in refusal(bundle)[1]
-    edit(bundle, cells=[{**cells[0], "steps": 10**12}, *cells[1:]])
+    edit(bundle, cells=[{**runs[0], "steps": 10**12}, *runs[1:]])
     assert "at most 1e8 steps" in refusal(bundle)[1]
-    edit(bundle, cells=[{**cells[0], "regret": -1.0}, *cells[1:]])
+    edit(bundle, cells=[{**runs[0], "regret": -1.0}, *runs[1:]])
     assert "a regret must be a finite number" in refusal(bundle)[1]
 
 
@@ -217,7 +224,7 @@ def test_rewards_that_are_none(bundle: Path, value: float | None) -> None:
 @pytest.mark.parametrize(
     ("column", "row", "value", "tier", "reason"),
     [
-        ("cell", 0, 1, "well-formed", "cells must follow each other"),
+        ("cell", 0, 1, "well-formed", "runs must follow each other"),
         ("t", 3, 7, "well-formed", "t must count through"),
         ("agent_seconds", 0, -1.0, "well-formed", "must not be negative"),
         ("action_0", 0, 999.0, "replayed", "the action at t = 0"),
@@ -238,8 +245,8 @@ def test_steps_that_are_forged(
 
 
 def test_a_regret_that_is_forged(bundle: Path) -> None:
-    cells = json.loads((bundle / MANIFEST).read_text())["cells"]
-    edit(bundle, cells=[{**cells[0], "regret": cells[0]["regret"] / 2}, *cells[1:]])
+    runs = json.loads((bundle / MANIFEST).read_text())["cells"]
+    edit(bundle, cells=[{**runs[0], "regret": runs[0]["regret"] / 2}, *runs[1:]])
     tier, words = refusal(bundle)
     assert tier == "replayed"
     assert "is claimed as" in words
@@ -402,48 +409,48 @@ def test_a_secret_is_its_owners_alone(tmp_path: Path, secret: Secret) -> None:
     with pytest.raises(SecretError, match="left alone"):
         Secret.create(path)
     path.write_text("{}")
-    with pytest.raises(SecretError, match="no season's secret"):
+    with pytest.raises(SecretError, match="no edition's secret"):
         Secret.load(path)
 
 
-# Seasons
+# Editions
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, pristine: Path) -> tuple[Path, Secret]:
-    """A season with an agent that was run again, and two strange ones that were only replayed."""
+    """An edition with an agent that was run again, and two strange ones that were only replayed."""
     folder = tmp_path_factory.mktemp("leaderboard") / "s1"
     secret = Secret.create(folder.parent / "secret.json")
-    season = Season.open(folder, PROTOCOL, secret)
-    season.record(verify(pristine, PROTOCOL, through="re-run", sample=2), secret)
+    edition = Edition.open(folder, PROTOCOL, secret)
+    edition.record(verify(pristine, PROTOCOL, through="re-run", sample=2), secret)
     for agent, label in (("fixed", "<script>alert(1)</script>"), ("gp-ucb", "best-fixed")):
         out = folder.parent / agent
         submit(entry(agent), PROTOCOL, out, authors=["B"])
         edit(out, label=label)  # whatever an author writes by hand
-        season.record(verify(out, PROTOCOL), secret)
+        edition.record(verify(out, PROTOCOL), secret)
     return folder, secret
 
 
 @pytest.fixture
-def season(finished: tuple[Path, Secret], tmp_path: Path) -> Season:
-    return Season(Path(shutil.copytree(finished[0], tmp_path / "s1")))
+def edition(finished: tuple[Path, Secret], tmp_path: Path) -> Edition:
+    return Edition(Path(shutil.copytree(finished[0], tmp_path / "s1")))
 
 
-def test_verified_and_self_reported_are_never_mixed(season: Season) -> None:
-    found = {board.id: list(board.rows) for board in boards(season)}
+def test_verified_and_self_reported_are_never_mixed(edition: Edition) -> None:
+    found = {board.id: list(board.rows) for board in boards(edition)}
     assert found == {
         "verified-online": ["random"],
         "self-reported-online": ["<script>alert(1)</script>", "best-fixed (2)"],
     }
-    for board in boards(season):
+    for board in boards(edition):
         assert set(board.results.overall()["agent"]) == set(board.rows)
 
 
-def test_the_page_shows_what_was_replayed(season: Season) -> None:
-    content = season_content(season)
+def test_the_page_shows_what_was_replayed(edition: Edition) -> None:
+    content = edition_content(edition)
     row = content["boards"][0]["rows"][0]
-    manifest = next(a.manifest for a in season.accepted() if a.manifest.label == "random")
-    mine = [cell.regret for cell in manifest.cells if cell.env == WORLDS[1]]
+    manifest = next(a.manifest for a in edition.accepted() if a.manifest.label == "random")
+    mine = [run.regret for run in manifest.runs if run.env == WORLDS[1]]
     assert row["envs"][1]["regret"][0] == pytest.approx(np.mean(mine), rel=1e-4)
     assert row["tier"] == "re-run"
     page = render(content)
@@ -460,37 +467,37 @@ def test_the_page_shows_what_was_replayed(season: Season) -> None:
         ),
         (lambda s: append(one(s) / STEPS), "steps.parquet was changed"),
         (lambda s: append(one(s) / REGRETS), "regrets.npz was changed"),
-        (lambda s: append(s.folder / REFERENCES), "references.npz was changed"),
+        (lambda s: append(s.folder / REFERENCES_FILE), "references.npz was changed"),
         (lambda s: (one(s) / "other").mkdir(), "does not hold its three files"),
         (lambda s: (one(s) / STEPS).unlink(), "does not hold its three files"),
         (lambda s: (s.folder / LOG).unlink(), "does not end where|does not begin"),
     ],
 )
-def test_changes_after_the_verdict_are_found(season: Season, spoil, reason: str) -> None:
-    assert len(season.accepted()) == 3
-    spoil(season)
+def test_changes_after_the_verdict_are_found(edition: Edition, spoil, reason: str) -> None:
+    assert len(edition.accepted()) == 3
+    spoil(edition)
     with pytest.raises(LogError, match=reason):
-        season.accepted()
+        edition.accepted()
 
 
-def test_a_season_keeps_its_word(season: Season) -> None:
-    about = json.loads((season.folder / SEASON).read_text())
-    (season.folder / SEASON).write_text(json.dumps({**about, "salt_sha256": DIGEST}))
-    with pytest.raises(LogError, match=r"season\.json was changed"):
-        Season(season.folder).accepted()
-    (season.folder / SEASON).write_text(json.dumps({"name": "s1"}))
-    with pytest.raises(SeasonError, match="must have name, protocol"):
-        Season(season.folder)
+def test_a_edition_keeps_its_word(edition: Edition) -> None:
+    about = json.loads((edition.folder / EDITION).read_text())
+    (edition.folder / EDITION).write_text(json.dumps({**about, "salt_sha256": DIGEST}))
+    with pytest.raises(LogError, match=r"edition\.json was changed"):
+        Edition(edition.folder).accepted()
+    (edition.folder / EDITION).write_text(json.dumps({"name": "s1"}))
+    with pytest.raises(EditionError, match="must have name, protocol"):
+        Edition(edition.folder)
 
 
-def test_a_folder_that_the_log_does_not_know_is_named_and_not_shown(season: Season) -> None:
-    (one(season).parent / "other").mkdir()
-    assert season.strays() == ["other"]
-    assert sum(len(board.rows) for board in boards(season)) == 3
+def test_a_folder_that_the_log_does_not_know_is_named_and_not_shown(edition: Edition) -> None:
+    (one(edition).parent / "other").mkdir()
+    assert edition.strays() == ["other"]
+    assert sum(len(board.rows) for board in boards(edition)) == 3
 
 
-def test_somebody_elses_steps_are_refused(season: Season, finished, tmp_path: Path) -> None:
-    victim = next(a.folder for a in season.accepted() if a.manifest.label == "random")
+def test_somebody_elses_steps_are_refused(edition: Edition, finished, tmp_path: Path) -> None:
+    victim = next(a.folder for a in edition.accepted() if a.manifest.label == "random")
     thief = tmp_path / "thief"
     thief.mkdir()
     for name in (MANIFEST, STEPS):
@@ -498,37 +505,37 @@ def test_somebody_elses_steps_are_refused(season: Season, finished, tmp_path: Pa
     edit(thief, authors=["Impostor"], label="mine")
     found = verify(thief, PROTOCOL)
     assert found.passed
-    assert not season.record(found, finished[1])
+    assert not edition.record(found, finished[1])
     assert "its steps are those of 'random' by A. Author" in found.verdicts[-1].words
-    assert len(season.accepted()) == 3
+    assert len(edition.accepted()) == 3
 
 
-def test_times_are_measured_by_the_maintainers(season: Season) -> None:
+def test_times_are_measured_by_the_maintainers(edition: Edition) -> None:
     """What an author says of an agent's time counts only where nobody has run it."""
-    row = season_content(season)["boards"][0]["rows"][0]
-    measured = next(a.ms_per_step for a in season.accepted() if a.manifest.label == "random")
+    row = edition_content(edition)["boards"][0]["rows"][0]
+    measured = next(a.ms_per_step for a in edition.accepted() if a.manifest.label == "random")
     assert row["ms_per_step"] == pytest.approx(measured, rel=1e-4)
 
 
-def one(season: Season) -> Path:
-    return sorted(season.folder.glob("submissions/*"))[0]
+def one(edition: Edition) -> Path:
+    return sorted(edition.folder.glob("submissions/*"))[0]
 
 
 def append(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b" ")
 
 
-def test_seasons_that_cannot_be_used(tmp_path: Path, secret: Secret, season: Season) -> None:
-    with pytest.raises(SeasonError, match="no season in"):
-        Season(tmp_path)
-    with pytest.raises(SeasonError, match="letters, digits"):
-        Season.open(tmp_path / "a season!", PROTOCOL, secret)
+def test_editions_that_cannot_be_used(tmp_path: Path, secret: Secret, edition: Edition) -> None:
+    with pytest.raises(EditionError, match="no edition in"):
+        Edition(tmp_path)
+    with pytest.raises(EditionError, match="letters, digits"):
+        Edition.open(tmp_path / "an edition!", PROTOCOL, secret)
     with pytest.raises(SecretError, match="does not belong"):
-        season.check_secret(secret)
-    other = {**season.about["protocol"], "horizon": 13}
-    season.about["protocol"] = other
-    with pytest.raises(SeasonError, match="another version of the worlds"):
-        season.protocol()
+        edition.check_secret(secret)
+    other = {**edition.about["protocol"], "horizon": 13}
+    edition.about["protocol"] = other
+    with pytest.raises(EditionError, match="another version of the worlds"):
+        edition.protocol()
 
 
 # Hidden seeds
@@ -556,27 +563,27 @@ def test_an_agent_that_memorised_the_public_seeds_falls(tmp_path: Path) -> None:
     )
     assert [verdict.passed for verdict in found.verdicts] == [True, True, True, False]
     assert "it knows the public seeds" in found.verdicts[-1].words
-    season_secret = Secret.create(tmp_path / "secret.json")
-    season = Season.open(tmp_path / "s", PROTOCOL, season_secret)
-    assert not season.record(found, season_secret)
-    assert season.accepted() == []
-    assert season.log.entries()[-1]["verdicts"][-1]["passed"] is False
+    edition_secret = Secret.create(tmp_path / "secret.json")
+    edition = Edition.open(tmp_path / "s", PROTOCOL, edition_secret)
+    assert not edition.record(found, edition_secret)
+    assert edition.accepted() == []
+    assert edition.log.entries()[-1]["verdicts"][-1]["passed"] is False
 
 
 def test_who_is_caught_later_is_named_and_not_ranked(tmp_path: Path, finished) -> None:
-    season, secret = Season(Path(shutil.copytree(finished[0], tmp_path / "s1"))), finished[1]
-    bundle = next(a.folder for a in season.accepted() if a.manifest.label == "random")
+    edition, secret = Edition(Path(shutil.copytree(finished[0], tmp_path / "s1"))), finished[1]
+    bundle = next(a.folder for a in edition.accepted() if a.manifest.label == "random")
     copy = tmp_path / "again"
     copy.mkdir()
     for name in (MANIFEST, STEPS):
         shutil.copy(bundle / name, copy / name)
     found = verify(copy, PROTOCOL)
     found.verdicts.append(replace(found.verdicts[-1], tier="hidden-seed", passed=False))
-    season.record(found, secret)
-    assert all("random" not in board.rows for board in boards(season))
-    season.record(verify(copy, PROTOCOL), secret)  # a lower tier does not wash it clean
-    assert all("random" not in board.rows for board in boards(season))
-    assert any("Refused: random" in note for note in season_content(season)["notes"])
+    edition.record(found, secret)
+    assert all("random" not in board.rows for board in boards(edition))
+    edition.record(verify(copy, PROTOCOL), secret)  # a lower tier does not wash it clean
+    assert all("random" not in board.rows for board in boards(edition))
+    assert any("Refused: random" in note for note in edition_content(edition)["notes"])
 
 
 def test_an_honest_agent_passes_on_hidden_seeds(pristine: Path) -> None:
@@ -599,7 +606,7 @@ def test_the_hidden_test_keeps_its_level(monkeypatch) -> None:
     assert small <= 33
 
 
-def test_a_season_without_moving_worlds_has_no_hidden_seeds(tmp_path: Path) -> None:
+def test_a_edition_without_moving_worlds_has_no_hidden_seeds(tmp_path: Path) -> None:
     replayed = Protocol.from_dict(
         {"envs": ["PeriodicGP-Replay-v0"], "agents": ["random"], "seeds": "0:2", "horizon": 5}
     )
@@ -629,11 +636,11 @@ def test_a_verdict_is_short_and_printable() -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", sorted((ROOT / "leaderboard").glob("*/season.json")), ids=lambda p: p.parent.name
+    "folder", sorted((ROOT / "leaderboard").glob("*/edition.json")), ids=lambda p: p.parent.name
 )
-def test_the_published_seasons_are_intact(folder: Path) -> None:
-    season = Season(folder.parent)
-    accepted = season.accepted()
-    assert not season.strays()
+def test_the_published_editions_are_intact(folder: Path) -> None:
+    edition = Edition(folder.parent)
+    accepted = edition.accepted()
+    assert not edition.strays()
     assert len(accepted) > 0
-    assert all(one.manifest.challenge == season.challenge for one in accepted)
+    assert all(one.manifest.challenge == edition.challenge for one in accepted)

@@ -9,7 +9,7 @@ import pytest
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import Limits, ProtocolError, agent_entry, parse_seeds
 from evaluation.protocol.protocol import Protocol
-from evaluation.running.run import cells_of
+from evaluation.running.run import runs_of
 
 TABLE = {
     "name": "two",
@@ -67,7 +67,7 @@ def test_hash_covers_what_matters() -> None:
 
 def test_hash_covers_the_version_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     before = Protocol.from_dict(TABLE).hash
-    monkeypatch.setattr(protocols, "version", lambda package: "99.0")
+    monkeypatch.setattr(protocols, "WORLDS_VERSION", "99.0")
     assert Protocol.from_dict(TABLE).hash != before
 
 
@@ -87,7 +87,7 @@ def test_frozen() -> None:
 def test_every_protocol_of_the_package_can_be_run(name: str) -> None:
     protocol = Protocol.load(name)
     assert protocol.description
-    assert cells_of(replace(protocol, seeds=(0,)))
+    assert runs_of(replace(protocol, seeds=(0,)))
 
 
 def test_madrid_2018_has_twelve_windows_each_way(madrid: Path) -> None:
@@ -114,9 +114,9 @@ def test_horizon() -> None:
 
 
 def test_replayed_worlds_are_run_once(madrid: Path) -> None:
-    cells = cells_of(Protocol.from_dict(TABLE))
-    assert {c.seed for c in cells if c.env.startswith("PeriodicGP-Madrid")} == {0}
-    assert {c.seed for c in cells if c.env.startswith("PeriodicGP-Synth")} == {0, 1, 2}
+    runs = runs_of(Protocol.from_dict(TABLE))
+    assert {c.seed for c in runs if c.env.startswith("PeriodicGP-Madrid")} == {0}
+    assert {c.seed for c in runs if c.env.startswith("PeriodicGP-Synth")} == {0, 1, 2}
 
 
 def test_restricted() -> None:
@@ -170,7 +170,7 @@ def test_mistakes(change: dict, message: str) -> None:
 )
 def test_worlds_that_cannot_be_made(envs: list[str], message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
-        cells_of(Protocol.from_dict({**TABLE, "envs": envs}))
+        runs_of(Protocol.from_dict({**TABLE, "envs": envs}))
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
@@ -197,25 +197,25 @@ def test_seeds(text: object, seeds: tuple[int, ...]) -> None:
 
 def test_keys_change_with_code_and_not_with_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     protocol = Protocol.from_dict(TABLE)
-    keys = [cell.key for cell in cells_of(protocol)]
+    keys = [run.key for run in runs_of(protocol)]
     assert len(set(keys)) == len(keys)
     renamed = {**TABLE, "agents": ["gp-ucb", {**TABLE["agents"][1], "label": "Q"}]}
-    assert [cell.key for cell in cells_of(Protocol.from_dict(renamed))] == keys
+    assert [run.key for run in runs_of(Protocol.from_dict(renamed))] == keys
     monkeypatch.setattr("evaluation.running.run.worlds_source", lambda world: "changed")
-    assert not set(keys) & {cell.key for cell in cells_of(protocol)}
+    assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
     monkeypatch.setattr("evaluation.running.run.harness_source", lambda: "changed")
-    assert not set(keys) & {cell.key for cell in cells_of(protocol)}
+    assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
     monkeypatch.setattr("evaluation.running.run.agent_source", lambda name: "changed")
-    changed = {cell.key for cell in cells_of(protocol)}
-    kept = {cell.key for cell in cells_of(protocol) if cell.mind is None}
+    changed = {run.key for run in runs_of(protocol)}
+    kept = {run.key for run in runs_of(protocol) if run.agent_spec is None}
     assert set(keys) & changed == kept
 
 
 def test_keys_change_with_the_data(imported_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {cell.key for cell in cells_of(Protocol.from_dict(TABLE)) if "Madrid" in cell.env}
+    before = {run.key for run in runs_of(Protocol.from_dict(TABLE)) if "Madrid" in run.env}
     monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
-    after = {cell.key for cell in cells_of(Protocol.from_dict(TABLE)) if "Madrid" in cell.env}
+    after = {run.key for run in runs_of(Protocol.from_dict(TABLE)) if "Madrid" in run.env}
     assert before
     assert not before & after

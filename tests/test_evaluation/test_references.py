@@ -6,9 +6,9 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 import periodic_envs
-from evaluation.references import REFERENCES, _Field, _grid, _Unknown, reference_regrets
+from evaluation.references import REFERENCE_ROWS, _Field, _grid, _Unknown, reference_regrets
 from evaluation.statistics import phase_bins
-from periodic_envs import PeriodicBanditEnv, Public
+from periodic_envs import PeriodicBanditEnv, PublicInfo
 from periodic_envs.process import FiniteProcess
 
 
@@ -30,7 +30,7 @@ def regret_of(env, actions, t):
 @pytest.mark.parametrize("env_id", periodic_envs.ids())
 def test_references_are_in_order_in_every_world(env_id) -> None:
     regrets = reference_regrets(make(env_id, seed=3))
-    assert tuple(regrets) == REFERENCES
+    assert tuple(regrets) == REFERENCE_ROWS
     totals = [regret.sum() for regret in regrets.values()]
     assert totals[0] == 0.0
     assert totals[1] <= totals[2] + 1e-6
@@ -139,7 +139,7 @@ class Tide:
     """The best spot follows the tide; nothing but the formula, one time at a time."""
 
     period = 12.4
-    public = Public(n_actions=None, dim=1, periods=(12.4,), first_step=6)
+    public = PublicInfo(n_actions=None, dim=1, periods=(12.4,), first_step=6)
 
     def mean(self, actions, t):
         return -np.sum((np.asarray(actions) - self.level(t)) ** 2, axis=-1)

@@ -129,7 +129,7 @@ def make_lab(tmp_path: Path, scale: Scale, store: Store | None = None) -> Lab:
 
 
 def test_the_paper_s_window(madrid: Path, tmp_path: Path) -> None:
-    """With measurements there are verdicts, and AUDIT 8's yardsticks."""
+    """With measurements there are verdicts, and AUDIT 8's references."""
     with Store() as store:
         page = reproduce(small(), store=store, out=tmp_path, only=["madrid"], workers=2)
     text = page.read_text()
@@ -145,7 +145,7 @@ def test_what_was_run_is_not_run_again(tmp_path: Path) -> None:
 
     class Counting:
         def __enter__(self):
-            return lambda progress: seen.append(progress.done) if progress.cell is None else None
+            return lambda progress: seen.append(progress.done) if progress.run is None else None
 
         def __exit__(self, *_):
             pass

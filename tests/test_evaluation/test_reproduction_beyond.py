@@ -146,8 +146,8 @@ def test_guesses_are_held_against_the_right_period(
 
 def city_frame(**change: float) -> pd.DataFrame:
     shares = dict.fromkeys([*METHODS, *city.OURS], 1.6) | {AUTO: 0.85, PRETRAINED: 0.7}
-    yardsticks = {"best-fixed": 1.0, "best-per-phase": 0.6, "uniform-random": 2.2}
-    return frame(**{**shares, **yardsticks, **change})
+    references = {"best-fixed": 1.0, "best-per-phase": 0.6, "uniform-random": 2.2}
+    return frame(**{**shares, **references, **change})
 
 
 def test_the_pretrained_agent_is_shown_apart(

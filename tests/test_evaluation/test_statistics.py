@@ -307,7 +307,7 @@ def test_iqm_is_the_mean_of_the_middle_half() -> None:
 
 
 def test_iqm_resamples_runs_within_tasks() -> None:
-    """Tasks that differ, runs that do not: nothing is uncertain. Drawing cells would widen it."""
+    """Tasks that differ, runs that do not: nothing is uncertain. Drawing runs would widen it."""
     interval = iqm(np.tile([0.0, 1.0, 5.0, 9.0], (6, 1)))
     assert interval.low == interval.high == interval.estimate == pytest.approx(3.0)
 

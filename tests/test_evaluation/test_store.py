@@ -13,13 +13,13 @@ import pytest
 
 from evaluation.database import StoreError
 from evaluation.protocol.protocol import Protocol
-from evaluation.running.run import Outcome, cells_of, pack, unpack
+from evaluation.running.run import Outcome, pack, runs_of, unpack
 from evaluation.store import Store
 
 PROTOCOL = Protocol.from_dict(
     {"name": "p", "envs": ["PeriodicGP-SyntheticDiscrete-v0"], "agents": ["random"], "seeds": "0:3"}
 )
-CELLS = cells_of(PROTOCOL)
+CELLS = runs_of(PROTOCOL)
 
 
 def outcome(key: str, regret: float = 1.0, reason: str | None = None) -> Outcome:
@@ -34,11 +34,11 @@ def test_round_trip(tmp_path: Path) -> None:
         store.save(outcome(CELLS[0].key, 2.0))
         store.save(outcome(CELLS[1].key, reason="it hung"))
     with Store(tmp_path / "s.sqlite", create=False) as store:
-        (again,) = store.runs()
+        (again,) = store.sweeps()
         assert again == run
         assert Protocol.from_dict(again.protocol) == PROTOCOL
         assert store.size(run.id) == len(CELLS) == 6
-        good, bad = sorted(store.cells(run.id), key=lambda cell: cell.reason is not None)
+        good, bad = sorted(store.runs(run.id), key=lambda run: run.reason is not None)
         assert (good.regret, good.steps, good.agent_seconds) == (6.0, 3, pytest.approx(0.3))
         assert bad.reason == "it hung"
         np.testing.assert_array_equal(store.columns(good.key)["regret"], [2.0] * 3)
@@ -53,7 +53,7 @@ def test_the_same_protocol_is_the_same_run(tmp_path: Path) -> None:
         first = store.begin(PROTOCOL, CELLS)
         assert store.begin(PROTOCOL, CELLS).id == first.id
         other = PROTOCOL.restricted(seeds=[5])
-        assert store.begin(other, cells_of(other)).id != first.id
+        assert store.begin(other, runs_of(other)).id != first.id
 
 
 def test_a_success_replaces_a_failure_and_nothing_else(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_a_success_replaces_a_failure_and_nothing_else(tmp_path: Path) -> None:
         run = store.begin(PROTOCOL, CELLS)
         for regret, reason in ((0.0, "failed"), (2.0, None), (3.0, None), (0.0, "failed again")):
             store.save(outcome(key, regret, reason))
-        (cell,) = store.cells(run.id)
-        assert (cell.regret, cell.reason) == (6.0, None)
+        (run,) = store.runs(run.id)
+        assert (run.regret, run.reason) == (6.0, None)
 
 
 def test_columns_are_plain_numbers() -> None:
@@ -117,7 +117,7 @@ def test_damaged_columns(tmp_path: Path) -> None:
         store.begin(PROTOCOL, CELLS)
         store.save(outcome(CELLS[0].key))
         for junk in (b"junk", b""):
-            store._db.execute("UPDATE cells SET columns = ?", (junk,))
+            store._db.execute("UPDATE runs SET columns = ?", (junk,))
             with pytest.raises(StoreError, match="damaged"):
                 store.columns(CELLS[0].key)
 
@@ -128,7 +128,7 @@ def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest.Monke
         store.save(outcome(CELLS[0].key))
     monkeypatch.setattr(os, "access", lambda *_: False)  # as root, nothing is forbidden
     with Store(tmp_path / "s.sqlite", create=False) as store:
-        assert len(store.cells(1)) == 1
+        assert len(store.runs(1)) == 1
         with pytest.raises(StoreError, match="cannot write"):
             store.save(outcome(CELLS[1].key))
 
@@ -137,9 +137,9 @@ def test_the_run_that_was_run_last_is_the_last(tmp_path: Path) -> None:
     other = PROTOCOL.restricted(seeds=[5])
     with Store(tmp_path / "s.sqlite") as store:
         first = store.begin(PROTOCOL, CELLS)
-        store.begin(other, cells_of(other))
+        store.begin(other, runs_of(other))
         store.begin(PROTOCOL, CELLS)
-        assert store.runs()[-1].id == first.id
+        assert store.sweeps()[-1].id == first.id
 
 
 def test_another_format(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_another_format(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="has the format 99, this version writes 1"):
+    with pytest.raises(StoreError, match="has the format 99, this version writes 2"):
         Store(path)
 
 
@@ -172,8 +172,8 @@ store.save(outcome(CELLS[0].key))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 rng = np.random.default_rng(0)
 try:
-    for cell in CELLS[1:]:
-        store.save(Outcome(cell.key, None, {"t": np.arange(3), "regret": rng.random(20_000)}))
+    for run in CELLS[1:]:
+        store.save(Outcome(run.key, None, {"t": np.arange(3), "regret": rng.random(20_000)}))
 except StoreError as error:
     print(error)
     sys.exit(7)
@@ -190,8 +190,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert "the disk is full or cannot be written" in done.stdout
     assert "run the same command again" in done.stdout
     with Store(path, create=False) as store:  # whole, with what was finished before
-        (run,) = store.runs()
-        assert CELLS[0].key in {cell.key for cell in store.cells(run.id)}
+        (run,) = store.sweeps()
+        assert CELLS[0].key in {run.key for run in store.runs(run.id)}
         store.save(outcome(CELLS[1].key))
 
 
@@ -211,7 +211,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     with Store(path, create=False) as store:
         keys = {f"{name}-{i}" for name in "ab" for i in range(40)}
         assert store.finished(keys) == keys
-        assert len(store.runs()) == 1
+        assert len(store.sweeps()) == 1
 
 
 def test_run_protocol_is_json(tmp_path: Path) -> None:
@@ -226,5 +226,5 @@ def test_a_store_that_is_just_being_begun_is_waited_for(tmp_path) -> None:
     timer = threading.Timer(0.3, lambda: Store(path).close())
     timer.start()
     with Store(path, create=False) as store:
-        assert store.runs() == []
+        assert store.sweeps() == []
     timer.join()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.protocol.protocol import YARDSTICKS, Protocol
+from evaluation.protocol.protocol import REFERENCES, Protocol
 from evaluation.results import Results
-from evaluation.running.run import Outcome, cells_of
+from evaluation.running.run import Outcome, runs_of
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
 from evaluation.summary import overall, paired, score_matrix, table
@@ -29,24 +29,24 @@ def results(regrets: dict[str, list[float]], *, grouped: bool = False) -> Result
         entry["settings"] = {"unused": number}
     protocol = Protocol.from_dict({"envs": envs, "agents": names, "seeds": list(range(seeds))})
     store = Store()
-    cells = cells_of(protocol)
-    run = store.begin(protocol, cells)
-    for cell in cells:
-        world = int(cell.env.split()[1])
-        place = world if grouped else cell.seed
+    runs = runs_of(protocol)
+    sweep = store.begin(protocol, runs)
+    for run in runs:
+        world = int(run.env.split()[1])
+        place = world if grouped else run.seed
         factor = 1.0 if grouped else 1.0 + world
         t = np.arange(STEPS)
-        if cell.agent == YARDSTICKS:
+        if run.agent == REFERENCES:
             columns = {k: np.full(STEPS, factor * v) for k, v in UNIFORM.items()}
-            store.save(Outcome(cell.key, None, {"t": t, **columns}))
+            store.save(Outcome(run.key, None, {"t": t, **columns}))
             continue
-        value = regrets[cell.agent][place]
+        value = regrets[run.agent][place]
         if np.isnan(value):
-            store.save(Outcome(cell.key, "failed"))
+            store.save(Outcome(run.key, "failed"))
             continue
         full = {name: np.full(STEPS, factor * value) for name in ("regret", "reward", "seconds")}
-        store.save(Outcome(cell.key, None, {"t": t, "action": t, **full}))
-    return Results(store, run)
+        store.save(Outcome(run.key, None, {"t": t, "action": t, **full}))
+    return Results(store, sweep)
 
 
 A, B = [1.0, 1.2, 0.9, 1.4, 1.1], [1.5, 1.3, 1.6, 1.9, 1.2]
@@ -105,7 +105,7 @@ def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
     assert row.runs == 4
     assert row.regret == pytest.approx(STEPS * np.mean(A[:4]))
     assert row.difference == pytest.approx(STEPS * (np.mean(A[:4]) - np.mean(B[:4])))
-    assert found.runs("all", "a").regret.shape == (4, STEPS)
+    assert found.curves("all", "a").regret.shape == (4, STEPS)
 
 
 def test_a_single_run_has_no_interval() -> None:

@@ -18,9 +18,9 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
 from evaluation.running.executors import InProcess, Pool, dispatch
 from evaluation.running.executors.base import BatchLostError, _Waiting
-from evaluation.running.run import cells_of
+from evaluation.running.run import runs_of
 from evaluation.running.sweep import run
-from evaluation.running.worker import run_cell
+from evaluation.running.worker import execute
 from evaluation.store import Store
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
@@ -51,7 +51,7 @@ def worker_pids() -> list[int]:
 
 
 def reasons(results: Results) -> dict[str, str]:
-    return {cell.agent.rpartition(":")[2]: cell.reason or "" for cell in results.failures}
+    return {run.agent.rpartition(":")[2]: run.reason or "" for run in results.failures}
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +123,10 @@ def test_workers_know_the_data_of_now(
 
 
 def test_a_worker_with_other_data_or_code_refuses() -> None:
-    cell = cells_of(protocol("random", envs=["PeriodicGP-MadridSim-v0"]))[1]
-    assert run_cell(cell).reason is None
-    assert "other data than the driver" in run_cell(replace(cell, data="x")).reason
-    assert "other code than the driver" in run_cell(replace(cell, sources="x")).reason
+    run = runs_of(protocol("random", envs=["PeriodicGP-MadridSim-v0"]))[1]
+    assert execute(run).reason is None
+    assert "other data than the driver" in execute(replace(run, data="x")).reason
+    assert "other code than the driver" in execute(replace(run, sources="x")).reason
 
 
 def test_an_edited_agent_is_another_agent(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     seen = []
     run(counted, store=tmp_path / "s.sqlite", workers=0, on_progress=seen.append)
     assert len(log.read_text().split()) == 4
-    assert (seen[0].done, seen[0].cells) == (8, 8)
+    assert (seen[0].done, seen[0].runs) == (8, 8)
     more = counted.restricted(seeds=range(6))
     run(more, store=tmp_path / "s.sqlite", workers=0)
     assert len(log.read_text().split()) == 6
@@ -230,7 +230,7 @@ def finished(store: Path) -> int:
     if not store.exists() or store.stat().st_size == 0:
         return 0
     with Store(store, create=False) as opened:
-        return sum(len(opened.cells(r.id)) for r in opened.runs())
+        return sum(len(opened.runs(r.id)) for r in opened.sweeps())
 
 
 def test_kill_9_of_the_driver_and_resume(tmp_path: Path) -> None:
@@ -245,14 +245,14 @@ def test_kill_9_of_the_driver_and_resume(tmp_path: Path) -> None:
     time.sleep(2.0)  # its workers finish what they have in hand and notice that they are alone
     lives = len(log.read_text().split())
     with Store(store, create=False) as opened:
-        kept = sum("Counts" in cell.agent for cell in opened.cells(1))
+        kept = sum("Counts" in run.agent for run in opened.runs(1))
     assert drive(store, log).wait() == 0
     assert len(log.read_text().split()) - lives == 12 - kept
     log.write_text("")
     assert drive(whole, log).wait() == 0
     with Store(store, create=False) as a, Store(whole, create=False) as b:
-        resumed, uninterrupted = (Results(s, s.runs()[0]) for s in (a, b))
-        assert len(resumed.cells) == len(uninterrupted.cells) == 36
+        resumed, uninterrupted = (Results(s, s.sweeps()[0]) for s in (a, b))
+        assert len(resumed.runs) == len(uninterrupted.runs) == 36
         pd.testing.assert_frame_equal(resumed.steps, uninterrupted.steps)
 
 
@@ -261,8 +261,8 @@ def test_two_drivers_on_one_store(tmp_path: Path) -> None:
     drivers = [drive(store, tmp_path / "log") for _ in range(2)]
     assert [driver.wait() for driver in drivers] == [0, 0]
     with Store(store, create=False) as opened:
-        assert len(opened.runs()) == 1
-        assert len(opened.cells(1)) == 36
+        assert len(opened.sweeps()) == 1
+        assert len(opened.runs(1)) == 36
 
 
 def test_dask_worker_killed_in_the_middle() -> None:
@@ -309,7 +309,7 @@ def test_three_lines_in_a_notebook() -> None:
 def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
     """Workers do not import the script that started them, nor does it need to be a file."""
     code = "print('begun')\nimport evaluation\n"
-    code += "print(len(evaluation.run('smoke', agents=['random'], seeds='0:1', workers=1).cells))"
+    code += "print(len(evaluation.run('smoke', agents=['random'], seeds='0:1', workers=1).runs))"
     script = tmp_path / "study.py"
     script.write_text(code)
     for command, given in ([str(script)], None), (["-"], code):
@@ -328,27 +328,27 @@ def test_workers_use_one_thread() -> None:
         pool.close()
 
 
-def test_short_cells_are_handed_out_together() -> None:
+def test_short_runs_are_handed_out_together() -> None:
     from evaluation.running.run import Outcome
 
-    cells = cells_of(protocol("random", "Good", seeds="0:40"))
-    waiting = _Waiting(cells)
+    runs = runs_of(protocol("random", "Good", seeds="0:40"))
+    waiting = _Waiting(runs)
     first = waiting.take()
     assert len(first) == 1  # nobody knows how long it takes
-    for cell in cells[:3]:
-        waiting.learn(cell, Outcome(cell.key, seconds=0.01))
+    for one in runs[:3]:
+        waiting.learn(one, Outcome(one.key, seconds=0.01))
     assert len(waiting.take()) > 20
     lost = BatchLostError("its process died", hung=False)
-    assert list(waiting.give_back(cells[:3], lost)) == []
+    assert list(waiting.give_back(runs[:3], lost)) == []
     alone = [waiting.take() for _ in range(3)]
-    assert alone == [[cell] for cell in cells[:3]]
+    assert alone == [[run] for run in runs[:3]]
     assert list(waiting.give_back(alone[0], lost)) == []
     assert [o.reason for o in waiting.give_back(alone[0], lost)] == ["its process died"]
 
 
-def test_every_cell_has_one_outcome() -> None:
-    cells = cells_of(protocol("random", "Raises", seeds="0:5"))
-    outcomes = list(dispatch(InProcess(), cells))
-    assert sorted(o.key for o in outcomes) == sorted(c.key for c in cells)
+def test_every_run_has_one_outcome() -> None:
+    runs = runs_of(protocol("random", "Raises", seeds="0:5"))
+    outcomes = list(dispatch(InProcess(), runs))
+    assert sorted(o.key for o in outcomes) == sorted(c.key for c in runs)
     assert sum(o.reason is not None for o in outcomes) == 5
     assert all(np.isfinite(o.seconds) for o in outcomes)

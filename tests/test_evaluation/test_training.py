@@ -10,10 +10,10 @@ import pytest
 
 from evaluation.protocol.entries import ProtocolError
 from evaluation.protocol.protocol import TRAINING, TRAINING_SEED, Protocol
-from evaluation.running.run import cells_of
+from evaluation.running.run import runs_of
 from evaluation.running.sweep import run
 from evaluation.running.training import Budget, BudgetSpentError
-from evaluation.running.worker import run_cell
+from evaluation.running.worker import execute
 from evaluation.store import Store
 from tests.test_evaluation.test_cli import call
 
@@ -43,11 +43,11 @@ def test_what_was_learned_is_used_and_nobody_trains_twice() -> None:
     regret = results.totals.set_index(["agent", "seed"])["regret"]
     assert all(regret["Learns", seed] < regret["random", seed] for seed in (0, 1))
     assert len(results.trainings) == 1
-    assert not any(cell.track == TRAINING for cell in results.cells)
-    longer = cells_of(protocol("random", trained("Learns", 12_800), envs=madrid))
-    known = {cell.key for cell in cells_of(mine)}
-    new = [cell for cell in longer if cell.key not in known]
-    assert {cell.track for cell in new} == {TRAINING, "pretrained"}
+    assert not any(run.track == TRAINING for run in results.runs)
+    longer = runs_of(protocol("random", trained("Learns", 12_800), envs=madrid))
+    known = {run.key for run in runs_of(mine)}
+    new = [run for run in longer if run.key not in known]
+    assert {run.track for run in new} == {TRAINING, "pretrained"}
 
 
 def test_the_same_everywhere() -> None:
@@ -85,12 +85,12 @@ def test_tables_say_what_training_cost() -> None:
 
 def test_a_budget_is_enforced_by_the_clock() -> None:
     results = run(protocol(trained("Overspends", 640), "random"), workers=1)
-    reasons = {(cell.track, cell.reason) for cell in results.failures}
+    reasons = {(run.track, run.reason) for run in results.failures}
     assert any(
         "more interactions than training_steps allows" in r for t, r in reasons if t == TRAINING
     )
     assert ("pretrained", "its training failed") in reasons
-    assert {cell.agent for cell in results.cells if cell.reason is None} == {"random", "references"}
+    assert {run.agent for run in results.runs if run.reason is None} == {"random", "references"}
     again = run(protocol("random"), workers=0)
     assert not again.failures
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_kept_costs_its_own_training(
 ) -> None:
     bad = trained("Returns", 640, settings={"what": returned})
     results = run(protocol(bad, "random", seeds="0:1"), workers=workers)
-    (training,) = [cell for cell in results.failures if cell.track == TRAINING]
+    (training,) = [run for run in results.failures if run.track == TRAINING]
     assert reason in training.reason
     assert "random" in set(results.totals["agent"])
 
@@ -131,11 +131,11 @@ def test_a_failed_training_can_be_tried_again(tmp_path: Path) -> None:
 
 
 def test_a_worker_with_other_code_does_not_train() -> None:
-    cell = cells_of(protocol(trained("Learns", 640)))[0]
-    assert cell.track == TRAINING
-    assert run_cell(cell).reason is None
-    assert "other data than the driver" in run_cell(replace(cell, data="x")).reason
-    assert "other code than the driver" in run_cell(replace(cell, sources="x")).reason
+    run = runs_of(protocol(trained("Learns", 640)))[0]
+    assert run.track == TRAINING
+    assert execute(run).reason is None
+    assert "other data than the driver" in execute(replace(run, data="x")).reason
+    assert "other code than the driver" in execute(replace(run, sources="x")).reason
 
 
 def make_budget(steps: int) -> Budget:
@@ -191,13 +191,13 @@ def test_bad_protocols(change: dict, message: str) -> None:
 
 def test_replayed_worlds_cannot_be_trained_in() -> None:
     with pytest.raises(ProtocolError, match="it replays data, so there are no other worlds"):
-        cells_of(protocol(trained("ppo", 100), envs=["PeriodicGP-Replay-v0"]))
+        runs_of(protocol(trained("ppo", 100), envs=["PeriodicGP-Replay-v0"]))
 
 
 def test_agents_take_part_where_they_can() -> None:
     worlds = [WORLD, "PeriodicGP-Synthetic-v0"]
     mine = protocol("random", {"name": "fixed", "envs": [WORLD]}, envs=worlds)
-    seen = {(cell.env, cell.agent) for cell in cells_of(mine)}
+    seen = {(run.env, run.agent) for run in runs_of(mine)}
     assert (WORLD, "fixed") in seen
     assert (worlds[1], "fixed") not in seen
     assert Protocol.from_dict(mine.to_dict()) == mine

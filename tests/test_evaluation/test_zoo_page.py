@@ -89,8 +89,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 agents=[*FEW, "tests.test_evaluation.faulty_agents:Raises"],
                 reporting=lambda title: nullcontext(heard.append),
             )
-    assert {(progress.done, progress.cell) for progress in heard} == {
-        (progress.cells, None) for progress in heard
+    assert {(progress.done, progress.run) for progress in heard} == {
+        (progress.runs, None) for progress in heard
     }
     return folder
 
@@ -295,7 +295,7 @@ def test_controls_are_run_in_the_worlds_of_the_page(monkeypatch: pytest.MonkeyPa
     assert controls.arms is not None
     assert {"ucb1", "ucb1:box_arms=5", "bob", "bob:box_arms=5"} <= set(controls.arms.regret)
     assert list(controls.widths.shares) == list(scale.worlds or ())
-    assert heard[-1].done == heard[-1].cells
+    assert heard[-1].done == heard[-1].runs
     assert not heard[-1].failed
 
 

@@ -26,7 +26,7 @@ class PhaseUCB(ArmAgent):
 
     Reference: [@auer2002finite] for UCB1.
 
-    Deviations from the paper: none of its methods; the yardstick for what sharing between phases
+    Deviations from the paper: none of its methods; the reference for what sharing between phases
     and actions is worth. A box is cut into ``box_arms`` points.
 
     Args:

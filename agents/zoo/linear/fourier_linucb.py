@@ -27,7 +27,7 @@ class FourierLinUCB(LinearAgent):
     Reference: [@li2010contextual] for LinUCB with a model for each arm, [@abbasi2011improved] for
     the radius. lam = 1 and S = 1 as usual there; delta = 1 / T.
 
-    Deviations from the paper: none of its methods; the yardstick for what smoothness in time is
+    Deviations from the paper: none of its methods; the reference for what smoothness in time is
     worth without smoothness in actions. Three harmonics are our choice: a periodic kernel of
     length-scale 1 has more than 99 % of its variance in them. All seasons that the problem tells
     have their harmonics, but no products. A box is cut into points.

@@ -1,4 +1,4 @@
-"""Where cells run: in this process, in a pool of processes, on a Dask cluster."""
+"""Where runs run: in this process, in a pool of processes, on a Dask cluster."""
 
 from evaluation.running.executors.base import Executor, dispatch
 from evaluation.running.executors.in_process import InProcess

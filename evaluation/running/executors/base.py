@@ -1,4 +1,4 @@
-"""Handing out cells, whoever runs them."""
+"""Handing out runs, whoever runs them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
-from evaluation.running.run import Cell, Outcome
+from evaluation.running.run import Outcome, Run
 
 SECONDS_PER_BATCH = 0.5
-"""Short cells are handed out together until they are expected to take this long."""
-MOST_CELLS_PER_BATCH = 64
+"""Short runs are handed out together until they are expected to take this long."""
+MAX_RUNS_PER_BATCH = 64
 DEATHS_ALLOWED = 1
-"""A process may have been killed from outside: its cell gets one more chance, alone."""
+"""A process may have been killed from outside: its run gets one more chance, alone."""
 
 
 class BatchLostError(Exception):
     """The process of a batch is gone, and its outcomes with it.
 
     Args:
-        reason: Why, as the record of a cell says it.
+        reason: Why, as the record of a run says it.
         hung: Whether it was stopped for taking too long: trying again would take as long.
     """
 
@@ -30,7 +30,7 @@ class BatchLostError(Exception):
 
 
 class Executor(Protocol):
-    """Somebody who runs batches of cells.
+    """Somebody who runs batches of runs.
 
     Attributes:
         capacity: How many batches are worth handing out at a time.
@@ -38,25 +38,25 @@ class Executor(Protocol):
 
     capacity: int
 
-    def submit(self, cells: Sequence[Cell]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
         """Run a batch; the future may raise ``BatchLostError``."""
 
     def close(self) -> None:
         """Stop at once."""
 
 
-def batch_seconds(cells: Sequence[Cell]) -> float:
+def batch_seconds(runs: Sequence[Run]) -> float:
     """When a batch is stopped from outside, should its supervision have failed."""
-    return sum(2.0 * cell.limits.seconds + 10.0 for cell in cells)
+    return sum(2.0 * run.limits.seconds + 10.0 for run in runs)
 
 
-def dispatch(executor: Executor, cells: Iterable[Cell]) -> Iterator[Outcome]:
-    """Run all cells; outcomes come as they are finished, one for every cell.
+def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Outcome]:
+    """Run all runs; outcomes come as they are finished, one for every run.
 
-    A batch whose process dies costs nobody but the guilty: its cells are run again one by one.
+    A batch whose process dies costs nobody but the guilty: its runs are run again one by one.
     """
-    waiting = _Waiting(cells)
-    running: dict[Future[list[Outcome]], list[Cell]] = {}
+    waiting = _Waiting(runs)
+    running: dict[Future[list[Outcome]], list[Run]] = {}
     while waiting or running:
         while waiting and len(running) < executor.capacity:
             batch = waiting.take()
@@ -69,51 +69,51 @@ def dispatch(executor: Executor, cells: Iterable[Cell]) -> Iterator[Outcome]:
             except BatchLostError as lost:
                 yield from waiting.give_back(batch, lost)
                 continue
-            for cell, outcome in zip(batch, outcomes, strict=True):
-                waiting.learn(cell, outcome)
+            for run, outcome in zip(batch, outcomes, strict=True):
+                waiting.learn(run, outcome)
                 yield outcome
 
 
 class _Waiting:
-    """The cells that are still to run, in order, and how long their like has taken."""
+    """The runs that are still to run, in order, and how long their like has taken."""
 
-    def __init__(self, cells: Iterable[Cell]) -> None:
-        self._cells = deque(cells)
-        self._alone: deque[Cell] = deque()
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs = deque(runs)
+        self._alone: deque[Run] = deque()
         self._deaths: dict[str, int] = {}
         self._seconds: dict[tuple[str, str], float] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._cells or self._alone)
+        return bool(self._runs or self._alone)
 
-    def take(self) -> list[Cell]:
-        """The next batch: one cell, and more as long as they are known to be short."""
+    def take(self) -> list[Run]:
+        """The next batch: one run, and more as long as they are known to be short."""
         if self._alone:
             return [self._alone.popleft()]
-        batch = [self._cells.popleft()]
+        batch = [self._runs.popleft()]
         expected = self._expected(batch[0])
-        while self._cells and len(batch) < MOST_CELLS_PER_BATCH:
-            expected += self._expected(self._cells[0])
+        while self._runs and len(batch) < MAX_RUNS_PER_BATCH:
+            expected += self._expected(self._runs[0])
             if expected > SECONDS_PER_BATCH:
                 break
-            batch.append(self._cells.popleft())
+            batch.append(self._runs.popleft())
         return batch
 
-    def _expected(self, cell: Cell) -> float:
-        return self._seconds.get((cell.env, cell.agent), SECONDS_PER_BATCH)
+    def _expected(self, run: Run) -> float:
+        return self._seconds.get((run.env, run.agent), SECONDS_PER_BATCH)
 
-    def learn(self, cell: Cell, outcome: Outcome) -> None:
-        """Remember how long such a cell takes."""
-        self._seconds[cell.env, cell.agent] = outcome.seconds
+    def learn(self, run: Run, outcome: Outcome) -> None:
+        """Remember how long such a run takes."""
+        self._seconds[run.env, run.agent] = outcome.seconds
 
-    def give_back(self, batch: list[Cell], lost: BatchLostError) -> Iterator[Outcome]:
-        """Cells of a lost batch are run alone; the one that is lost again has failed."""
+    def give_back(self, batch: list[Run], lost: BatchLostError) -> Iterator[Outcome]:
+        """Runs of a lost batch are run alone; the one that is lost again has failed."""
         if len(batch) > 1:
             self._alone.extend(batch)
             return
-        (cell,) = batch
-        deaths = self._deaths[cell.key] = self._deaths.get(cell.key, 0) + 1
+        (run,) = batch
+        deaths = self._deaths[run.key] = self._deaths.get(run.key, 0) + 1
         if lost.hung or deaths > DEATHS_ALLOWED:
-            yield Outcome(cell.key, lost.reason)
+            yield Outcome(run.key, lost.reason)
         else:
-            self._alone.append(cell)
+            self._alone.append(run)

@@ -11,7 +11,7 @@ from typing import Any
 
 from evaluation.running.executors.base import BatchLostError
 from evaluation.running.executors.pool import Pool
-from evaluation.running.run import Cell, Outcome
+from evaluation.running.run import Outcome, Run
 
 
 class DaskUnavailableError(Exception):
@@ -21,7 +21,7 @@ class DaskUnavailableError(Exception):
 class Dask:
     """Batches are tasks of a Dask cluster.
 
-    A Dask worker hands the cells on to a pool of processes of its own, so that limits hold there as
+    A Dask worker hands the runs on to a pool of processes of its own, so that limits hold there as
     they do on one machine. A worker that dies is Dask's to replace: its tasks run elsewhere.
 
     Args:
@@ -48,10 +48,10 @@ class Dask:
         threads = sum(self._client.nthreads().values())
         self.capacity = max(2, 2 * threads)
 
-    def submit(self, cells: Sequence[Cell]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
         """Run a batch somewhere in the cluster."""
         future: Future[list[Outcome]] = Future()
-        task = self._client.submit(_run_in_worker, list(cells), pure=False)
+        task = self._client.submit(_run_in_worker, list(runs), pure=False)
         task.add_done_callback(lambda done: _hand_over(done, future))
         return future
 
@@ -77,10 +77,10 @@ def _hand_over(done: Any, future: Future[list[Outcome]]) -> None:
     future.set_exception(BatchLostError(f"lost in the cluster: {error}", hung=False))
 
 
-def _run_in_worker(cells: list[Cell]) -> list[Outcome] | BatchLostError:
+def _run_in_worker(runs: list[Run]) -> list[Outcome] | BatchLostError:
     """In a thread of a Dask worker. A loss is an answer: raised, it would fill Dask's log."""
     try:
-        return _pool().submit(cells).result()
+        return _pool().submit(runs).result()
     except BatchLostError as lost:
         return lost
 

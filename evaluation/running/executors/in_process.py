@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from evaluation.running.run import Cell, Outcome
-from evaluation.running.worker import run_cell
+from evaluation.running.run import Outcome, Run
+from evaluation.running.worker import execute
 
 
 class InProcess:
@@ -14,10 +14,10 @@ class InProcess:
 
     capacity = 1
 
-    def submit(self, cells: Sequence[Cell]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
         """Run a batch now."""
         future: Future[list[Outcome]] = Future()
-        future.set_result([run_cell(cell) for cell in cells])
+        future.set_result([execute(run) for run in runs])
         return future
 
     def close(self) -> None:

@@ -13,8 +13,8 @@ from pebble import ProcessExpired, ProcessPool
 
 from evaluation.running.executors.base import BatchLostError, batch_seconds
 from evaluation.running.executors.processes import process_context
-from evaluation.running.run import Cell, Outcome
-from evaluation.running.worker import ONE_THREAD, run_cells, start_worker
+from evaluation.running.run import Outcome, Run
+from evaluation.running.worker import ONE_THREAD, execute_all, start_worker
 from periodic_envs.data.madrid.cache import VARIABLE
 
 
@@ -29,11 +29,11 @@ class Pool:
         self.capacity = 2 * workers  # one at work and one at hand
         self._pool: Any = worker_pool(workers)
 
-    def submit(self, cells: Sequence[Cell]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
         """Run a batch in one of the processes."""
-        task: Any = self._pool.schedule(run_cells, args=[cells], timeout=batch_seconds(cells))
+        task: Any = self._pool.schedule(execute_all, args=[runs], timeout=batch_seconds(runs))
         future: Future[list[Outcome]] = Future()
-        task.add_done_callback(lambda done: _hand_over(done, future, cells))
+        task.add_done_callback(lambda done: _hand_over(done, future, runs))
         return future
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ def worker_pool(workers: int) -> Any:
     return pool
 
 
-def _hand_over(done: Any, future: Future[list[Outcome]], cells: Sequence[Cell]) -> None:
+def _hand_over(done: Any, future: Future[list[Outcome]], runs: Sequence[Run]) -> None:
     """Pebble's future as ours."""
     if done.cancelled():
         future.set_exception(BatchLostError("it was stopped", hung=False))
@@ -65,7 +65,7 @@ def _hand_over(done: Any, future: Future[list[Outcome]], cells: Sequence[Cell]) 
     if error is None:
         future.set_result(done.result())
     elif isinstance(error, FutureTimeoutError | TimeoutError):
-        seconds = cells[0].limits.seconds
+        seconds = runs[0].limits.seconds
         future.set_exception(BatchLostError(f"took more than {seconds:g} seconds", hung=True))
     elif isinstance(error, ProcessExpired):
         reason = f"its process died (exit code {error.exitcode})"

@@ -43,7 +43,7 @@ def section(lab: Lab) -> Section:
         horizon=lab.scale.long_steps,
     )
     exponents = {
-        method: growth_exponent(long.runs(WORLDS[BOX], method).regret)
+        method: growth_exponent(long.curves(WORLDS[BOX], method).regret)
         for method in (*METHODS, TRUE)
     }
     c1, c2 = slope_constants(WIDTH, length_scale=1.0)
@@ -99,7 +99,7 @@ def bound(case: str) -> Array:
 
 def _regret(results: Results, case: str, agent: str, track: str = "online") -> Array:
     """Cumulative regret, shape (runs, steps)."""
-    return np.cumsum(results.runs(WORLDS[case], agent, track).regret, axis=1)
+    return np.cumsum(results.curves(WORLDS[case], agent, track).regret, axis=1)
 
 
 def _theorem_1(case: str, results: Results, limit: Array) -> Claim:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STATIC = "best static station"
-YARDSTICKS = {
+REFERENCES = {
     "best-fixed": STATIC,
     "best-per-phase": "best station of each hour",
     "uniform-random": "a station at random",
@@ -46,8 +46,8 @@ def study(lab: Lab) -> Part:
     mine.append({"name": PRETRAINED, "label": PRETRAINED, "track": "pretrained"})
     envs = monthly_worlds(lab.scale.months)
     results = lab.run("beyond-city", envs=envs, agents=[*entries(), *mine])
-    found = Comparison(regrets(results).rename(columns=YARDSTICKS))
-    others = [name for name in YARDSTICKS.values() if name != STATIC]
+    found = Comparison(regrets(results).rename(columns=REFERENCES))
+    others = [name for name in REFERENCES.values() if name != STATIC]
     scale = ", ".join(f"{name} {shown(found.ratio(name, STATIC), 2)}" for name in others)
     text = [
         f"**Madrid.** {found.runs} ten-day windows of 2018, seeking the most NO. The five methods "

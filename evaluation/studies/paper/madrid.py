@@ -58,7 +58,7 @@ def section(lab: Lab) -> Section:
     found = {rule: Comparison(regrets(of_rule)) for rule, of_rule in results.items()}
     env = _window()
     measured = env.data_source == "measurements"
-    yardsticks = _yardsticks(results["evidence"])
+    references = _references(results["evidence"])
     others, drawn = other_draws(lab)
     text = [
         "Eight test days after two days whose best pairs are told to all. The paper takes "
@@ -82,8 +82,8 @@ def section(lab: Lab) -> Section:
             "choosing at random, and the best fixed station in hindsight",
         ),
         "In the same hours: "
-        + ", ".join(f"{name} {value:,.0f}" for name, value in yardsticks.items())
-        + f". {_blind(found, yardsticks['uniform-random'])}",
+        + ", ".join(f"{name} {value:,.0f}" for name, value in references.items())
+        + f". {_blind(found, references['uniform-random'])}",
         "The paper does not say how rewards are normalised, whether its sigma^2 = 0.5 is the "
         "noise (it can hardly be anything else), and prints beta^(-1/2) where its proofs need "
         "sqrt(beta). All eight readings with settings by evidence, and both weights with settings "
@@ -96,7 +96,7 @@ def section(lab: Lab) -> Section:
     text[1:1] = [f"Gaps in the data: {note}." for note in env.data_notes]
     if not measured:
         text.insert(0, SIMULATED)
-    claims = _claims(found, yardsticks, others) if measured else [_unknown(found)]
+    claims = _claims(found, references, others) if measured else [_unknown(found)]
     return Section(NAME, "Madrid, 3 to 12 March 2018 (Section 5.2)", [_season(env), *claims], text)
 
 
@@ -162,7 +162,7 @@ def _blind(found: dict[str, Comparison], random: float) -> str:
 
 
 def _claims(
-    found: dict[str, Comparison], yardsticks: dict[str, float], others: Interval
+    found: dict[str, Comparison], references: dict[str, float], others: Interval
 ) -> list[Claim]:
     change = {rule: c.ratio(PERIODIC).estimate - 1.0 for rule, c in found.items()}
     least = [c.best(PERIODIC, list(METHODS)) for c in found.values()]
@@ -172,7 +172,7 @@ def _claims(
             "Section 5.2, Figure 5",
             "Periodic-GP-UCB has the least regret of the five.",
             f"{_by_rule(found, _listed)} (one window, so no interval; choosing at random: "
-            f"{yardsticks['uniform-random']:,.0f}).",
+            f"{references['uniform-random']:,.0f}).",
             together(least),
             numbers,
         ),
@@ -229,7 +229,7 @@ def _settings_table(by_rule: dict[str, Any]) -> str:
     return markdown_table(["method, rule", *names], rows)
 
 
-def _yardsticks(results: Results) -> dict[str, float]:
+def _references(results: Results) -> dict[str, float]:
     totals = results.totals[results.totals["track"] == "references"]
     return {str(row.agent): float(row.regret) for row in totals.itertuples()}
 
@@ -244,10 +244,10 @@ def _regret_figure(results: dict[str, Results]) -> Figure:
     panels = figure.subplots(1, len(results), sharey=True)
     for axes, (rule, found) in zip(panels, results.items(), strict=True):
         for method in METHODS:
-            runs = found.runs(WORLD, method)
+            runs = found.curves(WORLD, method)
             axes.plot(runs.t, np.cumsum(runs.regret[0]), label=method, **styles[method])
         for name in ("uniform-random", "best-fixed"):
-            runs = found.runs(WORLD, name, "references")
+            runs = found.curves(WORLD, name, "references")
             axes.plot(runs.t, np.cumsum(runs.regret[0]), color="0.3", linestyle=":")
         axes.set(title=f"settings by {rule}", xlabel="hour", ylim=(0.0, None))
         axes.margins(x=0.0)

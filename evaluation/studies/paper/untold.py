@@ -133,7 +133,7 @@ def _less(found: Comparison) -> Claim:
 def _curves(results: Results, names: list[str]) -> Figure:
     bands = {}
     for name in names:
-        runs = results.runs(HIDDEN if name.endswith(BLIND) else TOLD, name.removesuffix(BLIND))
+        runs = results.curves(HIDDEN if name.endswith(BLIND) else TOLD, name.removesuffix(BLIND))
         bands[name] = curve_band(runs.regret)
     order = [*METHODS, TRUE, "", *OURS]  # the second round of seven colours is dashed
     figure = curves_figure({WORLD: bands}, times={WORLD: runs.t}, agents=order)

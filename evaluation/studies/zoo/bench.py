@@ -70,7 +70,7 @@ class Bench:
 
         To choose the best and judge it by the same runs would flatter large families.
         """
-        named = {family: names for family, names in FAMILIES.items() if family != "yardsticks"}
+        named = {family: names for family, names in FAMILIES.items() if family != "references"}
         return champions(comparison, named)
 
 

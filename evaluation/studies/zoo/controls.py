@@ -77,8 +77,8 @@ def run_controls(
 
 
 def cut_agents() -> list[str]:
-    """The agents of the sweep that see a box as ``box_arms`` points, but for yardsticks."""
-    listed = [name for name in sweep_agents() if name not in FAMILIES["yardsticks"]]
+    """The agents of the sweep that see a box as ``box_arms`` points, but for references."""
+    listed = [name for name in sweep_agents() if name not in FAMILIES["references"]]
     return [n for n in listed if "box_arms" in (settings_of(find_class(n.partition(":")[0])) or ())]
 
 

@@ -11,7 +11,7 @@ LOCAL = "periodic-gp-ucb:time_length_scale=1"
 """The paper's method with the length-scale that suits a world which moves within its season."""
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "yardsticks": ("random", "fixed"),
+    "references": ("random", "fixed"),
     "GP, static": ("gp-ucb", "c-gp-ucb"),
     "GP, forgetting": (
         "r-gp-ucb",

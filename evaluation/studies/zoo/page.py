@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from evaluation.store import StoredCell
+from evaluation.store import StoredRun
 from evaluation.studies.paper.claims import Claim, markdown_table, shown
 from evaluation.studies.paper.compare import Comparison
 from evaluation.studies.zoo.argument import claims
@@ -220,9 +220,9 @@ def _world(bench: Bench, world: str) -> str:
     return f"<details><summary>{short_name(world)}</summary>\n\n{table}\n\n</details>"
 
 
-def failures_note(failed: Sequence[StoredCell]) -> str:
+def failures_note(failed: Sequence[StoredRun]) -> str:
     """One line for each agent and world that failed."""
-    kinds = Counter((cell.agent, cell.env, cell.reason) for cell in failed)
+    kinds = Counter((run.agent, run.env, run.reason) for run in failed)
     return "\n".join(f"- {a} in {e}: {reason} ({n} runs)" for (a, e, reason), n in kinds.items())
 
 

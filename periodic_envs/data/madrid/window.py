@@ -15,7 +15,7 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import STATIONS, coordinates_km, magnitude_name
 from periodic_envs.data.madrid.year import hours_in
-from periodic_envs.process import Public
+from periodic_envs.process import PublicInfo
 
 Array = NDArray[np.float64]
 
@@ -145,9 +145,11 @@ def check_window(days: Any, warm_start_days: Any, stations: Any) -> None:
         )
 
 
-def public_stations(stations: Sequence[int], warm_start_days: int, period_hours: float) -> Public:
+def public_stations(
+    stations: Sequence[int], warm_start_days: int, period_hours: float
+) -> PublicInfo:
     """What agents may know of a world whose actions are stations."""
-    return Public(
+    return PublicInfo(
         n_actions=len(stations),
         dim=2,
         periods=(float(period_hours),),

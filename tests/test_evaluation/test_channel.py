@@ -10,7 +10,7 @@ from agents.registry import find_class
 from evaluation.running.channel import plain
 from evaluation.running.play import play
 
-FILE = __file__.replace("test_mind.py", "faulty_agents.py")
+FILE = __file__.replace("test_channel.py", "faulty_agents.py")
 
 
 @pytest.mark.parametrize("spy", ["Spy", "SlySpy"])
