@@ -58,7 +58,7 @@ TOLD = (
 )
 """Agents among which the best is told the truth about each of the core worlds."""
 WITHOUT = ("transform=identity", "season=false", "persistence=false", "shared=false")
-WITHOUT += ("tide=false", "expert=false", "refit=false", "beta=1", "beta=paper")
+WITHOUT += ("reward_level=false", "expert=false", "refit=false", "beta=1", "beta=paper")
 EVERY = 5
 """Days from one development window of 2016 and 2017 to the next; they overlap by half."""
 DRAWS = 2000

@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.auto.past import Past
+from agents.auto.history import History
 from agents.auto.refit import refit
+from agents.auto.reward_level import line
 from agents.auto.structures import candidates
-from agents.auto.tide import line
 from agents.registry import AgentSpec
 from evaluation.protocol.world_spec import WorldSpec
 from evaluation.running.play import play
@@ -56,11 +56,11 @@ def _profiles(path: Path, *tables: Array) -> None:
 def _evidence(run: Any) -> Array:
     """Log evidence of "both" for each period, on all that the agent saw."""
     agent = run.agent
-    past, problem = Past.of(agent._rows), agent._problem
-    y, tide = agent.scale.forward(past.reward), line(past)
+    past, problem = History.of(agent._rows), agent._problem
+    y, reward_level = agent.scale.forward(past.reward), line(past)
     worlds = [replace(problem, periods=(float(period),)) for period in PERIODS]
-    kernels = [candidates(world, tide=tide)[-1].kernel for world in worlds]
-    kernels.append(candidates(problem, season=False, tide=tide)[-1].kernel)
+    kernels = [candidates(world, reward_level=reward_level)[-1].kernel for world in worlds]
+    kernels.append(candidates(problem, season=False, reward_level=reward_level)[-1].kernel)
     fits = [refit(kernel, agent._actions, past, y, 0.03, move=False) for kernel in kernels]
     values = np.array([fit.log_evidence for fit in fits])
     return values[:-1] - values[-1]
@@ -252,8 +252,8 @@ What it learns, and how ([agents/auto](../agents/auto)):
 - **Structure.** A level, a season, persistence, or both, each with a share that is an arm's own
   and one that all arms have in common. Which of them hold is weighed by evidence, and what is
   improbable is dropped. Where the season is told and the scale is not, each arm also has a slope
-  against a running mean of the rewards ([tide.py](../agents/auto/tide.py)): when all are high, some
-  gain more than others.
+  against a running mean of the rewards ([reward_level.py](../agents/auto/reward_level.py)): when
+  all are high, some gain more than others.
 - **Season.** Its length if the problem tells it. If not, it is searched for among lengths from 5
   steps to a quarter of the run (at least 20, at most 200), exactly as `period=auto` does.
 - **Scale.** Rewards as they are or their log1p, by evidence with the Jacobian; then their mean and
@@ -288,8 +288,8 @@ hindsight, and of GP-UCB's. Intervals are over windows.
 **This is not a blind test.** Earlier versions of the agent were judged here, too, and one of the
 figures made us look again: 0.853 with beta = 1; 0.991 with the growing beta of today and a fixed
 share of the season of 0.75; 0.885 with a fixed share of 0.25; 0.980 with one that is learned, of
-0.35 beforehand. After that came slopes against the tide, and more structures are kept in the
-average; both were chosen on 2016 and 2017 alone.
+0.35 beforehand. After that came slopes against the reward level, and more structures are kept in
+the average; both were chosen on 2016 and 2017 alone.
 Such jumps are mostly chance (see "What each part brings" for how little twelve windows tell), and
 the figure below is the last of five.
 """
@@ -335,8 +335,9 @@ SHARE = f"""
 How much of what sets an arm apart comes and goes with the season is learned. The share that is
 assumed beforehand was chosen on data that judge nothing (`{COMMAND} share`): windows of 2016 and
 2017, one every five days, so that they overlap; and seeds from 1000 on. {{chosen}} was chosen
-before there was a tide and an average over structures, when Madrid liked a large one least and the
-others liked it best. Today 0.5 would do as well or better; it was left as it is, so as not to look
+before there was a reward level and an average over structures, when Madrid liked a large one
+least and the others liked it best. Today 0.5 would do as well or better; it was left as it is, so
+as not to look
 at 2018 once more.
 
 """
@@ -353,7 +354,7 @@ SEEN = f"""
 ## What it learned about Madrid
 
 The window from {{window}} (`{COMMAND} pictures`): what both entries expect of the next day at every
-station, beside what was measured. (The first with the tide of the last hour, all day.)
+station, beside what was measured. (The first with the reward level of the last hour, all day.)
 
 ![Profiles by station](auto-gp-profiles.png)
 

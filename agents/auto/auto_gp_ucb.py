@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from agents.auto.history import MOST, History
 from agents.auto.knowledge import Knowledge, load_knowledge
 from agents.auto.model import Model, Options, build, first, informed, told_scale
-from agents.auto.past import MOST, Past
-from agents.auto.scale import Scale
-from agents.auto.tide import Tide
+from agents.auto.reward_level import RewardLevel
+from agents.auto.transform import Scale
 from agents.base import Problem, is_news, time_of
 from agents.gp import (
     UCB,
     Actions,
     Array,
-    Bank,
     Finite,
     InContext,
     InThisContext,
+    Mixture,
     Normaliser,
     PeriodSearch,
     Predictive,
-    Season,
+    TruncatedPeriodic,
     argmax,
     from_state,
     parse_beta,
@@ -42,7 +42,7 @@ GROWTH, SEARCHING = 3, 2
 """A refit comes when this many times as many rewards have been seen; while no season is told."""
 PRUNE, PRUNE_EVERY = 1e-3, 8
 """Structures less probable than this are dropped, until the next refit."""
-SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "tide", "refit")
+SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "reward_level", "refit")
 """Settings that mean nothing beside a prior."""
 
 
@@ -69,7 +69,7 @@ class AutoGPUCB(Saveable):
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
     [@minka2001expectation] for what an expert's choices tell.
 
-    Deviations from the paper: all of the above; the season has few harmonics (``Season``).
+    Deviations from the paper: all of the above; seasons have few harmonics.
 
     Args:
         problem: What is known.
@@ -83,14 +83,14 @@ class AutoGPUCB(Saveable):
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
         shared: Whether all actions may rise and fall together.
-        tide: Whether some may gain more than others when all are high; it is looked at where the
+        reward_level: Whether some may gain more than others when all are high; where the
             season is told and the scale of the rewards is not.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """
 
     name = "auto-gp-ucb"
-    posterior: Bank
+    posterior: Mixture
     _view: Predictive
 
     def __init__(
@@ -104,7 +104,7 @@ class AutoGPUCB(Saveable):
         season: bool = True,
         persistence: bool = True,
         shared: bool = True,
-        tide: bool = True,
+        reward_level: bool = True,
         expert: bool = True,
         refit: bool = True,
     ) -> None:
@@ -112,12 +112,12 @@ class AutoGPUCB(Saveable):
         told = told_scale(problem) is not None and prior is None
         self._columns = list(context_columns(problem)) if told else []
         known = "paper" if problem.reward_scale is not None else "calm"
-        self._options = Options(transform, season, persistence, shared, tide, expert, refit)
+        self._options = Options(transform, season, persistence, shared, reward_level, expert, refit)
         self._knowledge = None if prior is None else self._informed(prior)
         # Where the season has still to be found, that is enough to find out.
         guesses = not told and prior is None and bool(problem.periods)
-        self._tide = Tide() if tide and guesses else None
-        contexts = len(self._columns) if self._tide is None else 1
+        self._reward_level = RewardLevel() if reward_level and guesses else None
+        contexts = len(self._columns) if self._reward_level is None else 1
         self._actions: Actions = InContext(mine, contexts) if contexts else mine
         self._beta = parse_beta(known if beta == "auto" else beta, self._actions if told else mine)
         self._rows: deque[tuple[Any, float, float, bool]] = deque(maxlen=MOST)
@@ -145,7 +145,9 @@ class AutoGPUCB(Saveable):
         t = time_of(observation)
         if isinstance(self._view, InThisContext):
             told = finite_context(np.array(observation, dtype=np.float64)[self._columns])
-            self._view.context = told if self._tide is None else self._tide.decide(t)
+            self._view.context = (
+                told if self._reward_level is None else self._reward_level.decide(t)
+            )
         self._steps += 1
         beta = self._beta(self._steps)
         if self._knowledge is not None:
@@ -165,8 +167,8 @@ class AutoGPUCB(Saveable):
             return
         where, t, reward, _ = self._rows[-1]
         self.posterior.observe(where, t, self._forward(where, t, reward))
-        if self._tide is not None and isinstance(self._view, InThisContext):
-            self._view.context = self._tide.now
+        if self._reward_level is not None and isinstance(self._view, InThisContext):
+            self._view.context = self._reward_level.now
         if self._count % PRUNE_EVERY == 0:
             self._prune()
 
@@ -198,7 +200,7 @@ class AutoGPUCB(Saveable):
                 order = np.argsort(member.periods)
                 return member.periods[order], member.weights[order]
         clocks = [clock for term in self.posterior.kernel.terms for clock in term.clocks]
-        periods = [clock.period for clock in clocks if isinstance(clock, Season)][:1]
+        periods = [clock.period for clock in clocks if isinstance(clock, TruncatedPeriodic)][:1]
         return np.array(periods), np.ones(len(periods))
 
     def structures(self) -> dict[str, float]:
@@ -217,8 +219,8 @@ class AutoGPUCB(Saveable):
             return False
         finite_context(context)
         where = self._problem.checked(action)
-        if self._tide is not None:
-            context = self._tide.rise(t, reward)
+        if self._reward_level is not None:
+            context = self._reward_level.rise(t, reward)
         if self._problem.n_actions is None:
             where = where * self._problem.action_half_width
         if isinstance(self._actions, InContext):
@@ -236,7 +238,7 @@ class AutoGPUCB(Saveable):
 
     def _rebuild(self) -> None:
         """A belief from all that is kept, with a scale and variances chosen anew."""
-        past, self._next = Past.of(self._rows), math.inf
+        past, self._next = History.of(self._rows), math.inf
         everything = (self._problem, self._actions, past, self._options)
         if self._knowledge is not None:
             self._adopt(informed(*everything, self._knowledge))
@@ -257,8 +259,8 @@ class AutoGPUCB(Saveable):
         self._view = self.posterior if len(members) > 1 else members[0]
         if isinstance(self._actions, InContext):
             self._view = InThisContext(self.posterior if len(members) > 1 else members[0])
-            if self._tide is not None:
-                self._view.context = self._tide.now
+            if self._reward_level is not None:
+                self._view.context = self._reward_level.now
             elif isinstance(before, InThisContext):
                 self._view.context = before.context
         self._ucb = UCB(self._view, self._rng)
@@ -268,12 +270,12 @@ class AutoGPUCB(Saveable):
         keep = np.flatnonzero(self.posterior.weights > PRUNE).tolist()
         if len(keep) < len(self.posterior.members):
             members = [self.posterior.members[i] for i in keep]
-            bank = Bank.revived(members, self.posterior.log_prior[keep])
-            self._adopt(Model(self._scale, bank, tuple(self._names[i] for i in keep)))
+            mixture = Mixture.revived(members, self.posterior.log_prior[keep])
+            self._adopt(Model(self._scale, mixture, tuple(self._names[i] for i in keep)))
 
     def state(self) -> dict[str, Any]:
         """What was seen, the belief, the scale of the rewards, and the number of decisions."""
-        past, scale = Past.of(self._rows), self._scale
+        past, scale = History.of(self._rows), self._scale
         return {
             "posterior": to_state(self.posterior),
             "scale": None
@@ -285,15 +287,17 @@ class AutoGPUCB(Saveable):
             "reward": past.reward,
             "told": past.told.astype(np.int64),
             "context": self._view.context if isinstance(self._view, InThisContext) else None,
-            "tide": None if self._tide is None else self._tide.mean,
-            "decided": None if self._tide is None else list(self._tide.decided.items()),
+            "reward_level": None if self._reward_level is None else self._reward_level.mean,
+            "decided": None
+            if self._reward_level is None
+            else list(self._reward_level.decided.items()),
             "numbers": [self._count, self._steps, None if math.isinf(self._next) else self._next],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         posterior = from_state(state["posterior"])
-        if not isinstance(posterior, Bank) or not same_actions(posterior.actions, self._actions):
+        if not isinstance(posterior, Mixture) or not same_actions(posterior.actions, self._actions):
             raise ValueError("the belief is about other actions than the problem has")
         columns = (state["action"], state["t"].tolist(), state["reward"].tolist(), state["told"])
         rows = zip(*columns, strict=True)
@@ -306,8 +310,10 @@ class AutoGPUCB(Saveable):
         scale = state["scale"]
         known = None if scale is None else Scale(scale[0], Normaliser(*scale[1:]))
         self._adopt(Model(known, posterior, tuple(state["names"])))
-        if self._tide is not None:
-            self._tide.mean = None if state["tide"] is None else float(state["tide"])
-            self._tide.decided = {float(t): float(mean) for t, mean in state["decided"]}
+        if self._reward_level is not None:
+            self._reward_level.mean = (
+                None if state["reward_level"] is None else float(state["reward_level"])
+            )
+            self._reward_level.decided = {float(t): float(mean) for t, mean in state["decided"]}
         if isinstance(self._view, InThisContext):
             self._view.context = np.array(state["context"])

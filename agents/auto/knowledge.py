@@ -4,7 +4,7 @@ The file is JSON. It describes rewards at places (coordinates in the unit of the
 ``action_features``) on a transformed scale: ``profile`` is their mean for each step of a season and
 each place, and the rest a Gaussian process, a sum of terms
 
-    level: F F^T + diag(own),    decay: the same x Decay(eps),    season: the same x Season,
+    level: F F^T + diag(own),    decay: the same x Decay(eps),    season: the same x season,
 
 plus noise. A problem may have some of the places only; which ones is found by their coordinates.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.auto.scale import TRANSFORMS, Scale
+from agents.auto.transform import TRANSFORMS, Scale
 from agents.base import Problem
 from agents.gp import (
     Array,
@@ -29,10 +29,10 @@ from agents.gp import (
     EmpiricalCovariance,
     Kernel,
     Normaliser,
-    Season,
     Sum,
     Term,
     TimeKernel,
+    TruncatedPeriodic,
 )
 
 FORMAT, VERSION = "periodic-gp prior", 1
@@ -178,5 +178,7 @@ def _term(term: Mapping[str, Any], arms: list[int], period: float) -> Term:
     if term["part"] == "decay":
         clocks["decay"] = (Decay(float(term["eps"])),)
     if term["part"] == "season":
-        clocks["season"] = (Season(period, float(term["length_scale"]), int(term["harmonics"])),)
+        clocks["season"] = (
+            TruncatedPeriodic(period, float(term["length_scale"]), int(term["harmonics"])),
+        )
     return Term(1.0, (EmpiricalCovariance(F @ F.T + np.diag(own)),), clocks[term["part"]])

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.auto.history import History
 from agents.auto.knowledge import Knowledge
-from agents.auto.past import Past
 from agents.auto.period import guess_period
 from agents.auto.refit import MOST, Refit, refit
-from agents.auto.scale import TRANSFORMS, Scale
+from agents.auto.reward_level import line
 from agents.auto.structures import FEW_ARMS, NOISE, Candidate, candidates, in_contexts
-from agents.auto.tide import line
+from agents.auto.transform import TRANSFORMS, Scale
 from agents.base import Problem
 from agents.gp import (
     Actions,
@@ -28,7 +28,7 @@ from agents.gp import (
     make_posterior,
 )
 from agents.gp.posteriors.censored import none_above
-from agents.gp.posteriors.mixture import Bank, make_members
+from agents.gp.posteriors.mixture import Mixture, make_members
 from agents.gp.posteriors.period_search import PeriodSearch, usual_range
 
 KEEP, MOST_KEPT = 0.02, 3
@@ -46,7 +46,7 @@ class Options:
         season: Whether there may be a season.
         persistence: Whether rewards may persist.
         shared: Whether actions may move together.
-        tide: Whether some actions may gain more than others when all are high.
+        reward_level: Whether some actions may gain more than others when all are high.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """
@@ -55,7 +55,7 @@ class Options:
     season: bool = True
     persistence: bool = True
     shared: bool = True
-    tide: bool = True
+    reward_level: bool = True
     expert: bool = True
     refit: bool = True
 
@@ -68,7 +68,7 @@ class Options:
         if self.transform not in ("auto", *TRANSFORMS):
             allowed = ", ".join(("auto", *TRANSFORMS))
             raise ValueError(f"transform must be one of {allowed}, got {self.transform!r}")
-        for name in ("season", "persistence", "shared", "tide", "expert", "refit"):
+        for name in ("season", "persistence", "shared", "reward_level", "expert", "refit"):
             if getattr(self, name) not in (True, False):
                 raise ValueError(f"{name} is true or false, got {getattr(self, name)!r}")
 
@@ -84,7 +84,7 @@ class Model:
     """
 
     scale: Scale | None
-    posterior: Bank
+    posterior: Mixture
     names: tuple[str, ...]
 
 
@@ -94,12 +94,12 @@ def told_scale(problem: Problem) -> Scale | None:
     return None if told is None else Scale("identity", Normaliser(*told))
 
 
-def build(problem: Problem, actions: Actions, past: Past, options: Options) -> Model:
-    """A belief from all that is kept of the past; some eight rewards at least, or a told scale."""
-    told, seen = told_scale(problem), past.ends(MOST)
+def build(problem: Problem, actions: Actions, history: History, options: Options) -> Model:
+    """A belief from all of the history; some eight rewards at least, or a told scale."""
+    told, seen = told_scale(problem), history.ends(MOST)
     contexts = isinstance(actions, InContext)
-    tide = line(past) if contexts and told is None else None
-    found = candidates(problem, **options.parts, tide=tide)
+    reward_level = line(history) if contexts and told is None else None
+    found = candidates(problem, **options.parts, reward_level=reward_level)
     if contexts and told is not None:
         found = in_contexts(problem, season=options.season)
     untold = None if told or problem.periods else _with_a_season(problem, actions, seen, options)
@@ -119,17 +119,17 @@ def build(problem: Problem, actions: Actions, past: Past, options: Options) -> M
     ]
     expert = options.expert and _takes_experts(problem, members)
     if expert:
-        hints = [replay(member, past, scale, expert=True) for member in members]
+        hints = [replay(member, history, scale, expert=True) for member in members]
         expert = hints[int(np.argmax([m.log_evidence for m in members]))] > _by_chance(
-            problem, past
+            problem, history
         )
         for member in members if not expert else ():
             member.reset()
     if not expert:
         for member in members:
-            replay(member, past, scale)
+            replay(member, history, scale)
     prior = np.array([candidate.weight for candidate in found])
-    return Model(scale, Bank(members, prior), tuple(candidate.name for candidate in found))
+    return Model(scale, Mixture(members, prior), tuple(candidate.name for candidate in found))
 
 
 class Untold(NamedTuple):
@@ -140,7 +140,7 @@ class Untold(NamedTuple):
 
 
 def _with_a_season(
-    problem: Problem, actions: Actions, past: Past, options: Options
+    problem: Problem, actions: Actions, history: History, options: Options
 ) -> Untold | None:
     """A season that nobody told; None if none is wanted, or too little was seen."""
 
@@ -150,48 +150,48 @@ def _with_a_season(
     def structure(period: float) -> Candidate:
         return candidates(problem, **options.parts, period=period)[-1]
 
-    y = Scale.of(past.reward, "identity").forward(past.reward)
-    guess = guess_period(lambda period: structure(period).kernel, actions, past, y, NOISE)
+    y = Scale.of(history.reward, "identity").forward(history.reward)
+    guess = guess_period(lambda period: structure(period).kernel, actions, history, y, NOISE)
     if guess is None:
         return None
     return Untold(replace(structure(guess.period), searched=True), guess.noise_variance)
 
 
 def informed(
-    problem: Problem, actions: Actions, past: Past, options: Options, knowledge: Knowledge
+    problem: Problem, actions: Actions, history: History, options: Options, knowledge: Knowledge
 ) -> Model:
     """A belief that starts from what was learned elsewhere."""
     kernel, noise = knowledge.kernel, knowledge.noise_variance
     member = make_posterior(kernel, actions, noise, engine="state-space")
     expert = options.expert and problem.warm_start is not None
-    replay(member, past, knowledge.scale, knowledge.offset, expert=expert)
-    return Model(knowledge.scale, Bank([member]), ("prior",))
+    replay(member, history, knowledge.scale, knowledge.offset, expert=expert)
+    return Model(knowledge.scale, Mixture([member]), ("prior",))
 
 
-def first(problem: Problem, actions: Actions, past: Past, options: Options) -> Model:
+def first(problem: Problem, actions: Actions, history: History, options: Options) -> Model:
     """Without a scale: a belief that knows where it has been, not what there was."""
     found = candidates(problem, season=options.season, persistence=options.persistence)
     posterior = _member(problem, actions, found[0], NOISE)
-    for action, t in zip(past.action, past.t.tolist(), strict=True):
+    for action, t in zip(history.action, history.t.tolist(), strict=True):
         posterior.observe(action, t, 0.0)
-    return Model(None, Bank([posterior]), (found[0].name,))
+    return Model(None, Mixture([posterior]), (found[0].name,))
 
 
-def choose_scale(candidate: Candidate, actions: Actions, past: Past, transform: str) -> Scale:
+def choose_scale(candidate: Candidate, actions: Actions, history: History, transform: str) -> Scale:
     """The transformation with more evidence, each with its mean and scale of the rewards."""
     names = TRANSFORMS if transform == "auto" else (transform,)
-    scales = [Scale.of(past.reward, name) for name in names]
+    scales = [Scale.of(history.reward, name) for name in names]
 
     def evidence(scale: Scale) -> float:
-        fit = _fit(candidate, actions, past, scale, NOISE, move=False)
-        return fit.log_evidence + scale.log_slope(past.reward)
+        fit = _fit(candidate, actions, history, scale, NOISE, move=False)
+        return fit.log_evidence + scale.log_slope(history.reward)
 
     return max(scales, key=evidence) if len(scales) > 1 else scales[0]
 
 
 def replay(
     posterior: Posterior,
-    past: Past,
+    history: History,
     scale: Scale,
     offset: Offset | None = None,
     *,
@@ -210,12 +210,12 @@ def replay(
     Returns:
         The log probability of those choices.
     """
-    values, hint = scale.forward(past.reward).tolist(), 0.0
-    for i in np.argsort(past.t, kind="stable").tolist():
-        action, t = past.action[i], float(past.t[i])
+    values, hint = scale.forward(history.reward).tolist(), 0.0
+    for i in np.argsort(history.t, kind="stable").tolist():
+        action, t = history.action[i], float(history.t[i])
         mean = None if offset is None else offset(t)
         posterior.observe(action, t, values[i] - (0.0 if mean is None else float(mean[action])))
-        if expert and past.told[i] and isinstance(posterior, StateSpace):
+        if expert and history.told[i] and isinstance(posterior, StateSpace):
             arm, rows = _in_its_context(posterior.actions, action)
             bounds = values[i] - (np.zeros(len(rows)) if mean is None else mean)
             hint += none_above(posterior, arm, t, bounds, rows)
@@ -231,11 +231,13 @@ def _in_its_context(actions: Actions, action: Any) -> tuple[int, NDArray[Any]]:
 
 
 def _fit(
-    candidate: Candidate, actions: Actions, past: Past, scale: Scale, noise: float, move: bool
+    candidate: Candidate, actions: Actions, history: History, scale: Scale, noise: float, move: bool
 ) -> Refit:
-    if not len(past):
+    if not len(history):
         return Refit(candidate.kernel, noise, 0.0)
-    return refit(candidate.kernel, actions, past, scale.forward(past.reward), noise, move=move)
+    return refit(
+        candidate.kernel, actions, history, scale.forward(history.reward), noise, move=move
+    )
 
 
 def _likely(found: list[Candidate], fits: list[Refit]) -> list[Candidate]:
@@ -267,7 +269,7 @@ def _takes_experts(problem: Problem, members: list[Posterior]) -> bool:
     return few and able and problem.warm_start is not None
 
 
-def _by_chance(problem: Problem, past: Past) -> float:
+def _by_chance(problem: Problem, history: History) -> float:
     """Log probability of what was chosen before if every action was as likely as any other."""
     assert problem.n_actions is not None
-    return -float(past.told.sum()) * float(np.log(problem.n_actions))
+    return -float(history.told.sum()) * float(np.log(problem.n_actions))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from agents.auto.past import Past
+from agents.auto.history import History
 from agents.gp import Actions, Array, Kernel
 from agents.gp.evidence import HOPELESS
 from agents.gp.posteriors.period_search import usual_range
@@ -38,7 +38,7 @@ class Guess(NamedTuple):
 def guess_period(
     make: Callable[[float], Kernel],
     actions: Actions,
-    past: Past,
+    history: History,
     y: Array,
     noise_variance: float,
 ) -> Guess | None:
@@ -51,15 +51,15 @@ def guess_period(
         y: Their rewards on the scale of the kernel.
         noise_variance: Of the template.
     """
-    span = float(np.ptp(past.t))
+    span = float(np.ptp(history.t))
     low, high = usual_range(None)
     high = min(high, span / CYCLES)
     if high <= low:
         return None
     count = int(np.ceil((1.0 / low - 1.0 / high) * span / STEP))
     periods = 1.0 / np.linspace(1.0 / high, 1.0 / low, min(count, MOST_TRIED) + 1)
-    noises, points = noise_variance * np.array(NOISES), actions.points(past.action)
-    grams = [make(period).gram(points, past.t, points, past.t) for period in periods.tolist()]
+    noises, points = noise_variance * np.array(NOISES), actions.points(history.action)
+    grams = [make(period).gram(points, history.t, points, history.t) for period in periods.tolist()]
     found = np.array([[_log_density(K, y, noise) for noise in noises] for K in grams])
     best, level = np.unravel_index(found.argmax(), found.shape)
     return Guess(float(periods[best]), float(noises[level]))

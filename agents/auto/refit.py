@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from agents.auto.past import Past
-from agents.gp import Actions, Array, Kernel, Season, Sum, Term
+from agents.auto.history import History
+from agents.gp import Actions, Array, Kernel, Sum, Term, TruncatedPeriodic
 from agents.gp.evidence import HOPELESS
 
 SPREAD, SPREAD_OF_SHARES = 0.5, 1.0
@@ -43,7 +43,7 @@ class Refit:
 def refit(
     kernel: Kernel,
     actions: Actions,
-    past: Past,
+    history: History,
     y: Array,
     noise_variance: float,
     *,
@@ -60,7 +60,9 @@ def refit(
         move: Whether to move them.
     """
     parts = [_parts(term) for term in kernel.terms]
-    grams = _grams([part for of_term in parts for part in of_term], actions, past, noise_variance)
+    grams = _grams(
+        [part for of_term in parts for part in of_term], actions, history, noise_variance
+    )
     spread = np.array([SPREAD_OF_SHARES if len(of) > 1 else SPREAD for of in parts for _ in of])
     known = (grams, y, np.append(spread, SPREAD))
     theta = np.zeros(len(grams))
@@ -101,15 +103,17 @@ def _joined(term: Term, variances: list[float]) -> Term:
     return replace(term, variance=total, clocks=clocks)
 
 
-def _sharing(term: Term) -> Season | None:
+def _sharing(term: Term) -> TruncatedPeriodic | None:
     """The season of a term that leaves a share to what is the same at all times."""
-    seasons = (clock for clock in term.clocks if isinstance(clock, Season) and clock.share < 1.0)
+    seasons = (
+        clock for clock in term.clocks if isinstance(clock, TruncatedPeriodic) and clock.share < 1.0
+    )
     return next(seasons, None)
 
 
-def _grams(parts: list[Term], actions: Actions, past: Past, noise_variance: float) -> Array:
+def _grams(parts: list[Term], actions: Actions, history: History, noise_variance: float) -> Array:
     """G_i, the noise last, shape (parts + 1, n, n)."""
-    a, t = actions.points(past.action), past.t
+    a, t = actions.points(history.action), history.t
     grams = [Sum((part,)).gram(a, t, a, t) for part in parts]
     return np.stack([*grams, noise_variance * np.eye(len(t))])
 

@@ -8,12 +8,12 @@ Where it does not, much of what moves the rewards may move all of them at once (
 hour), which says nothing about which action is best, but hides it. So every part has a share that
 all actions have in common:
 
-    u  +  v A x (1 - h + h Season)  +  v_S Season  +  v_P A x Decay  +  v_C Decay  +  v_T A x Tide,
+    u  +  v A x (1 - h + h S)  +  v_S S  +  v_P A x Decay  +  v_C Decay  +  v_T A x Level,
 
-u for the unknown mean; without a season h = v_S = 0, without persistence v_P = v_C = 0. The tide is
-a running mean of the rewards (``tide.py``): when all are high, some gain more than others. The
-numbers are what is assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves
-them, h among them.
+u for the unknown mean; without a season h = v_S = 0, without persistence v_P = v_C = 0. S is a
+``TruncatedPeriodic``, Level a running mean of the rewards (``reward_level.py``): when all are high,
+some gain more than others. The numbers are what is assumed beforehand, in units of the variance of
+the rewards; ``refit.py`` moves them, h among them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from agents.gp import (
     Decay,
     Index,
     Kernel,
-    Season,
     SquaredExponential,
+    TruncatedPeriodic,
 )
 
 FEW_ARMS = 64
@@ -42,7 +42,7 @@ FORGETTING, DRIFT = 0.04, 0.02
 PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
 MEAN, ARM, SHARED_SEASON, OWN_SHOCKS, SHARED_SHOCKS = 3.0, 1.0, 0.5, 0.5, 0.75
-TIDE = 0.05
+REWARD_LEVEL = 0.05
 SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.7, 3
 SEASON_SHARE = 0.35
 """Of what sets an arm apart, the share that comes and goes with the season, to begin with."""
@@ -67,7 +67,7 @@ def candidates(
     persistence: bool = True,
     shared: bool = True,
     period: float | None = None,
-    tide: ContextLinear | None = None,
+    reward_level: ContextLinear | None = None,
 ) -> list[Candidate]:
     """All structures for a problem, or those without the parts that are switched off.
 
@@ -77,7 +77,7 @@ def candidates(
         persistence: Whether rewards may persist.
         shared: Whether actions may move together.
         period: What was found where none is told.
-        tide: How a running mean of the rewards enters, if it may matter.
+        reward_level: How a running mean of the rewards enters, if it may matter.
     """
     plain = problem.reward_scale is not None
     periods = problem.periods or (() if period is None else (period,))
@@ -87,7 +87,9 @@ def candidates(
             if plain:
                 found += _plain(problem, one, other)
             else:
-                found.append(_composite(problem, periods if one else (), other, shared, tide))
+                found.append(
+                    _composite(problem, periods if one else (), other, shared, reward_level)
+                )
     return found
 
 
@@ -108,10 +110,12 @@ def _plain(problem: Problem, season: bool, persistence: bool) -> list[Candidate]
     if not season:
         return [Candidate("level", A * Constant(), 1.0)]
     if not periods:  # too much to find out at once if it drifts as well
-        found = Candidate("season", A * Season(1.0, harmonics=HARMONICS), 1.0, searched=True)
+        found = Candidate(
+            "season", A * TruncatedPeriodic(1.0, harmonics=HARMONICS), 1.0, searched=True
+        )
         return [] if persistence else [found]
     share = 1.0 / len(periods)
-    seasons = _sum([share * (A * Season(p, harmonics=HARMONICS)) for p in periods])
+    seasons = _sum([share * (A * TruncatedPeriodic(p, harmonics=HARMONICS)) for p in periods])
     if persistence:
         return [Candidate("drifting season", seasons * Decay(DRIFT), 1.0)]
     return [Candidate("season", seasons, 2.0)]  # it was told, so it is likely to be there
@@ -122,24 +126,24 @@ def _composite(
     periods: tuple[float, ...],
     persistence: bool,
     shared: bool,
-    tide: ContextLinear | None,
+    reward_level: ContextLinear | None,
 ) -> Candidate:
     A = action_kernel(problem)
     parts: list[Kernel] = [Constant(MEAN)]
     if periods:
         v = 1.0 / len(periods)
         shape = (SEASON_LENGTH_SCALE, SEASON_HARMONICS)
-        clocks = [Season(p, *shape, SEASON_SHARE) for p in periods]
+        clocks = [TruncatedPeriodic(p, *shape, SEASON_SHARE) for p in periods]
         parts += [v * ARM * (A * clock) for clock in clocks]
-        whole = [Season(p, *shape) for p in periods]
+        whole = [TruncatedPeriodic(p, *shape) for p in periods]
         parts += [v * SHARED_SEASON * clock for clock in whole] if shared else []
     else:
         parts.append(ARM * A)
     if persistence:
         parts.append(OWN_SHOCKS * (A * Decay(PERSISTENCE)))
         parts += [SHARED_SHOCKS * Decay(PERSISTENCE)] if shared else []
-    if tide is not None:
-        parts.append(TIDE * (A * tide))
+    if reward_level is not None:
+        parts.append(REWARD_LEVEL * (A * reward_level))
     name = {(0, 0): "level", (1, 0): "season", (0, 1): "persistence", (1, 1): "both"}
     return Candidate(name[bool(periods), persistence], _sum(parts), 1.0)
 

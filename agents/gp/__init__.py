@@ -19,7 +19,13 @@ from agents.gp.fit import Fit, fit
 from agents.gp.kernels.action import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
 from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
 from agents.gp.kernels.context import ContextLinear, ContextSquaredExponential, InThisContext
-from agents.gp.kernels.time import Constant, Decay, Periodic, Season, TimeSquaredExponential
+from agents.gp.kernels.time import (
+    Constant,
+    Decay,
+    Periodic,
+    TimeSquaredExponential,
+    TruncatedPeriodic,
+)
 from agents.gp.normaliser import Normaliser
 from agents.gp.posteriors.base import (
     Gradient,
@@ -33,7 +39,7 @@ from agents.gp.posteriors.base import (
 from agents.gp.posteriors.dense import Dense
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.incremental import Incremental
-from agents.gp.posteriors.mixture import Bank
+from agents.gp.posteriors.mixture import Mixture
 from agents.gp.posteriors.period_search import PeriodSearch
 from agents.gp.posteriors.state_space import StateSpace
 from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
@@ -43,7 +49,6 @@ __all__ = [
     "ActionKernel",
     "Actions",
     "Array",
-    "Bank",
     "Beta",
     "Box",
     "BoxBeta",
@@ -65,6 +70,7 @@ __all__ = [
     "Kernel",
     "Linear",
     "Matern",
+    "Mixture",
     "Normaliser",
     "PaperBeta",
     "PeriodSearch",
@@ -75,7 +81,6 @@ __all__ = [
     "Predictive",
     "PrintedBeta",
     "RankError",
-    "Season",
     "Selective",
     "SquaredExponential",
     "State",
@@ -84,6 +89,7 @@ __all__ = [
     "Term",
     "TimeKernel",
     "TimeSquaredExponential",
+    "TruncatedPeriodic",
     "Weighing",
     "argmax",
     "fit",

@@ -25,7 +25,7 @@ from agents.gp.kernels.spectrum import TimeFeatures
 from agents.gp.posteriors.base import Posterior, State
 from agents.gp.posteriors.dense import Dense
 from agents.gp.posteriors.incremental import Incremental
-from agents.gp.posteriors.mixture import Bank
+from agents.gp.posteriors.mixture import Mixture
 from agents.gp.posteriors.period_search import PeriodSearch
 from agents.gp.posteriors.state_space import StateSpace
 
@@ -35,7 +35,7 @@ def to_state(posterior: Posterior) -> State:
 
     Features are part of it: computed again elsewhere they could differ by a sign.
     """
-    if isinstance(posterior, Bank):
+    if isinstance(posterior, Mixture):
         members = [to_state(member) for member in posterior.members]
         kind = {"engine": posterior.name.split()[0], "log_prior": posterior.log_prior.copy()}
         return posterior.state() | kind | {"members": members}
@@ -55,8 +55,8 @@ def from_state(state: State) -> Posterior:
     """
     for key, value in state.items():
         _check(key, value)
-    if state["engine"] in ("bank", "period-search"):
-        return _bank_from_state(state)
+    if state["engine"] in ("mixture", "period-search"):
+        return _mixture_from_state(state)
     kernel, actions = kernel_from_json(state["kernel"]), _actions_from_state(state)
     noise_variance, engine = float(state["noise_variance"]), state["engine"]
     posterior: Dense | Incremental | StateSpace
@@ -73,11 +73,11 @@ def from_state(state: State) -> Posterior:
     return posterior
 
 
-def _bank_from_state(state: State) -> Bank:
+def _mixture_from_state(state: State) -> Mixture:
     members = [from_state(member) for member in state["members"]]
     if state["engine"] == "period-search":
         return PeriodSearch.loaded(state, members)
-    return Bank.revived(members, state["log_prior"])
+    return Mixture.revived(members, state["log_prior"])
 
 
 def kernel_to_json(kernel: Kernel) -> list[dict[str, Any]]:

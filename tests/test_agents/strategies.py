@@ -20,9 +20,9 @@ from agents.gp import (
     Linear,
     Matern,
     Periodic,
-    Season,
     SquaredExponential,
     TimeSquaredExponential,
+    TruncatedPeriodic,
 )
 
 ARMS = 6
@@ -50,7 +50,9 @@ periods = st.one_of(st.integers(1, 30).map(float), st.floats(1.5, 40.0))
 lasting = st.one_of(
     st.just(Constant()),
     st.builds(Periodic, periods, st.floats(0.4, 12.0)),
-    st.builds(Season, periods, st.floats(0.4, 3.0), st.integers(1, 5), st.floats(0.1, 1.0)),
+    st.builds(
+        TruncatedPeriodic, periods, st.floats(0.4, 3.0), st.integers(1, 5), st.floats(0.1, 1.0)
+    ),
 )
 forgetting = st.one_of(lasting, st.builds(Decay, st.floats(0.001, 0.5)))
 

@@ -10,12 +10,12 @@ from gymnasium import spaces
 from agents import Experience, Problem, load, make_agent
 from agents.auto import model, refit
 from agents.auto.auto_gp_ucb import FIRST_REWARDS, GROWTH
+from agents.auto.history import MOST, History
 from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
-from agents.auto.past import MOST, Past
 from agents.auto.period import NOISES, guess_period
-from agents.auto.scale import Scale
+from agents.auto.reward_level import RewardLevel, line
 from agents.auto.structures import NOISE, candidates
-from agents.auto.tide import Tide, line
+from agents.auto.transform import Scale
 from agents.gp import (
     Constant,
     ContextLinear,
@@ -25,9 +25,9 @@ from agents.gp import (
     InContext,
     Index,
     PeriodSearch,
-    Season,
     StateSpace,
     Sum,
+    TruncatedPeriodic,
 )
 from agents.gp.posteriors.censored import at_most, none_above
 from agents.gp.posteriors.mixture import make_members
@@ -48,7 +48,7 @@ def past_of(rewards, rng, told=False):
     """Random arms of a table (steps, arms)."""
     t = np.arange(len(rewards))
     arm = rng.integers(rewards.shape[1], size=len(t))
-    return Past(arm, t.astype(float), rewards[t, arm], np.full(len(t), told))
+    return History(arm, t.astype(float), rewards[t, arm], np.full(len(t), told))
 
 
 def told(past):
@@ -121,7 +121,7 @@ def test_season_is_switched_on_and_off_by_evidence():
     wrong = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        season = draw(Index() * Season(PERIOD, 0.7) + Constant(1.0), 60, rng)
+        season = draw(Index() * TruncatedPeriodic(PERIOD, 0.7) + Constant(1.0), 60, rng)
         names = built(past_of(season + rng.normal(0, 0.3, season.shape), rng)).names
         assert set(names) <= {"season", "both"}, (seed, names)
         level = draw(Index() + Constant(1.0), 60, rng)
@@ -147,11 +147,11 @@ def test_refit_finds_the_noise():
 
 def test_refit_finds_how_much_repeats():
     """Of what sets arms apart nearly nothing or nearly all comes and goes: told apart each time."""
-    kernel, arms = Index() * Season(PERIOD, 0.7, 3, 0.35), Finite.arms(4)
+    kernel, arms = Index() * TruncatedPeriodic(PERIOD, 0.7, 3, 0.35), Finite.arms(4)
     for seed in range(6):
         for share, low, high in ((0.05, 0.0, 0.35), (0.95, 0.35, 1.0)):
             rng = np.random.default_rng(seed)
-            y = draw(Index() * Season(PERIOD, 0.7, 3, share), 96, rng)
+            y = draw(Index() * TruncatedPeriodic(PERIOD, 0.7, 3, share), 96, rng)
             past = past_of(y + rng.normal(0, 0.2, y.shape), rng)
             found = refit.refit(kernel, arms, past, past.reward, 0.05).kernel
             (term,) = found.terms
@@ -160,7 +160,7 @@ def test_refit_finds_how_much_repeats():
 
 def test_parts_of_a_share_sum_to_the_term():
     t, points = np.arange(9.0), Finite.arms(4).points(np.arange(9) % 4)
-    kernel = 2.0 * (Index() * Season(PERIOD, 0.7, 3, 0.35) * Decay(0.1))
+    kernel = 2.0 * (Index() * TruncatedPeriodic(PERIOD, 0.7, 3, 0.35) * Decay(0.1))
     (term,) = kernel.terms
     parts = Sum(tuple(refit._parts(term)))
     assert len(parts.terms) == 2
@@ -170,7 +170,7 @@ def test_parts_of_a_share_sum_to_the_term():
 def test_refit_that_moves_nothing_leaves_shares_alone():
     rng = np.random.default_rng(0)
     past = past_of(rng.normal(size=(20, 4)), rng)
-    kernel = 2.0 * (Index() * Season(PERIOD, 0.7, 3, 0.35) * Decay(0.1)) + Constant(1.0)
+    kernel = 2.0 * (Index() * TruncatedPeriodic(PERIOD, 0.7, 3, 0.35) * Decay(0.1)) + Constant(1.0)
     still = refit.refit(kernel, Finite.arms(4), past, past.reward, 0.1, move=False).kernel
     lag, points = np.arange(9.0), Finite.arms(4).points([0])
     ours, theirs = (k.gram(points, lag[:1], points, lag) for k in (still, kernel))
@@ -210,7 +210,7 @@ def test_work_is_bounded_and_ever_rarer(monkeypatch):
 
 def test_refits_look_at_the_first_and_the_last():
     order = np.array([3, 0, 5, 1, 4, 2])
-    past = Past(order, order.astype(float), order / 10, order > 9)
+    past = History(order, order.astype(float), order / 10, order > 9)
     assert past.ends(4).t.tolist() == [0.0, 1.0, 4.0, 5.0]
     assert past.ends(6).t.tolist() == past.ends(99).t.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     advised = replace(past, told=order < 3)  # by others, who may have known better
@@ -242,7 +242,7 @@ def test_what_an_expert_did_not_choose_was_worth_no_more():
 
 
 def test_what_an_expert_chose_is_taken_in_its_context():
-    """A steep arm that was not chosen at high tide is worse there than at low tide."""
+    """A steep arm that was not chosen at a high level is worse there than at a low one."""
     actions = InContext(Finite.arms(2), 1)
     posterior = StateSpace(1.0 * (Index() * ContextLinear()), actions, 0.01)
     rows = actions.joined(None, np.array([2.0]))
@@ -253,7 +253,7 @@ def test_what_an_expert_chose_is_taken_in_its_context():
     assert low[1] == pytest.approx(-half_normal / 4)
     assert high[0] == low[0] == 0.0
     replayed = StateSpace(posterior.kernel, actions, 0.01)
-    advice = Past(np.array([[0.0, 2.0]]), np.zeros(1), np.zeros(1), np.ones(1, dtype=bool))
+    advice = History(np.array([[0.0, 2.0]]), np.zeros(1), np.zeros(1), np.ones(1, dtype=bool))
     model.replay(replayed, advice, Scale(), expert=True)
     assert replayed.predict(0.0, rows).mean[1] == pytest.approx(-half_normal)
 
@@ -263,40 +263,42 @@ def tidal(t, arm):
     return 3.0 * np.sin(t / 15.0) * (2.0 if arm == 3 else 1.0 + 0.1 * arm)
 
 
-def test_who_gains_most_at_high_tide_is_found():
-    """A tide of 94 steps where a season of 6 is told: in 12 seeds 0.3 of the regret without it."""
+def test_who_gains_most_at_a_high_reward_level_is_found():
+    """A wave of 94 steps where a season of 6 is known: 0.3 of the regret without it, 12 seeds."""
     regret = {}
-    for tide in ("true", "false"):
-        regret[tide] = 0.0
+    for reward_level in ("true", "false"):
+        regret[reward_level] = 0.0
         for seed in range(4):
             agent = make_agent(
-                f"auto-gp-ucb:tide={tide}", problem_of(), np.random.default_rng(seed)
+                f"auto-gp-ucb:reward_level={reward_level}",
+                problem_of(),
+                np.random.default_rng(seed),
             )
             noise = np.random.default_rng(seed + 1)
             for t in range(400):
                 arm = agent.act(np.array([float(t)]))
                 agent.update(np.array([float(t)]), arm, tidal(t, arm) + 0.5 * noise.normal())
                 best = max(tidal(t, a) for a in range(4))
-                regret[tide] += (best - tidal(t, arm)) * (t >= 100)
+                regret[reward_level] += (best - tidal(t, arm)) * (t >= 100)
     assert regret["true"] < 0.7 * regret["false"]
 
 
 def test_the_tide_is_of_the_rewards_before():
-    tide = Tide()
-    assert tide.now.tolist() == [0.0]
-    assert tide.rise(0.0, 10.0) == pytest.approx(np.log1p(10.0))  # nothing was known: its own
-    assert tide.rise(1.0, 20.0) == pytest.approx(np.log1p(10.0))
-    assert tide.mean == pytest.approx(12.0)
-    assert tide.now == pytest.approx(np.log1p(12.0))
+    reward_level = RewardLevel()
+    assert reward_level.now.tolist() == [0.0]
+    assert reward_level.rise(0.0, 10.0) == pytest.approx(np.log1p(10.0))  # its own
+    assert reward_level.rise(1.0, 20.0) == pytest.approx(np.log1p(10.0))
+    assert reward_level.mean == pytest.approx(12.0)
+    assert reward_level.now == pytest.approx(np.log1p(12.0))
     agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
     for t, reward in enumerate((10.0, 20.0, 7.0)):
         agent.update(np.array([float(t)]), t, reward)
-    seen = Past.of(agent._rows).action
+    seen = History.of(agent._rows).action
     assert seen[:, 0].tolist() == [0.0, 1.0, 2.0]
     np.testing.assert_allclose(seen[1:, 1], np.log1p([10.0, 12.0]))
     with pytest.raises(ValueError, match="99"):
         agent.update(np.array([3.0]), 99, 1e6)
-    assert agent._tide.mean == pytest.approx(11.0)  # a refused reward moves nothing
+    assert agent._reward_level.mean == pytest.approx(11.0)  # a refused reward moves nothing
 
 
 def test_a_late_reward_counts_at_the_tide_of_its_decision():
@@ -305,14 +307,14 @@ def test_a_late_reward_counts_at_the_tide_of_its_decision():
     for t in range(40):
         now = np.array([float(t)])
         waiting.append((now, agent.act(now)))
-        decided.append(float(agent._tide.now[0]))
+        decided.append(float(agent._reward_level.now[0]))
         if t >= 7:
             late, arm = waiting[t - 7]
             agent.update(late, arm, tidal(late[0], arm) + 10.0)
-    rows = Past.of(agent._rows)
-    known = rows.t > 7  # before, nothing was known of any tide
+    rows = History.of(agent._rows)
+    known = rows.t > 7  # before, nothing was known of any reward level
     np.testing.assert_allclose(rows.action[known, 1], np.array(decided)[rows.t[known].astype(int)])
-    assert len(agent._tide.decided) == 7
+    assert len(agent._reward_level.decided) == 7
 
 
 def test_what_is_believed_is_of_the_tide_of_now():
@@ -326,22 +328,24 @@ def test_what_is_believed_is_of_the_tide_of_now():
 
 def test_a_tide_needs_a_told_season_and_rewards_that_differ():
     rng = np.random.default_rng(0)
-    assert make_agent("auto-gp-ucb", problem_of(periods=()), rng)._tide is None
-    assert make_agent("auto-gp-ucb:tide=false", problem_of(), rng)._tide is None
-    assert make_agent("auto-gp-ucb", problem_of(reward_scale=(0.0, 1.0)), rng)._tide is None
-    with pytest.raises(ValueError, match="tide is true or false"):
-        make_agent("auto-gp-ucb:tide=maybe", problem_of(), rng)
-    with pytest.raises(ValueError, match="takes the place of tide"):
-        make_agent("auto-gp-ucb:prior=madrid,tide=false", problem_of(), rng)
-    flat = line(Past(np.zeros(8), np.arange(8.0), np.full(8, 3.0), np.zeros(8, dtype=bool)))
+    assert make_agent("auto-gp-ucb", problem_of(periods=()), rng)._reward_level is None
+    assert make_agent("auto-gp-ucb:reward_level=false", problem_of(), rng)._reward_level is None
+    assert make_agent("auto-gp-ucb", problem_of(reward_scale=(0.0, 1.0)), rng)._reward_level is None
+    with pytest.raises(ValueError, match="reward_level is true or false"):
+        make_agent("auto-gp-ucb:reward_level=maybe", problem_of(), rng)
+    with pytest.raises(ValueError, match="takes the place of reward_level"):
+        make_agent("auto-gp-ucb:prior=madrid,reward_level=false", problem_of(), rng)
+    flat = line(History(np.zeros(8), np.arange(8.0), np.full(8, 3.0), np.zeros(8, dtype=bool)))
     assert (flat.centre, flat.spread) == (pytest.approx(np.log1p(3.0)), 1.0)
-    steep = line(Past(np.zeros(2), np.arange(2.0), np.array([0.0, 3.0]), np.zeros(2, dtype=bool)))
+    steep = line(
+        History(np.zeros(2), np.arange(2.0), np.array([0.0, 3.0]), np.zeros(2, dtype=bool))
+    )
     assert (steep.centre, steep.spread) == pytest.approx((np.log1p(3.0) / 2, np.log1p(3.0) / 2))
 
 
 def test_many_arms_with_a_tide_keep_a_bounded_state():
-    actions, tide = InContext(Finite.arms(140), 1), ContextLinear()
-    kernel = candidates(problem_of(arms=140), tide=tide)[-1].kernel
+    actions, reward_level = InContext(Finite.arms(140), 1), ContextLinear()
+    kernel = candidates(problem_of(arms=140), reward_level=reward_level)[-1].kernel
     (member,) = make_members([kernel], actions, 0.03)
     assert isinstance(member, StateSpace)
 
@@ -372,7 +376,7 @@ def test_experts_are_told_from_chance():
     for seed in range(3):
         rng = np.random.default_rng(seed)
         rewards = 20.0 + draw(2.0 * Index() + Decay(0.3), 40, rng)
-        best = Past(rewards.argmax(1), np.arange(40.0), rewards.max(1), np.full(40, True))
+        best = History(rewards.argmax(1), np.arange(40.0), rewards.max(1), np.full(40, True))
         chance = past_of(rewards, rng, told=True)
         for past, expert in ((best, True), (chance, False)):
             problem = problem_of(warm_start=told(past))
@@ -449,12 +453,12 @@ def test_the_first_guess_has_the_period_and_the_noise(noise):
     arms, levels = Finite.arms(4), NOISE * np.array(NOISES)
 
     def kernel(period):
-        return Index() * Season(period)
+        return Index() * TruncatedPeriodic(period)
 
     guess = guess_period(kernel, arms, past, past.reward, NOISE)
     assert guess.period == pytest.approx(11.0, rel=0.05)
     assert guess.noise_variance == levels[np.abs(np.log(levels / noise**2)).argmin()]
-    few = Past(past.action[:9], past.t[:9], past.reward[:9], past.told[:9])
+    few = History(past.action[:9], past.t[:9], past.reward[:9], past.told[:9])
     assert guess_period(kernel, arms, few, few.reward, NOISE) is None
 
 

@@ -102,7 +102,7 @@ def test_the_combination_is_learned():
 
 
 class TestSeasonsContract(AgentContract):
-    """The contract, for a bank of combinations."""
+    """The contract, for a mixture of combinations."""
 
     problems = ("finite", "warm")
 

@@ -76,7 +76,7 @@ class Periodic(TimeKernel):
 
 
 @dataclass(frozen=True)
-class Season(TimeKernel):
+class TruncatedPeriodic(TimeKernel):
     """A level and a few harmonics: c(d) = 1 - share + share sum_k w_k cos(2 pi k d / tau).
 
     k runs from 0 to ``harmonics`` and w_k are the first weights of ``Periodic``, brought to sum 1:

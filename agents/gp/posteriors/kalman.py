@@ -46,7 +46,7 @@ class Slice(NamedTuple):
     covariance: Array  # (M_a, M_a)
 
 
-class Belief:
+class KalmanFilter:
     """Weights with mean w (m,) and covariance P (m, m), valid at ``time``."""
 
     def __init__(self, features: Features) -> None:

@@ -3,7 +3,7 @@
 Without decay the order of observations does not matter. With decay the belief has moved on, so the
 last 32 to 64 observations are kept with the belief before the first of them: a reward that is late
 by no more than that is treated exactly. An older one is taken as a blurred view of the present
-state (``Belief.update``), which is an approximation.
+state (``KalmanFilter.update``), which is an approximation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from agents.gp.arrays import Array
 from agents.gp.posteriors.base import State
-from agents.gp.posteriors.kalman import Belief
+from agents.gp.posteriors.kalman import KalmanFilter
 
 SPAN = 32
 NUMBERS = 4
@@ -30,11 +30,11 @@ class Mark(NamedTuple):
     log_evidence: float
 
 
-class Tape:
-    """A belief with its recent past."""
+class LateObservations:
+    """A Kalman filter with its recent observations."""
 
-    def __init__(self, belief: Belief) -> None:
-        self.belief, self.log_evidence = belief, 0.0
+    def __init__(self, kalman: KalmanFilter) -> None:
+        self.filter, self.log_evidence = kalman, 0.0
         self._entries: list[Array] = []  # (t, y, sigma^2, log scale, phi) after the older mark
         self._older = self._newer = self._mark()
 
@@ -42,21 +42,21 @@ class Tape:
         self, phi: Array, t: float, y: float, noise_variance: float, log_scale: float = 0.0
     ) -> None:
         """Take in an observation, early or late; its density counts times exp(log_scale)."""
-        if not self.belief.decays:
-            self.log_evidence += self.belief.update(phi, t, y, noise_variance) + log_scale
+        if not self.filter.decays:
+            self.log_evidence += self.filter.update(phi, t, y, noise_variance) + log_scale
             return
         entry = np.empty(NUMBERS + len(phi))
         entry[:NUMBERS] = t, y, noise_variance, log_scale
         entry[NUMBERS:] = phi
-        if self._older.time <= t < self.belief.time:
+        if self._older.time <= t < self.filter.time:
             self._replay(sorted([*self._entries, entry], key=lambda entry: float(entry[0])))
         else:
             self._take(entry)
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> None:
         """Take in many observations, at once if nothing decays."""
-        if not self.belief.decays:
-            self.log_evidence += self.belief.learn(phi, t, y, noise_variance)
+        if not self.filter.decays:
+            self.log_evidence += self.filter.learn(phi, t, y, noise_variance)
             return
         for row, when, reward in zip(phi, t.tolist(), y.tolist(), strict=True):
             self.observe(row, when, reward, noise_variance)
@@ -64,23 +64,23 @@ class Tape:
     def observe_all(self, t: float, phi: Array, factors: Array) -> None:
         """Several factors (y, sigma^2, log scale), shape (q, 3), at the time of the belief."""
         room = SPAN - len(self._entries) % SPAN
-        if self.belief.decays and len(phi) >= room:  # a mark must be set on the way
+        if self.filter.decays and len(phi) >= room:  # a mark must be set on the way
             for row, (y, noise_variance, log_scale) in zip(phi, factors.tolist(), strict=True):
                 self.observe(row, t, y, noise_variance, log_scale)
             return
-        self.log_evidence += self.belief.update_all(phi, t, factors[:, 0], factors[:, 1])
+        self.log_evidence += self.filter.update_all(phi, t, factors[:, 0], factors[:, 1])
         self.log_evidence += float(factors[:, 2].sum())
-        if self.belief.decays:
+        if self.filter.decays:
             entries = np.empty((len(phi), NUMBERS + phi.shape[1]))
             entries[:, 0], entries[:, 1:NUMBERS], entries[:, NUMBERS:] = t, factors, phi
             self._entries.extend(entries)
 
     def state(self) -> State:
         """Arrays only."""
-        width = self.belief.features.width + NUMBERS
+        width = self.filter.features.width + NUMBERS
         entries = np.array(self._entries).reshape(-1, width)
         marks = {"now": self._mark()}
-        if self.belief.decays:
+        if self.filter.decays:
             marks |= {"older": self._older, "newer": self._newer}
         arrays = {f"{k}.{f}": np.array(v) for k, m in marks.items() for f, v in m._asdict().items()}
         return {"entries": entries} | arrays
@@ -94,22 +94,22 @@ class Tape:
                 float(state[f"{k}.time"]),
                 float(state[f"{k}.log_evidence"]),
             )
-            for k in (("now", "older", "newer") if self.belief.decays else ("now",) * 3)
+            for k in (("now", "older", "newer") if self.filter.decays else ("now",) * 3)
         )
         self._older, self._newer, self._entries = older, newer, list(np.array(state["entries"]))
         self._return(now)
 
     def _mark(self) -> Mark:
-        S = self.belief.S.copy() if self.belief.decays else self.belief.S
-        return Mark(S, self.belief.X, self.belief.time, self.log_evidence)
+        S = self.filter.S.copy() if self.filter.decays else self.filter.S
+        return Mark(S, self.filter.X, self.filter.time, self.log_evidence)
 
     def _return(self, mark: Mark) -> None:
-        self.belief.load(mark.S, mark.X, mark.time)
+        self.filter.load(mark.S, mark.X, mark.time)
         self.log_evidence = mark.log_evidence
 
     def _take(self, entry: Array) -> None:
         t, y, noise_variance, log_scale = entry[:NUMBERS].tolist()
-        density = self.belief.update(entry[NUMBERS:], t, y, noise_variance)
+        density = self.filter.update(entry[NUMBERS:], t, y, noise_variance)
         self.log_evidence += density + log_scale
         self._entries.append(entry)
         if len(self._entries) == SPAN:

@@ -87,7 +87,7 @@ def _with_states(
     return members
 
 
-class Bank:
+class Mixture:
     """A posterior that is a mixture of posteriors over the same actions.
 
     Args:
@@ -97,20 +97,20 @@ class Bank:
 
     def __init__(self, members: Sequence[Posterior], prior: Array | None = None) -> None:
         if not members:
-            raise ValueError("a bank needs at least one candidate")
+            raise ValueError("a mixture needs at least one candidate")
         weight = np.ones(len(members)) if prior is None else np.asarray(prior, dtype=np.float64)
         if weight.shape != (len(members),) or not (weight > 0).all():
             raise ValueError(f"a prior needs a positive entry for each candidate, got {weight}")
         self._adopt(list(members), np.log(weight / weight.sum()))
 
     @classmethod
-    def revived(cls, members: Sequence[Posterior], log_prior: Array) -> Bank:
+    def revived(cls, members: Sequence[Posterior], log_prior: Array) -> Mixture:
         """With a prior that is a logarithm already, to the bit."""
         if np.shape(log_prior) != (len(members),):
             raise ValueError("a prior needs an entry for each candidate")
-        bank = cls(members)
-        bank._adopt(list(members), np.array(log_prior))
-        return bank
+        mixture = cls(members)
+        mixture._adopt(list(members), np.array(log_prior))
+        return mixture
 
     def _adopt(self, members: list[Posterior], log_prior: Array) -> None:
         """Take these candidates from now on."""
@@ -124,7 +124,7 @@ class Bank:
     @property
     def name(self) -> str:
         """Number of candidates, and the engine of the first."""
-        return self._named("bank")
+        return self._named("mixture")
 
     def _named(self, kind: str) -> str:
         n, engine = len(self.members), self.members[0].name.split()[0]

@@ -1,4 +1,4 @@
-"""A season of unknown length: a bank of candidate periods that is pruned and split as it learns.
+"""A season of unknown length: a mixture of candidate periods that is pruned and split as it learns.
 
 The range of frequencies is cut into cells. Each is a candidate with the period of its middle; its
 prior is the cell's share of a distribution over periods, so the weights are the posterior over the
@@ -15,7 +15,7 @@ cell must stay narrower than that:
 The second rule goes on until the posterior over the period is wider than three cells. Neighbours
 count because a cell is judged by its middle: the period may lie just across the border.
 
-The bank holds at most ``most`` candidates: where there is no room, light cells stay wide.
+The mixture holds at most ``most`` candidates: where there is no room, light cells stay wide.
 Cells are cut when the span, or how sharply the data tell periods apart, has grown threefold; so
 replaying costs fewer than ``most`` updates per observation in the long run, though many at once.
 The history is kept for it: three numbers an observation.
@@ -34,10 +34,10 @@ from scipy.special import ndtr
 from agents.gp.arrays import Actions, Array, Integers
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel, Sum, Term
-from agents.gp.kernels.time import Periodic, Season
+from agents.gp.kernels.time import Periodic, TruncatedPeriodic
 from agents.gp.posteriors.base import Posterior, State
 from agents.gp.posteriors.engines import make_posterior
-from agents.gp.posteriors.mixture import DROP, Bank, make_members
+from agents.gp.posteriors.mixture import DROP, Mixture, make_members
 from agents.gp.posteriors.state_space import StateSpace
 
 RESOLUTION = 0.6
@@ -65,8 +65,8 @@ NEAR = 0.3
 """Spread of the logarithm of a period that is about the one told."""
 
 
-class PeriodSearch(Bank):
-    """A bank over the period of a kernel.
+class PeriodSearch(Mixture):
+    """A mixture over the period of a kernel.
 
     Args:
         kernel: Its periodic factors get the periods tried.
@@ -259,7 +259,8 @@ def with_period(kernel: Kernel, period: float) -> Kernel:
 
 def _term_with(term: Term, period: float) -> Term:
     clocks = [
-        replace(k, period=period) if isinstance(k, Periodic | Season) else k for k in term.clocks
+        replace(k, period=period) if isinstance(k, Periodic | TruncatedPeriodic) else k
+        for k in term.clocks
     ]
     return replace(term, clocks=tuple(clocks))
 

@@ -17,8 +17,8 @@ from agents.gp.posteriors.base import (
     require_finite,
     require_weight,
 )
-from agents.gp.posteriors.kalman import Belief, Slice
-from agents.gp.posteriors.late import Tape
+from agents.gp.posteriors.kalman import KalmanFilter, Slice
+from agents.gp.posteriors.late import LateObservations
 from agents.gp.shortlist import Shortlist
 
 MANY = 1000
@@ -59,8 +59,8 @@ class StateSpace:
     def reset(self) -> None:
         """Forget all observations."""
         self.count = 0
-        self._belief = Belief(self.features)
-        self._tape = Tape(self._belief)
+        self._filter = KalmanFilter(self.features)
+        self._late = LateObservations(self._filter)
 
     @property
     def name(self) -> str:
@@ -70,7 +70,7 @@ class StateSpace:
     @property
     def log_evidence(self) -> float:
         """Sum of the log densities of the observations, each given those before it."""
-        return self._tape.log_evidence
+        return self._late.log_evidence
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
         """Rank-one update; a weight divides the noise variance."""
@@ -89,17 +89,17 @@ class StateSpace:
         if self._phi is not None and action < 0:
             raise IndexError(f"there is no arm {action}")
         phi = self.phi(action)[0] if self._phi is None else self._phi[action]
-        self._tape.observe(phi, t, y, noise_variance, log_scale)
+        self._late.observe(phi, t, y, noise_variance, log_scale)
         self.count += 1
 
     def discount(self, factor: float) -> None:
         """Let all observations so far count less: their weights times ``factor``."""
         require_weight(factor)
-        self._belief.discount(factor)
+        self._filter.discount(factor)
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
         """Observe many, one after the other or, where nothing decays, at once."""
-        self._tape.learn(self.phi(actions), t, y, self.noise_variance)
+        self._late.learn(self.phi(actions), t, y, self.noise_variance)
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
@@ -115,7 +115,7 @@ class StateSpace:
             t: When.
             factors: (y, noise variance, log scale) of each, shape (q, 3).
         """
-        self._tape.observe_all(t, self.phi(actions), factors)
+        self._late.observe_all(t, self.phi(actions), factors)
         self.count += len(factors)
 
     def joint(self, t: float, actions: Any = None) -> tuple[Array, Array]:
@@ -138,21 +138,21 @@ class StateSpace:
         """The arms worth a prediction, when there are very many."""
         if self._shortlist is None or self._phi is None:
             return None
-        now = self._belief.at(t)
+        now = self._filter.at(t)
         return self._shortlist(self._phi @ now.mean, now.covariance, beta)
 
     def state(self) -> State:
         """What ``restore`` needs; the features are saved beside it."""
-        return {"count": self.count} | self._tape.state()
+        return {"count": self.count} | self._late.state()
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
-        self._tape.restore(state)
+        self._late.restore(state)
         self.count = int(state["count"])
 
     def now(self, t: float) -> Slice:
         """The belief about f(., t) in the space of action features; valid until the next call."""
-        return self._belief.at(t)
+        return self._filter.at(t)
 
     def phi(self, actions: Any) -> Array:
         """phi of the actions, shape (q, M_a)."""

@@ -14,11 +14,11 @@ from agents.checks import positive
 from agents.gp import (
     UCB,
     Actions,
-    Bank,
     ContextSquaredExponential,
     InContext,
     InThisContext,
     Kernel,
+    Mixture,
     Normaliser,
     Posterior,
     Prediction,
@@ -193,12 +193,12 @@ class GPAgent(Saveable):
             engine=self._engine,
         )
 
-    def bank(
+    def mixture(
         self, kernels: Sequence[Kernel], noise_variance: float, prior: Array | None = None
-    ) -> Bank:
+    ) -> Mixture:
         """A belief over several kernels, all equally likely beforehand if there is no ``prior``."""
         options: dict[str, Any] = {"horizon": self._problem.horizon, "engine": self._engine}
-        return Bank(make_members(kernels, self._actions, noise_variance, **options), prior)
+        return Mixture(make_members(kernels, self._actions, noise_variance, **options), prior)
 
     def _relive(self, past: Experience | None) -> None:
         if past is not None and not self._columns:

@@ -10,7 +10,7 @@ from agents.base import Problem
 from agents.checks import seasonal_length_scale
 from agents.gp import Array, Periodic, PeriodSearch, Posterior
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.season import season_of
+from agents.zoo.gp.period_setting import parse_period
 
 
 class PeriodicGPUCB(GPAgent):
@@ -62,13 +62,13 @@ class PeriodicGPUCB(GPAgent):
         time_length_scale: float = 10.0,
         **common: Any,
     ) -> None:
-        self._season = season_of(problem, period)
+        self._season = parse_period(problem, period)
         length_scale = seasonal_length_scale(time_length_scale)
         clock = Periodic(self._season.told or self._season.low, length_scale)
         super().__init__(problem, rng, clock=clock, **common)
 
     def prior(self, noise_variance: float) -> Posterior:
-        """One kernel if the period is known, else a bank of them."""
+        """One kernel if the period is known, else a mixture of them."""
         if self._season.known:
             return super().prior(noise_variance)
         return PeriodSearch(

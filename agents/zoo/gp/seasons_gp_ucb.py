@@ -73,13 +73,13 @@ class SeasonsGPUCB(GPAgent):
         super().__init__(problem, rng, clock=clock, **common)
 
     def prior(self, noise_variance: float) -> Posterior:
-        """One kernel, or a bank of all combinations."""
+        """One kernel, or a mixture of all combinations."""
         if self._combine != "auto":
             return super().prior(noise_variance)
         terms = self._kernel.terms
         over_actions = Sum((Term(sum(term.variance for term in terms), terms[0].actions),))
         kernels = [over_actions * combined(self._seasons, way) for way in COMBINATIONS]
-        return self.bank(kernels, noise_variance)
+        return self.mixture(kernels, noise_variance)
 
 
 def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:

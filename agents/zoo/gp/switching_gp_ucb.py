@@ -10,7 +10,7 @@ import numpy as np
 
 from agents.base import Problem
 from agents.checks import seasonal_length_scale, several
-from agents.gp import Array, Bank, Decay, Kernel, Periodic, Posterior, Sum, Term
+from agents.gp import Array, Decay, Kernel, Mixture, Periodic, Posterior, Sum, Term
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import main_period
 
@@ -66,18 +66,18 @@ class SwitchingGPUCB(GPAgent):
         super().__init__(problem, rng, clock=clock, **common)
 
     def prior(self, noise_variance: float) -> Posterior:
-        """A bank of all rates, with the season and without."""
+        """A mixture of all rates, with the season and without."""
         kernels = [
             drifting(kernel, eps)
             for kernel in (self._kernel, seasonless(self._kernel))
             for eps in self._decays
         ]
         share = np.where(np.array(self._decays) > 0, 1.0 / max(len(self._decays) - 1, 1), 1.0)
-        return self.bank(kernels, noise_variance, np.tile(share, 2))
+        return self.mixture(kernels, noise_variance, np.tile(share, 2))
 
     def decay_belief(self) -> tuple[Array, Array]:
         """Forgetting rates and their probabilities: with the season (row 0) and without (row 1)."""
-        assert isinstance(self.posterior, Bank)
+        assert isinstance(self.posterior, Mixture)
         return np.array(self._decays), self.posterior.weights.reshape(2, -1)
 
 

@@ -12,7 +12,7 @@ from agents.zoo.gp.prior import main_period
 
 
 @dataclass(frozen=True)
-class Season:
+class PeriodSetting:
     """A period that is known, or a range in which to look for one.
 
     Attributes:
@@ -28,7 +28,7 @@ class Season:
     high: float
 
 
-def season_of(problem: Problem, period: float | str | None) -> Season:
+def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
     """The setting ``period`` in words and numbers.
 
     Args:
@@ -39,7 +39,7 @@ def season_of(problem: Problem, period: float | str | None) -> Season:
         period = "auto"
     low, high = usual_range(problem.horizon)
     if not isinstance(period, str):
-        return Season(main_period(problem, period), known=True, low=low, high=high)
+        return PeriodSetting(main_period(problem, period), known=True, low=low, high=high)
     kind, *texts = period.split(":")
     if (kind, len(texts)) not in (("auto", 0), ("auto", 2), ("about", 1)):
         raise _wrong("is a number, auto, auto:LOW:HIGH or about:TAU", period)
@@ -51,11 +51,11 @@ def season_of(problem: Problem, period: float | str | None) -> Season:
         names = "TAU" if kind == "about" else "LOW and HIGH"
         raise _wrong(f"needs {names} positive and finite", period)
     if kind == "about":
-        return Season(numbers[0], known=False, low=low, high=high)
+        return PeriodSetting(numbers[0], known=False, low=low, high=high)
     low, high = numbers or (low, high)
     if not low < high:
         raise _wrong("needs LOW below HIGH", period)
-    return Season(problem.period, known=False, low=low, high=high)
+    return PeriodSetting(problem.period, known=False, low=low, high=high)
 
 
 def _wrong(rule: str, period: str) -> ValueError:

@@ -16,7 +16,7 @@ MOST = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class History:
     """Observations in the order in which they came.
 
     Attributes:
@@ -32,7 +32,7 @@ class Past:
     told: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[Any, float, float, bool]]) -> Past:
+    def of(cls, rows: Sequence[tuple[Any, float, float, bool]]) -> History:
         """From rows (action, t, reward, told)."""
         action, t, reward, told = zip(*rows, strict=True) if rows else ((), (), (), ())
         return cls(
@@ -42,7 +42,7 @@ class Past:
     def __len__(self) -> int:
         return len(self.t)
 
-    def ends(self, n: int) -> Past:
+    def ends(self, n: int) -> History:
         """The first n / 2 in time, when much was tried, and the last n / 2; all if there are fewer.
 
         Who plays well sees good rewards only: what the worse ones would be, the last alone hide.
@@ -53,4 +53,4 @@ class Past:
         keep = own if len(own) >= n // 2 else keep
         if len(keep) > n:
             keep = np.r_[keep[: n // 2], keep[len(keep) - n // 2 :]]
-        return Past(self.action[keep], self.t[keep], self.reward[keep], self.told[keep])
+        return History(self.action[keep], self.t[keep], self.reward[keep], self.told[keep])

@@ -1,4 +1,4 @@
-"""A bank of kernels is the Bayesian mixture of its candidates, and finds a season's length."""
+"""A mixture of kernels is the Bayesian mixture of its candidates, and finds a season's length."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.gp import (
-    Bank,
     Box,
     Constant,
     Decay,
@@ -14,6 +13,7 @@ from agents.gp import (
     Finite,
     Index,
     Matern,
+    Mixture,
     Periodic,
     PeriodSearch,
     SquaredExponential,
@@ -44,7 +44,7 @@ def assert_is_the_mixture(actions, case, clocks):
     prior = np.arange(1.0, 1.0 + len(clocks))
     kernels = [actions * clock for clock in clocks]
     arguments = case.actions, case.noise_variance
-    ours = case.feed(Bank([StateSpace(kernel, *arguments) for kernel in kernels], prior))
+    ours = case.feed(Mixture([StateSpace(kernel, *arguments) for kernel in kernels], prior))
     dense = [case.feed(Dense(kernel, *arguments)) for kernel in kernels]
     t = float(case.t.max(initial=0.0)) + 0.5
     weight, mean, variance = mixture(dense, prior, t, case.query)
@@ -75,7 +75,7 @@ def test_a_bank_is_the_mixture_for_arms(actions, clocks, case):
 @given(actions=smooth, clocks=clock_lists, case=cases(finite=False))
 def test_a_bank_is_the_mixture_for_a_box(actions, clocks, case):
     ours, dense, prior, t = assert_is_the_mixture(actions, case, clocks)
-    slow = Bank(dense, prior)
+    slow = Mixture(dense, prior)
     for a, b in zip(ours.gradient(t, case.query), slow.gradient(t, case.query), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6 * (1 + np.abs(b).max()))
     assert ours.log_evidence == pytest.approx(slow.log_evidence, rel=1e-7, abs=1e-7)
@@ -84,42 +84,42 @@ def test_a_bank_is_the_mixture_for_a_box(actions, clocks, case):
 def test_slopes_of_the_mixture_are_those_of_its_moments():
     """Against central differences; the dense members take the general way."""
     kernels = [SquaredExponential() * Periodic(5.0), Matern(2.5) * Decay(0.1)]
-    bank = Bank([Dense(kernel, Box(-2, 2), 0.1) for kernel in kernels])
+    mixture = Mixture([Dense(kernel, Box(-2, 2), 0.1) for kernel in kernels])
     for t in range(12):
-        bank.observe(np.array([np.sin(t)]), float(t), np.cos(t))
+        mixture.observe(np.array([np.sin(t)]), float(t), np.cos(t))
     x, step = np.linspace(-1.5, 1.5, 7)[:, None], 1e-5
-    found = bank.gradient(12.0, x)
-    high, low = bank.predict(12.0, x + step), bank.predict(12.0, x - step)
+    found = mixture.gradient(12.0, x)
+    high, low = mixture.predict(12.0, x + step), mixture.predict(12.0, x - step)
     for slope, a, b in zip((found.mean_slope, found.variance_slope), high, low, strict=True):
         np.testing.assert_allclose(slope[:, 0], (a - b) / (2 * step), atol=1e-6)
 
 
 def test_candidates_with_other_action_kernels_are_mixed_in_general():
     kernels = [Index() * Periodic(5.0), SquaredExponential() * Constant()]
-    bank = Bank([StateSpace(kernel, ARMS, 0.1) for kernel in kernels])
+    mixture = Mixture([StateSpace(kernel, ARMS, 0.1) for kernel in kernels])
     dense = [Dense(kernel, ARMS, 0.1) for kernel in kernels]
     for t in range(15):
-        for posterior in (bank, *dense):
+        for posterior in (mixture, *dense):
             posterior.observe(t % 4, float(t), np.cos(t))
     weight, mean, variance = mixture(dense, np.ones(2), 15.0, None)
-    np.testing.assert_allclose(bank.weights, weight, atol=1e-9)
-    np.testing.assert_allclose(bank.predict(15.0), (mean, variance), atol=1e-9)
+    np.testing.assert_allclose(mixture.weights, weight, atol=1e-9)
+    np.testing.assert_allclose(mixture.predict(15.0), (mean, variance), atol=1e-9)
 
 
 def test_samples_come_from_the_mixture():
     """4,000 draws at a fixed seed: the mean is within 5 standard errors of the mixture's."""
-    bank = Bank([StateSpace(Index() * c, ARMS, 0.1) for c in (Periodic(4.0), Constant())])
+    mixture = Mixture([StateSpace(Index() * c, ARMS, 0.1) for c in (Periodic(4.0), Constant())])
     for t in range(9):
-        bank.observe(t % 4, float(t), np.cos(t))
-    rng, (mean, variance) = np.random.default_rng(0), bank.predict(9.0)
-    draws = np.array([bank.sample(9.0, rng) for _ in range(4000)])
+        mixture.observe(t % 4, float(t), np.cos(t))
+    rng, (mean, variance) = np.random.default_rng(0), mixture.predict(9.0)
+    draws = np.array([mixture.sample(9.0, rng) for _ in range(4000)])
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * np.sqrt(variance / 4000)).all()
 
 
 def test_a_bank_is_saved_to_the_bit():
     kernels = [SquaredExponential() * Periodic(4.0), SquaredExponential() * Decay(0.1)]
-    bank = Bank([StateSpace(kernel, ARMS, 0.1) for kernel in kernels], np.array([1.0, 2.0]))
-    assert_goes_on(bank, np.random.default_rng(0))
+    mixture = Mixture([StateSpace(kernel, ARMS, 0.1) for kernel in kernels], np.array([1.0, 2.0]))
+    assert_goes_on(mixture, np.random.default_rng(0))
 
 
 def assert_goes_on(posterior, rng):
@@ -140,9 +140,9 @@ def assert_goes_on(posterior, rng):
 
 def test_a_bank_needs_candidates_and_a_positive_prior():
     with pytest.raises(ValueError, match="at least one"):
-        Bank([])
+        Mixture([])
     with pytest.raises(ValueError, match="positive entry for each"):
-        Bank([StateSpace(Index() * Constant(), ARMS, 0.1)], np.zeros(1))
+        Mixture([StateSpace(Index() * Constant(), ARMS, 0.1)], np.zeros(1))
 
 
 def search(**settings):
