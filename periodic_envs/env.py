@@ -9,15 +9,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.episode import Episode, Setup, build_world, reset_info, resolve_horizon
 from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import History, Viewer
-
-Array = NDArray[np.float64]
 
 
 class PeriodicBanditEnv(gym.Env[Any, Any]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.labels import short, thinned, wrapped
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from periodic_envs.episode import Episode, Setup
 
-Array = NDArray[np.float64]
 
 WINDOW = 240
 """Most steps shown side by side; longer episodes scroll."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-
-Array = NDArray[np.float64]
 
 POLICIES = ("error", "hold", "interpolate")
 MOST_MISSING = 0.5

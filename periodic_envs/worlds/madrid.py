@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import MOST_MISSING, POLICIES, fill_gaps
 from periodic_envs.data.madrid import cache
@@ -29,8 +29,6 @@ from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rew
 from periodic_envs.process import FiniteProcess, Origin, PublicInfo
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.madrid_sim import MadridSim
-
-Array = NDArray[np.float64]
 
 
 class SimulatedDataWarning(UserWarning):

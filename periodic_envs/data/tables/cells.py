@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.formats import Table, as_text
-
-Array = NDArray[np.float64]
 
 MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))
 """How people write that there is nothing, in small letters."""

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.limits import MOST_CELLS
 
-Array = NDArray[np.float64]
 Moments = Any
 """A DatetimeIndex, or an array of plain numbers."""
 OFF_GRID = 1e-3

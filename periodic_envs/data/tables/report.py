@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 _FEWEST_GAPS = 3
 _MOSTLY = 0.7

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.cells import Marks, find_marks, parse_numbers
 from periodic_envs.data.tables.columns import Roles, check_known, find_roles
@@ -21,7 +22,6 @@ from periodic_envs.data.tables.limits import check_name, check_size
 from periodic_envs.data.tables.report import Report
 from periodic_envs.data.tables.times import parse_times
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 DUPLICATES = ("error", "mean")
 

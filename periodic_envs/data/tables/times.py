@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.cells import Marks, is_number, parse_numbers, sample
 from periodic_envs.data.tables.formats import Table, as_text
-
-Array = NDArray[np.float64]
 
 _OFFSET = re.compile(r"(?<=\d)\s*(Z|[+-]\d\d(:?\d\d)?)$", re.ASCII | re.I)
 _ISO = re.compile(r"\d{4}-\d\d(-\d\d)?\b", re.ASCII)
