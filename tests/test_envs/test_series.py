@@ -291,7 +291,7 @@ def test_bad_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_series("a\0b.csv")
     with pytest.raises(DataError, match="has no rows"):
         read_series(pd.DataFrame({"time": [], "a": [], "b": []}))
-    monkeypatch.setattr("periodic_envs.data.tables.limits.MOST_BYTES", 20)
+    monkeypatch.setattr("periodic_envs.data.tables.limits.MAX_BYTES", 20)
     with pytest.raises(DataError, match="larger than"):
         read_series(write(tmp_path, WIDE))
 
@@ -303,7 +303,7 @@ def test_parquet_with_lists_or_too_many_cells(
     with pytest.raises(DataError, match=r"'c' of 'lists.parquet' holds lists"):
         read_series(tmp_path / "lists.parquet")
     wide.to_parquet(tmp_path / "x.parquet")
-    monkeypatch.setattr("periodic_envs.data.tables.limits.MOST_CELLS", 14)
+    monkeypatch.setattr("periodic_envs.data.tables.limits.MAX_VALUES", 14)
     for source in (tmp_path / "x.parquet", wide, write(tmp_path, WIDE * 3)):
         with pytest.raises(DataError, match=r"more than 14 cells|two columns|not a number|holds"):
             read_series(source)

@@ -28,7 +28,7 @@ from periodic_envs.files import write_atomically
 
 VARIABLE = "PERIODIC_GP_DATA"
 FORMAT = "periodic-gp measurements 1"
-_MOST_BYTES = 256 * 2**20
+_MAX_BYTES = 256 * 2**20
 
 
 def folder() -> Path:
@@ -170,7 +170,7 @@ class _Archive:
         path = _path(self._year)
         try:
             with zipfile.ZipFile(path) as archive:
-                if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
+                if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
                     raise ValueError("too large")
             self._arrays = np.load(path, allow_pickle=False)
             self.entry = _entry(json.loads(bytes(self._arrays["about"])), self._year)

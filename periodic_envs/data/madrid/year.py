@@ -15,7 +15,7 @@ from periodic_envs.data.madrid.portal import Readings
 
 Table = NDArray[np.float32]
 
-MOST_SERIES = 4000
+MAX_SERIES = 4000
 """Stations times magnitudes of a year; Madrid has had about 700. Bounds what a file can ask for."""
 
 
@@ -129,7 +129,7 @@ def _tabulate_year(year: int, parts: list[Readings], known: Year | None) -> tupl
     found = {s for part in parts for s in np.unique(part.station).tolist()}
     stations = tuple(sorted({*old_stations, *found}))
     numbers = sorted({*old, *(m for part in parts for m in np.unique(part.magnitude).tolist())})
-    if len(stations) * len(numbers) > MOST_SERIES:
+    if len(stations) * len(numbers) > MAX_SERIES:
         raise DataError(
             f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many to be "
             "Madrid's: the files are damaged"

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.delimited import SEPARATORS, parse
-from periodic_envs.data.tables.limits import MOST_BYTES, check_size, clean_names, read_bytes
+from periodic_envs.data.tables.limits import MAX_BYTES, check_size, clean_names, read_bytes
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def _from_parquet(path: Path, content: bytes) -> Table:
         groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
         size = sum(max(group.total_byte_size, 0) for group in groups)
         check_size(name, len(schema), len(schema) * facts.num_rows)
-        if size > 4 * MOST_BYTES:
-            raise DataError(f"{name!r} unpacks to more than {4 * MOST_BYTES >> 20} MiB")
+        if size > 4 * MAX_BYTES:
+            raise DataError(f"{name!r} unpacks to more than {4 * MAX_BYTES >> 20} MiB")
         for field in schema:
             if pa.types.is_nested(field.type):
                 raise DataError(f"column {field.name!r} of {name!r} holds lists, not single values")

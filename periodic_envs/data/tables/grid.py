@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.tables.limits import MOST_CELLS
+from periodic_envs.data.tables.limits import MAX_VALUES
 
 Moments = Any
 """A DatetimeIndex, or an array of plain numbers."""
 OFF_GRID = 1e-3
 """How far from the grid a time may lie, as a share of the step: room for round-off only."""
 
-FEWEST = 0.02
+MIN_SHARE_OF_STEPS = 0.02
 """The least share of the grid's steps that must be there: with fewer, a time is a slip of the pen.
 """
 
@@ -98,7 +98,7 @@ def positions(clock: Clock, moments: Moments, source: str) -> NDArray[np.intp]:
             "them, or (months, days across a change of the clock) write 0, 1, 2, ... in place of "
             "the times and call the column 'step'"
         )
-    if nearest.max() >= min(MOST_CELLS, len(nearest) / FEWEST):
+    if nearest.max() >= min(MAX_VALUES, len(nearest) / MIN_SHARE_OF_STEPS):
         raise DataError(
             f"{source} has {len(nearest):,} times from {show(clock.first)} to "
             f"{show(moments.max())}, which are {nearest.max() + 1:,.0f} steps of "
