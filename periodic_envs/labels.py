@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-MAX_LETTERS = 24
+MAX_NAME_LETTERS = 24
 """Letters of a name beside an axis."""
 _MAX_LINES = 4
 
@@ -24,7 +24,7 @@ def _letters() -> frozenset[int]:
 
 def short(name: str) -> str:
     """A name that leaves room for the picture."""
-    return drawable(name if len(name) <= MAX_LETTERS else name[: MAX_LETTERS - 3] + "...")
+    return drawable(name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 3] + "...")
 
 
 def thinned(n: int, most: int) -> range:

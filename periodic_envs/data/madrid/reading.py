@@ -126,7 +126,5 @@ def _bytes_of(source: Source) -> bytes:
         with zipfile.ZipFile(source.path) as archive, archive.open(source.member) as member:
             data = member.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise DataError(
-            f"{source.name} is larger than {MAX_BYTES // 2**20} MB: not a month's data"
-        )
+        raise DataError(f"{source.name} is larger than {MAX_BYTES // 2**20} MB: not a month's data")
     return data

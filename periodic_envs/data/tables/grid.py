@@ -131,24 +131,24 @@ class Tabulated:
 
 
 def tabulate(readings: Readings, n_steps: int, n_arms: int) -> Tabulated:
-    """Put readings into a table; different readings of one cell give their mean."""
+    """Put readings into a table; different readings of one entry give their mean."""
     known = ~np.isnan(readings.value)
-    cell = (readings.step * n_arms + readings.arm)[known]
-    order = np.argsort(cell, kind="stable")
-    cell, value = cell[order], readings.value[known][order]
+    entry = (readings.step * n_arms + readings.arm)[known]
+    order = np.argsort(entry, kind="stable")
+    entry, value = entry[order], readings.value[known][order]
     table: Array = np.full(n_steps * n_arms, np.nan)
-    if not len(cell):
+    if not len(entry):
         return Tabulated(table.reshape(n_steps, n_arms), 0, 0, None)
-    starts = np.flatnonzero(np.diff(cell, prepend=-1))
-    sizes = np.diff(starts, append=len(cell))
+    starts = np.flatnonzero(np.diff(entry, prepend=-1))
+    sizes = np.diff(starts, append=len(entry))
     differ = np.maximum.reduceat(value, starts) != np.minimum.reduceat(value, starts)
     # The mean of equal values is the value itself, to the last bit.
-    table[cell[starts]] = np.where(
+    table[entry[starts]] = np.where(
         differ, np.add.reduceat(value / sizes.repeat(sizes), starts), value[starts]
     )
     conflict = None
     if differ.any():
-        step, arm = divmod(int(cell[starts][differ][0]), n_arms)
+        step, arm = divmod(int(entry[starts][differ][0]), n_arms)
         conflict = (step, arm)
     return Tabulated(
         table.reshape(n_steps, n_arms),

@@ -12,7 +12,7 @@ MAX_BYTES = 64 * 2**20
 MAX_VALUES = 10_000_000
 """Columns times rows, in a file and on the grid: a year of minutes for nineteen arms."""
 MAX_COLUMNS = 2_000
-MAX_NAME_LENGTH = 200
+MAX_NAME_LETTERS = 200
 UNNAMED = "column 1"
 """What the first column is called if it has no name: mostly a saved index, never an arm."""
 
@@ -58,9 +58,10 @@ def check_name(name: str, place: str) -> None:
     """Names are shown on screens and in pictures."""
     if not name:
         raise DataError(f"{place} has no name")
-    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
+    if len(name) > MAX_NAME_LETTERS or not name.isprintable():
         raise DataError(
-            f"{place} has a name that cannot be shown: at most {MAX_NAME_LENGTH} printable characters"
+            f"{place} has a name that cannot be shown: at most {MAX_NAME_LETTERS} printable "
+            "characters"
         )
 
 
