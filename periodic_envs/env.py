@@ -27,7 +27,8 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
 
     All randomness of an episode is drawn at ``reset`` and so depends on the seed only: whatever
     two agents choose, on the same seed they meet the same world and the same noise. ``reset()``
-    without a seed draws the next world of the same stream.
+    without a seed draws the next world of the same stream. With another horizon the same seed
+    begins alike, except in worlds that say otherwise under "Arguments".
 
     ``info`` after ``step`` describes the decision just made (``t``, ``phase``, ``regret``,
     ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``); after

@@ -44,7 +44,8 @@ class Switching(Synthetic):
     Truncated after ``horizon`` steps.
 
     ## Arguments
-    ``drift`` (0.02, in [0, 1]), and those of ``PeriodicGP-Synthetic-v0``.
+    ``drift`` (0.02, in [0, 1]), and those of ``PeriodicGP-Synthetic-v0``. The whole drift is drawn
+    before the noise: with another ``horizon``, the same seed is the same function with other noise.
 
     ## Version History
     v0: first version.
