@@ -25,7 +25,7 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from agents.arrays import Array
 
 LARGEST_REWARD = 1e100
 """In magnitude: squares of rewards, and sums of those, must stay finite."""

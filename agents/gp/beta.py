@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from agents.gp.arrays import Actions, Box, Finite
+from agents.gp.actions import Actions, Box, Finite
 
 
 class Beta(Protocol):
@@ -135,7 +135,7 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
             returned as it is.
         actions: Gives the schedules the number of actions, or the dimension and size of the box.
 
-    >>> from agents.gp.arrays import Box
+    >>> from agents.gp.actions import Box
     >>> parse_beta("box:0.05", Box([0, 0], [2, 3]))
     BoxBeta(d=2, v=3.0, delta=0.05, c1=1.0, c2=1.0)
     """

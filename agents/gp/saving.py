@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from agents.gp import kernels
-from agents.gp.arrays import Actions, Box, Finite, InContext
+from agents.gp.actions import Actions, Box, Finite, InContext
 from agents.gp.basis import Basis, Nystrom, Table, Tilted
 from agents.gp.features import Block, Features
 from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel

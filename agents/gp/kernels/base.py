@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from agents.gp.arrays import Array, Points
+from agents.arrays import Array
+from agents.gp.actions import Points
 from agents.gp.kernels.spectrum import Spectrum
 
 POSITIVE = (1e-5, 1e5)

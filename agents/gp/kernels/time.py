@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ive
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 from agents.gp.kernels.base import POSITIVE, Term, TimeKernel
 from agents.gp.kernels.spectrum import Spectrum
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Integers
+from agents.arrays import Array
+from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
 
 State: TypeAlias = dict[str, Any]

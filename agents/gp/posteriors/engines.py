@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Box, Finite, InContext
+from agents.gp.actions import Actions, Box, Finite, InContext
 from agents.gp.basis import RankError
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Finite, Integers, Points
+from agents.arrays import Array
+from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.posteriors.base import (

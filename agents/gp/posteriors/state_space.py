@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Finite, InContext, Integers
+from agents.arrays import Array
+from agents.gp.actions import Actions, Finite, InContext, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import (

@@ -6,13 +6,11 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem, number
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
-
-Array = NDArray[np.float64]
 
 
 class Exp3S(ArmAgent):

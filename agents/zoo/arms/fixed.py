@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
-
-Array = NDArray[np.float64]
 
 
 class Fixed(ArmAgent):

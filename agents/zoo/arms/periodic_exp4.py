@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import share_or_one
-from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import longest_period
 
 MOST_ASKED = 1_000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.zoo.arms.phase_ucb import Array, PhaseUCB
+from agents.arrays import Array
+from agents.zoo.arms.phase_ucb import PhaseUCB
 
 
 class PhaseTS(PhaseUCB):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.grid import MOST_CELLS
 from agents.zoo.gp.prior import main_period
-
-Array = NDArray[np.float64]
 
 
 class PhaseUCB(ArmAgent):

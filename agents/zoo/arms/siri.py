@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.ucb_air import rarity
-
-Array = NDArray[np.float64]
 
 
 class SiRI(ArmAgent):

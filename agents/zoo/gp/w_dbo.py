@@ -9,8 +9,7 @@ import numpy as np
 
 from agents.base import Problem, number, time_of
 from agents.checks import not_negative, positive, seasonal_length_scale
-from agents.gp import Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
-from agents.gp.arrays import Box
+from agents.gp import Box, Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gp.clocked import ClockedGPAgent

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
-from agents.zoo.linear.linear_agent import Array
 from agents.zoo.linear.sw_linucb import SWLinUCB
 
 

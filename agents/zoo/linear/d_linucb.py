@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive, share_or_one
-from agents.zoo.linear.linear_agent import Array, LinearAgent
+from agents.zoo.linear.linear_agent import LinearAgent
 
 
 class DLinUCB(LinearAgent):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem, number
-from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import main_period
 from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge, ellipsoid_radius

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import at_least_one, share
-from agents.zoo.linear.linear_agent import Array, LinearAgent
+from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge
 
 
