@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
 from agents.arrays import Array
+from agents.checks import require
 from agents.gp.actions import Integers, Points
 from agents.gp.kernels.base import POSITIVE, ActionKernel
 
@@ -165,5 +166,5 @@ def _power_bessel(order: float, s: Array) -> Array:
 
 
 def _check_length_scale(length_scale: LengthScale) -> None:
-    if not all(0 < scale < math.inf for scale in np.atleast_1d(length_scale)):
-        raise ValueError(f"a length-scale must be positive and finite, got {length_scale}")
+    fits = all(0 < scale < math.inf for scale in np.atleast_1d(length_scale))
+    require(fits, "a length-scale must be positive and finite", length_scale)

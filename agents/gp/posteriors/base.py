@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -131,15 +130,3 @@ def gaussian_sample(mean: Array, covariance: Array, rng: np.random.Generator) ->
     value, vector = np.linalg.eigh(covariance)
     step = vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))
     return np.asarray(mean + step)
-
-
-def require_finite(t: float, y: float) -> None:
-    """Refuse what would silently spoil a posterior for good."""
-    if not (math.isfinite(t) and math.isfinite(y)):
-        raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")
-
-
-def require_weight(weight: float) -> None:
-    """Refuse a weight that no noise variance belongs to."""
-    if not 0 < weight < math.inf:
-        raise ValueError(f"a weight must be positive and finite, got {weight}")

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from agents.arrays import Array
-from agents.base import Problem, number
-from agents.checks import positive
+from agents.base import Problem
+from agents.checks import number, positive
 from agents.zoo.arms.arm_agent import ArmAgent
 
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from agents.arrays import Array
-from agents.base import Problem, number
-from agents.checks import one_of
+from agents.base import Problem
+from agents.checks import number, one_of
 from agents.zoo.arms.ucb1 import UCB1
 
 HALVINGS = 30

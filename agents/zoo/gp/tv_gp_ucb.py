@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
+from agents.checks import number
 from agents.gp import Decay
 from agents.zoo.gp.gp_agent import GPAgent
 

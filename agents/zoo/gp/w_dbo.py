@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number, time_of
-from agents.checks import not_negative, positive, seasonal_length_scale
+from agents.base import Problem, time_of
+from agents.checks import not_negative, number, positive, seasonal_length_scale
 from agents.gp import Box, Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
