@@ -41,7 +41,7 @@ class Noise:
 
     @property
     def public_std(self) -> float | None:
-        """What agents are told: the standard deviation, None where there is no single one."""
+        """The standard deviation, which agents may know; None where there is no single one."""
         return None if self.kind in ("none", "poisson") else float(self.std)
 
     def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:

@@ -55,7 +55,7 @@ class HiddenPeriod(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Nothing is told."""
+        """Agents know no period."""
         return ()
 
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:

@@ -67,7 +67,7 @@ class Replay:
     ``objective`` ("max", or "min").
     ``start`` (the first time of the window, as in the data; None for the first there is) and
     ``steps`` (length of the window, the warm start included; None for all).
-    ``warm_start`` (0: steps at the beginning of the window that everybody is told the best of).
+    ``warm_start`` (0: steps at the beginning of the window of which everybody knows the best).
     ``missing`` ("interpolate", "hold" or "error": what becomes of gaps; at most half of an arm's
     readings may be missing).
     ``arms`` (names of the arms to use; None for all), ``arm_features`` (a path, a DataFrame or a
