@@ -36,7 +36,7 @@ class Batch:
     Attributes:
         processes: the worlds.
         first_step: time of the first decision.
-        periods: season of each copy, shape (n,), or of all, shape ().
+        periods: period of each copy, shape (n,), or of all, shape ().
         noise: errors to add, shape (T, n), or rewards, shape (T, n, actions).
         table: observations, shape (T + 1, n, fields).
         copies: 0 .. n - 1.
@@ -69,7 +69,7 @@ class Batch:
         return observations
 
     def phase(self, step: int) -> Array:
-        """Phase of each copy's season."""
+        """The phase of each copy in its season."""
         phase = (self.first_step + step) % self.periods
         return np.full(self.table.shape[1], phase)
 
