@@ -33,8 +33,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         checks.whole("horizon", self.horizon, 1)
-        if not isinstance(self.reveal_period, bool | np.bool_):
-            raise ValueError(f"reveal_period must be True or False, got {self.reveal_period!r}")
+        checks.truth("reveal_period", self.reveal_period)
         if self.noise.kind == "poisson" and self.public.n_actions is None:
             raise ValueError(
                 "noise='poisson' needs a finite set of actions with non-negative mean rewards, "

@@ -36,8 +36,7 @@ class Noise:
     def __post_init__(self) -> None:
         checks.one_of("noise", self.kind, KINDS)
         checks.at_least("noise_std", self.std, 0.0)
-        if not checks.positive("noise_df", self.df) > 2.0:
-            raise ValueError(f"noise_df must be greater than 2, got {self.df!r}")
+        checks.greater("noise_df", self.df, 2.0)
 
     @property
     def public_std(self) -> float | None:
