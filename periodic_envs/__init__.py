@@ -16,9 +16,10 @@ This package never imports ``agents`` or ``evaluation``.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from periodic_envs import worlds
+from periodic_envs import checks, worlds
+from periodic_envs.data.errors import DataError
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.process import Origin, PublicInfo, RewardProcess, WarmStart, World
+from periodic_envs.process import FiniteProcess, Origin, PublicInfo, RewardProcess, WarmStart, World
 from periodic_envs.registration import ids, register_world
 from periodic_envs.vector import PeriodicBanditVectorEnv
 
@@ -31,6 +32,8 @@ WORLDS_VERSION = "0.1.0"
 
 __all__ = [
     "WORLDS_VERSION",
+    "DataError",
+    "FiniteProcess",
     "Origin",
     "PeriodicBanditEnv",
     "PeriodicBanditVectorEnv",
@@ -38,6 +41,7 @@ __all__ = [
     "RewardProcess",
     "WarmStart",
     "World",
+    "checks",
     "ids",
     "register_world",
 ]

@@ -8,11 +8,18 @@ from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 
 def positive(name: str, value: Any) -> float:
     """Return ``value`` as a float if it is a finite number above zero."""
-    if not _is_number(value) or not value > 0:
-        raise ValueError(f"{name} must be a finite number greater than 0, got {value!r}")
+    return greater(name, value, 0.0)
+
+
+def greater(name: str, value: Any, low: float) -> float:
+    """Return ``value`` as a float if it is a finite number above ``low``."""
+    if not _is_number(value) or not value > low:
+        raise ValueError(f"{name} must be a finite number greater than {low:g}, got {value!r}")
     return float(value)
 
 
@@ -42,6 +49,13 @@ def whole(name: str, value: Any, low: int, high: int | None = None) -> int:
     return number
 
 
+def truth(name: str, value: Any) -> bool:
+    """Return ``value`` as a bool if it is one, Python's or NumPy's."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
     if value not in allowed:
@@ -51,3 +65,6 @@ def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+__all__ = ["at_least", "greater", "one_of", "positive", "truth", "whole", "within"]

@@ -12,13 +12,13 @@ from gymnasium.error import InvalidAction, ResetNeeded
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.episode import Episode, Setup, build_world, reset_info, resolve_horizon
+from periodic_envs.episode import Described, Episode, Setup, reset_info
 from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import History, Viewer
 
 
-class PeriodicBanditEnv(gym.Env[Any, Any]):
+class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     """A bandit in a world that repeats.
 
     At each step the agent sees the time, the phase of the season and, in some worlds, a context,
@@ -66,10 +66,10 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
     ) -> None:
         if render_mode is not None:
             checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
-        built = build_world(world, world_kwargs)
-        self.setup = Setup(
-            world=built,
-            horizon=resolve_horizon(built, horizon),
+        self.setup = Setup.of(
+            world,
+            world_kwargs,
+            horizon=horizon,
             noise=Noise(noise, noise_std, noise_df),
             reveal_period=reveal_period,
         )
@@ -85,16 +85,6 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
         self._viewer: Viewer | None = None
 
     @property
-    def horizon(self) -> int:
-        """Steps in an episode."""
-        return self.setup.horizon
-
-    @property
-    def observation_fields(self) -> tuple[str, ...]:
-        """Names of the entries of an observation."""
-        return self.setup.observation_fields
-
-    @property
     def public(self) -> PublicInfo:
         """What agents may know of the world."""
         public = self.setup.public
@@ -102,26 +92,6 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
             # A season of random length that is revealed after all.
             return replace(public, periods=(float(self.episode.process.period),))
         return public
-
-    @property
-    def noise_std(self) -> float | None:
-        """The noise level agents may know."""
-        return self.setup.noise.public_std
-
-    @property
-    def data_source(self) -> str | None:
-        """Where the rewards come from, if from data: what ``info["data_source"]`` says."""
-        return self.setup.origin.source if self.setup.origin else None
-
-    @property
-    def data_fingerprint(self) -> str | None:
-        """SHA-256 over all that fixes the rewards, if they come from data."""
-        return self.setup.origin.fingerprint if self.setup.origin else None
-
-    @property
-    def data_notes(self) -> tuple[str, ...]:
-        """What was done to the data, in words: gaps that were filled, and the like."""
-        return self.setup.origin.notes if self.setup.origin else ()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -33,13 +33,26 @@ class Setup:
 
     def __post_init__(self) -> None:
         checks.whole("horizon", self.horizon, 1)
-        if not isinstance(self.reveal_period, bool | np.bool_):
-            raise ValueError(f"reveal_period must be True or False, got {self.reveal_period!r}")
+        checks.truth("reveal_period", self.reveal_period)
         if self.noise.kind == "poisson" and self.public.n_actions is None:
             raise ValueError(
                 "noise='poisson' needs a finite set of actions with non-negative mean rewards, "
                 f"which {type(self.world).__name__} has not; choose noise='gaussian'"
             )
+
+    @classmethod
+    def of(
+        cls,
+        world: World | RewardProcess | str,
+        world_kwargs: dict[str, Any],
+        *,
+        horizon: int | None,
+        noise: Noise,
+        reveal_period: bool,
+    ) -> Setup:
+        """The setup that an environment's arguments ask for."""
+        built = build_world(world, world_kwargs)
+        return cls(built, resolve_horizon(built, horizon), noise, reveal_period)
 
     @cached_property
     def origin(self) -> Origin | None:
@@ -88,6 +101,42 @@ class Setup:
         if contexts is not None:
             columns += list(contexts.T)
         return np.stack(columns, axis=1)
+
+
+class Described:
+    """What an environment, one copy or many, says about its world."""
+
+    setup: Setup
+
+    @property
+    def horizon(self) -> int:
+        """Steps in an episode."""
+        return self.setup.horizon
+
+    @property
+    def observation_fields(self) -> tuple[str, ...]:
+        """Names of the entries of an observation."""
+        return self.setup.observation_fields
+
+    @property
+    def noise_std(self) -> float | None:
+        """The noise level agents may know."""
+        return self.setup.noise.public_std
+
+    @property
+    def data_source(self) -> str | None:
+        """Where the rewards come from, if from data: what ``info["data_source"]`` says."""
+        return self.setup.origin.source if self.setup.origin else None
+
+    @property
+    def data_fingerprint(self) -> str | None:
+        """SHA-256 over all that fixes the rewards, if they come from data."""
+        return self.setup.origin.fingerprint if self.setup.origin else None
+
+    @property
+    def data_notes(self) -> tuple[str, ...]:
+        """What was done to the data, in words: gaps that were filled, and the like."""
+        return self.setup.origin.notes if self.setup.origin else ()
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,11 @@ class Noise:
     def __post_init__(self) -> None:
         checks.one_of("noise", self.kind, KINDS)
         checks.at_least("noise_std", self.std, 0.0)
-        if not checks.positive("noise_df", self.df) > 2.0:
-            raise ValueError(f"noise_df must be greater than 2, got {self.df!r}")
+        checks.greater("noise_df", self.df, 2.0)
 
     @property
     def public_std(self) -> float | None:
-        """What agents are told: the standard deviation, None where there is no single one."""
+        """The standard deviation, which agents may know; None where there is no single one."""
         return None if self.kind in ("none", "poisson") else float(self.std)
 
     def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:

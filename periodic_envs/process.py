@@ -30,7 +30,7 @@ class PublicInfo:
         action_features: coordinates of each action of a finite set, shape (n_actions, dim).
         action_names: what people call each action of a finite set, or None.
         action_half_width: what one unit of a box action is in the units of the length-scales.
-        periods: the seasons, the one that the observation shows first; empty if hidden.
+        periods: lengths of the seasons, the one that the observation shows first; empty if hidden.
         context_dim: length of the context vector in the observation, each entry in [-1, 1].
         first_step: time of the first decision.
         reward_scale: mean and standard deviation of the mean rewards before anything is seen, as in
@@ -90,7 +90,7 @@ class RewardProcess(Protocol):
 
     @property
     def period(self) -> float:
-        """The season of which ``phase`` is taken."""
+        """Length of the season of which ``phase`` is taken."""
 
     def mean(self, actions: Any, t: Any) -> Any:
         """Mean reward; actions (...) or (..., d) and times (...) broadcast."""
@@ -116,7 +116,7 @@ class TabularProcess:
 
     Attributes:
         rows: table row of each time t = 0, 1, ..., shape (first_step + horizon,).
-        period: the season of which ``phase`` is taken.
+        period: length of the season of which ``phase`` is taken.
         contexts: what the agent sees before each step, shape (horizon + 1, c), or None.
         warm_start: prior information, or None.
     """

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.batch import Batch, stack
-from periodic_envs.episode import Setup, build_world, reset_info, resolve_horizon
+from periodic_envs.episode import Described, Setup, reset_info
 from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
 
@@ -36,7 +36,7 @@ except ImportError:  # Gymnasium 1.0 has the behaviour, but not yet the name
         DISABLED = "Disabled"
 
 
-class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
+class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[Any]]):
     """``num_envs`` independent copies of :class:`~periodic_envs.env.PeriodicBanditEnv`.
 
     Copy ``i`` of ``reset(seed=s)`` meets the world and the noise of the scalar environment at
@@ -76,10 +76,10 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
                 'use vectorization_mode="sync" to look at every copy'
             )
         self.num_envs = checks.whole("num_envs", num_envs, 1)
-        built = build_world(world, world_kwargs)
-        self.setup = Setup(
-            world=built,
-            horizon=resolve_horizon(built, horizon),
+        self.setup = Setup.of(
+            world,
+            world_kwargs,
+            horizon=horizon,
             noise=Noise(noise, noise_std, noise_df),
             reveal_period=reveal_period,
         )
@@ -106,21 +106,6 @@ class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):
     def public(self) -> PublicInfo:
         """What agents may know of the world."""
         return self.setup.public
-
-    @property
-    def data_source(self) -> str | None:
-        """Where the rewards come from, if from data: what ``info["data_source"]`` says."""
-        return self.setup.origin.source if self.setup.origin else None
-
-    @property
-    def data_fingerprint(self) -> str | None:
-        """SHA-256 over all that fixes the rewards, if they come from data."""
-        return self.setup.origin.fingerprint if self.setup.origin else None
-
-    @property
-    def observation_fields(self) -> tuple[str, ...]:
-        """Names of the entries of an observation."""
-        return self.setup.observation_fields
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]

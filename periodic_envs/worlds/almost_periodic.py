@@ -1,4 +1,4 @@
-"""Seasons that never meet again: the almost-cyclostationary world of Remark 1."""
+"""Two seasons that never begin together again: the almost-cyclostationary world of Remark 1."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class AlmostPeriodic(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Both seasons."""
+        """The lengths of both seasons."""
         return (float(self.period), float(self.ratio * self.period))
 
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:

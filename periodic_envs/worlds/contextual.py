@@ -85,12 +85,12 @@ class Contextual(Synthetic):
         contexts = rng.uniform(-1.0, 1.0, (horizon + 1, self.context_dim))
         context_basis = self._context_basis
         rows = np.arange(horizon)
-        seasons = season_features(rows, self.period, self.time_length_scale)
-        shades = context_basis(contexts[:-1]) * context_basis.scale
-        normal = rng.standard_normal((seasons.shape[1] * shades.shape[1], len(basis.scale)))
+        season = season_features(rows, self.period, self.time_length_scale)
+        shown = context_basis(contexts[:-1]) * context_basis.scale
+        normal = rng.standard_normal((season.shape[1] * shown.shape[1], len(basis.scale)))
         # In blocks: all products of the features would not fit into memory for long horizons.
         blocks = [slice(i, i + _BLOCK) for i in range(0, horizon, _BLOCK)]
-        parts = [product_features(seasons[b], shades[b]) @ normal for b in blocks]
+        parts = [product_features(season[b], shown[b]) @ normal for b in blocks]
         return self.process(
             basis,
             np.concatenate(parts),

@@ -37,7 +37,7 @@ class GaussianWorld:
     """Actions with a covariance; subclasses say how the weights move with time.
 
     Attributes:
-        period: the season that the observation shows, in steps; any positive real.
+        period: length of the season that the observation shows, in steps; any positive real.
         n_actions: None for the box [-1, 1]^dim, or the size of a finite set of points in it.
         dim: dimension of the actions, 1 to 6.
         action_kernel: "se", "matern" or "linear".
@@ -75,7 +75,7 @@ class GaussianWorld:
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """The seasons agents may know."""
+        """The periods that agents may know."""
         return (float(self.period),)
 
     @property

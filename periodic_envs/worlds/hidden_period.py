@@ -15,7 +15,7 @@ from periodic_envs.worlds.synthetic import Synthetic
 @register_world("PeriodicGP-HiddenPeriod-v0", horizon=400, noise_std=1.0, reveal_period=False)
 @dataclass(frozen=True, kw_only=True)
 class HiddenPeriod(Synthetic):
-    """A repeating reward function whose season is drawn anew each episode and not revealed.
+    """A repeating reward function whose period is drawn anew each episode and not revealed.
 
     ## Description
     The world of ``PeriodicGP-Synthetic-v0`` with a real-valued period drawn log-uniformly from
@@ -55,7 +55,7 @@ class HiddenPeriod(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Nothing is told."""
+        """Agents know no period."""
         return ()
 
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:

@@ -72,7 +72,7 @@ class Madrid:
     choose from; by default all that measured in that year), ``missing`` ("interpolate": a
     straight line between the hours before and after; "hold": the last value; "error": accept no
     gap),
-    ``period_hours`` (24.0: the season that is told), and those of every environment
+    ``period_hours`` (24.0: the period that agents know), and those of every environment
     (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
 
     ## Version History

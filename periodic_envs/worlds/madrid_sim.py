@@ -53,7 +53,7 @@ class MadridSim:
     ``start`` (None: the first day, which sets month and weekday, is drawn; or a day like
     "2018-03-03"), ``days`` (14, those of the warm start included), ``warm_start_days`` (2),
     ``objective`` ("max", or "min" for the cleanest air), ``stations`` (numbers of the stations to
-    choose from; None for all), ``period_hours`` (24.0: the season that is told), and those of
+    choose from; None for all), ``period_hours`` (24.0: the period that agents know), and those of
     every environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
 
     ## Version History

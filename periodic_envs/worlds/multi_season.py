@@ -23,7 +23,7 @@ class MultiSeason(Synthetic):
     Hourly steps over four weeks. Part of the reward function repeats every day, the rest is a
     daily pattern that changes through the week and repeats every week:
     ``k = k_A * k_day * ((1 - weekly_share) + weekly_share * k_week)``.
-    The observation shows the day; both seasons are public.
+    The observation shows the day; both periods are public.
 
     ## Action Space
     ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
@@ -61,7 +61,7 @@ class MultiSeason(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Both seasons."""
+        """The lengths of both seasons."""
         return (float(self.period), float(self.long_period))
 
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:

@@ -62,12 +62,12 @@ class Replay:
     ## Arguments
     ``data`` (a path to .csv, .tsv, .txt or .parquet as a str, or a DataFrame; None for the
     example): long (time, arm, reward) or wide (time and a column per arm), times regular.
-    ``period`` (the season in steps, or several, the main one first: 24, or [168, 24]; must be
-    given with ``data``).
+    ``period`` (the length of the season in steps, or of several, the main one first: 24, or
+    [168, 24]; must be given with ``data``).
     ``objective`` ("max", or "min").
     ``start`` (the first time of the window, as in the data; None for the first there is) and
     ``steps`` (length of the window, the warm start included; None for all).
-    ``warm_start`` (0: steps at the beginning of the window that everybody is told the best of).
+    ``warm_start`` (0: steps at the beginning of the window of which everybody knows the best).
     ``missing`` ("interpolate", "hold" or "error": what becomes of gaps; at most half of an arm's
     readings may be missing).
     ``arms`` (names of the arms to use; None for all), ``arm_features`` (a path, a DataFrame or a
@@ -118,8 +118,8 @@ class Replay:
             file = os.fspath(self.data)
             _ = self.series
         return (
-            "period must be given, the season in steps of the data: 'periodic-gp data check "
-            f"{file}' estimates it"
+            "period must be given, the length of the season in steps of the data: "
+            f"'periodic-gp data check {file}' estimates it"
         )
 
     @cached_property
@@ -210,7 +210,7 @@ class Replay:
 
 
 def _checked_periods(period: float | Sequence[float]) -> tuple[float, ...]:
-    """One or several seasons, the main one first."""
+    """One or several periods, the main one first."""
     if not isinstance(period, list | tuple | np.ndarray):
         return (checks.positive("period", period),)
     periods = tuple(checks.positive("each period", one) for one in period)

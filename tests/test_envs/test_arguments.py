@@ -39,7 +39,7 @@ SYNTHETIC = "PeriodicGP-Synthetic-v0"
         ({"action_width": np.inf}, "action_width must be .* got inf"),
         ({"noise": "loud"}, "noise must be one of gaussian, .* got 'loud'"),
         ({"noise_std": -1}, "noise_std must be a finite number of at least 0, got -1"),
-        ({"noise": "student-t", "noise_df": 2}, "noise_df must be greater than 2, got 2"),
+        ({"noise": "student-t", "noise_df": 2}, "noise_df must be a finite number greater than 2"),
         ({"world": "nowhere:World"}, "world must be 'module:Class' .* got 'nowhere:World'"),
     ],
     ids=str,

@@ -334,7 +334,7 @@ def test_the_stand_in_knows_only_no(data_folder: Path) -> None:
 
 
 def test_fingerprints() -> None:
-    """Whatever fixes the rewards changes it; what is merely told does not."""
+    """Whatever fixes the rewards changes it; what agents merely know does not."""
     same = [make(SIM), make(SIM, period_hours=12.0), make(SIM, warm_start_days=1)]
     assert len({env.data_fingerprint for env in same}) == 1
     others = [{"start": "2018-03-03"}, {"days": 9}, {"objective": "min"}, {"stations": [4, 8]}]
@@ -367,7 +367,7 @@ def test_arguments_stay_plain_data(madrid: Path) -> None:
     assert day.data_fingerprint == make(**kwargs).data_fingerprint
 
 
-def test_the_season_that_is_told() -> None:
+def test_the_period_that_agents_know() -> None:
     env = make(SIM, period_hours=26.0)
     assert env.public.periods == (26.0,)
     env.reset(seed=0)

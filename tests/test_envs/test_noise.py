@@ -53,6 +53,6 @@ def test_counts_need_non_negative_means() -> None:
         env.reset(seed=0)
 
 
-def test_what_agents_are_told() -> None:
+def test_what_agents_may_know() -> None:
     assert gym.make("PeriodicGP-Synthetic-v0", noise_std=0.3).unwrapped.noise_std == 0.3
     assert gym.make("PeriodicGP-RideShare-v0").unwrapped.noise_std is None

@@ -96,6 +96,7 @@ def test_something_else_altogether(data: bytes, message: str) -> None:
         (csv(csv_line()[:-2], csv_line()), "a, line 2, has 55 fields instead of 56$"),
         (txt(txt_line(), txt_line()[:-6]), r"a, line 2, has 158 characters .*truncated"),
         (csv(csv_line(date=(2018, 2, 31))), "a, line 2, day .* month"),
+        (csv(csv_line(date=(2018, 3, 2**31))), "a, line 2, has '4 7 2018 03 2147483648' for st"),
         (csv(csv_line(date=(1234, 2, 1))), "a, line 2, has '4 7 1234 02 01' for station"),
         (csv(csv_line().replace("00009", "1_000")), "a, line 2, has a value that is not a number"),
         (csv(csv_line().replace("00009", "nan")), "a, line 2, has a value that is not a number"),

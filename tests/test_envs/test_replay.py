@@ -110,8 +110,8 @@ def test_the_fingerprint_knows_what_matters(table: pd.DataFrame) -> None:
         make(table, arm_features={"north": 1, "south": 2, "west": 3}),
     ]
     assert len({env.data_fingerprint for env in variants}) == len(variants)
-    for told in ({"horizon": 5}, {"period": 12}, {"warm_start": 2}):
-        assert make(table).data_fingerprint == make(table, **told).data_fingerprint
+    for known in ({"horizon": 5}, {"period": 12}, {"warm_start": 2}):
+        assert make(table).data_fingerprint == make(table, **known).data_fingerprint
 
 
 def test_vector_equals_scalar(table: pd.DataFrame) -> None:
@@ -177,10 +177,10 @@ def test_window_and_warm_start(table: pd.DataFrame) -> None:
     assert observation[0] == info["t"] == 4
     assert env.horizon == 16
     window = table.iloc[12:32, 1:].to_numpy()
-    told = info["warm_start"]
-    assert told["t"].tolist() == [0, 1, 2, 3]
-    assert told["action"].tolist() == window[:4].argmax(1).tolist()
-    assert told["reward"].tolist() == window[:4].max(1).tolist()
+    warm_start = info["warm_start"]
+    assert warm_start["t"].tolist() == [0, 1, 2, 3]
+    assert warm_start["action"].tolist() == window[:4].argmax(1).tolist()
+    assert warm_start["reward"].tolist() == window[:4].max(1).tolist()
     assert env.step(2)[1] == window[4, 2]
     assert make(table, warm_start=4, horizon=3).horizon == 3
     with pytest.raises(ValueError, match="horizon must be at most 44"):

@@ -66,7 +66,7 @@ def download_year(
     Args:
         year: Which.
         address: Instead of the one in the table.
-        on_bytes: Told how many bytes there are by now, and of how many if that is known.
+        on_bytes: Called with how many bytes there are by now, and of how many if that is known.
         pause_seconds: Between attempts.
     """
     if address is None:

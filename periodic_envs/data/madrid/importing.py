@@ -43,8 +43,8 @@ def import_paths(
 
     Args:
         paths: What to import.
-        on_start: Told the number of files.
-        on_file: Told each file before it is read.
+        on_start: Called with the number of files.
+        on_file: Called with each file before it is read.
         origin: Where the files were downloaded from, for the record.
         must_have: A year that has to be among the files.
     """

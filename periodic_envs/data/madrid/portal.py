@@ -171,9 +171,10 @@ def _rows(
 def _row(fields: tuple[str, ...]) -> Row:
     """Station, magnitude, day, the 24 values."""
     key, texts, flags = fields[:5], fields[5:29], fields[29:]
-    if not all(part.strip().isascii() and part.strip().isdigit() for part in key):
+    numbers = [part.strip() for part in key]
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in numbers):
         raise ValueError(f"has {' '.join(key)!r} for station, magnitude and date")
-    station, magnitude, year, month, day = map(int, key)
+    station, magnitude, year, month, day = map(int, numbers)
     if not (0 < station < 1000 and 0 < magnitude < 1000 and 1990 <= year < 2100):
         raise ValueError(f"has {' '.join(key)!r} for station, magnitude and date")
     date = datetime.date(year, month, day)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import wrightomega
 
+from periodic_envs import checks
 from periodic_envs.arrays import Array
 
 HOURS_PER_DAY = 24
@@ -135,8 +136,7 @@ class MadridSimulator:
         Returns:
             Array of shape ``(24 * days, stations)``.
         """
-        if days < 1:
-            raise ValueError(f"days must be at least 1, got {days}")
+        checks.whole("days", days, 1)
         calendar = [start + datetime.timedelta(days=day) for day in range(days)]
         month = np.repeat([day.month - 1 for day in calendar], HOURS_PER_DAY)
         weekday = np.repeat([day.weekday() for day in calendar], HOURS_PER_DAY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,38 +78,40 @@ def find_roles(
         DataError: if a named column is not there, or if more than one reading is possible: then
             the message says which argument decides.
     """
-    for given in (time_column, arm_column, reward_column):
-        if given is not None:
-            check_known(given, list(table.columns), f"column of {table.source}")
+    given = [name for name in (time_column, arm_column, reward_column) if name is not None]
+    check_known(given, list(table.columns), f"column of {table.source}")
     time = time_column or _find_time(table, (arm_column, reward_column), time_format)
     _refuse_split_times(table, time, arm_column)
-    others = [name for name in table.columns if name != time]
-    if arm_column is None and reward_column is None and arms and set(arms) <= set(others):
-        return _wide(table, time, list(arms))
-    others = [name for name in others if not _numbers_rows(name, table.columns[name])]
     if arm_column is None and reward_column is None:
-        arm_column, reward_column = _find_long(table, others)
-        if arm_column is None:
-            _refuse_long(table, time, others)
-            for name in arms or ():
-                check_known(name, others, f"arm in {table.source}")
-            return _wide(table, time, others)
-    arm = arm_column or _one(
-        [n for n in others if n != reward_column and not is_number(table.columns[n])],
-        [n for n in others if n != reward_column and n.lower() in ARM],
-        "arm",
-        table,
-    )
-    reward = reward_column or _one(
-        [n for n in others if n != arm and is_number(table.columns[n])],
-        [n for n in others if n != arm and n.lower() in REWARD],
-        "reward",
-        table,
-    )
+        return _guess(table, time, arms)
+    others = _without_index(table, time)
+    arm = arm_column or _find_one("arm", table, others, reward_column)
+    return _long(table, time, arm, reward_column or _find_one("reward", table, others, arm))
+
+
+def _guess(table: Table, time: str, arms: Sequence[str] | None) -> Roles:
+    """The roles where neither the arm nor the reward column is given."""
+    if arms and set(arms) <= set(table.columns) - {time}:
+        return _wide(table, time, list(arms))
+    others = _without_index(table, time)
+    found = _find_long(table, others)
+    if found is not None:
+        return _long(table, time, *found)
+    _refuse_long(table, time, others)
+    check_known(arms or (), others, f"arm in {table.source}")
+    return _wide(table, time, others)
+
+
+def _without_index(table: Table, time: str) -> list[str]:
+    """The columns beside the time and a saved index."""
+    columns = table.columns
+    return [name for name in columns if name != time and not _numbers_rows(name, columns[name])]
+
+
+def _long(table: Table, time: str, arm: str, reward: str) -> Roles:
     if len({time, arm, reward}) < 3:
         raise DataError("time_column, arm_column and reward_column must be three columns")
-    used = (time, arm, reward)
-    return Roles(time, arm=arm, reward=reward, unused=_unused(table, used))
+    return Roles(time, arm=arm, reward=reward, unused=_unused(table, (time, arm, reward)))
 
 
 def _unused(table: Table, used: Sequence[str]) -> tuple[str, ...]:
@@ -128,31 +130,38 @@ def _wide(table: Table, time: str, arms: list[str]) -> Roles:
 
 def _find_time(table: Table, taken: tuple[str | None, str | None], time_format: str | None) -> str:
     names = [name for name in table.columns if name not in taken]
-    written = [n for n in names if time_format is not None and fits(table.columns[n], time_format)]
     named = [name for name in names if re.sub(r"\W+", "_", name.lower()).strip("_") in TIME]
-    stamps = [name for name in names if is_time(table.columns[name])]
-    for found in (written, named, stamps):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            clear = [name for name in found if name in named and name in stamps]
-            if len(clear) == 1:
-                return clear[0]
-            raise DataError(
-                f"{table.source} has more than one column that may be the time: give time_column="
-                + " or ".join(map(repr, found[:5]))
-            )
+    stamps = _holding(table, names, is_time)
+    written = _holding(table, names, lambda v: time_format is not None and fits(v, time_format))
+    found = written or named or stamps
+    clear = [name for name in found if name in named and name in stamps]
+    if len(found) == 1 or len(clear) == 1:
+        return found[0] if len(found) == 1 else clear[0]
+    if found:
+        raise DataError(
+            f"{table.source} has more than one column that may be the time: give time_column="
+            + " or ".join(map(repr, found[:5]))
+        )
     raise DataError(
         f"cannot tell which column of {table.source} is the time: give time_column, one of "
         + ", ".join(map(repr, names[:10]))
     )
 
 
+def _holding(table: Table, names: Iterable[str], what: Callable[[pd.Series], bool]) -> list[str]:
+    return [name for name in names if what(table.columns[name])]
+
+
+def _called(names: Iterable[str], words: Collection[str]) -> list[str]:
+    return [name for name in names if name.lower() in words]
+
+
 def _refuse_split_times(table: Table, time: str, arm_column: str | None) -> None:
     """Dates that repeat beside times of day are halves of times."""
     columns = table.columns
-    hours = [name for name in columns if name.lower() in HOUR or is_time_of_day(columns[name])]
-    dates = [name for name in columns if is_time(columns[name]) and name not in hours]
+    of_day = {*_called(columns, HOUR), *_holding(table, columns, is_time_of_day)}
+    hours = [name for name in columns if name in of_day]
+    dates = [name for name in _holding(table, columns, is_time) if name not in of_day]
     if not hours or not dates or time not in (dates[0], *hours):
         return
     keys = [dates[0], *(n for n in columns if n == arm_column or n.lower() in ARM)]
@@ -190,15 +199,14 @@ def _refuse_long(table: Table, time: str, others: list[str]) -> None:
     )
 
 
-def _find_long(table: Table, others: list[str]) -> tuple[str | None, str | None]:
-    """The arm and the reward column of a long table, or None for a wide one."""
-    by_name = ([n for n in others if n.lower() in wanted] for wanted in (ARM, REWARD))
-    arm_names, reward_names = by_name
+def _find_long(table: Table, others: list[str]) -> tuple[str, str] | None:
+    """The arm and the reward column of a long table; None for a wide one."""
+    arm_names, reward_names = _called(others, ARM), _called(others, REWARD)
     if len(arm_names) == len(reward_names) == 1:
         return arm_names[0], reward_names[0]
-    words = [name for name in others if not is_number(table.columns[name])]
+    words = _holding(table, others, _is_word)
     if not words:
-        return None, None
+        return None
     if len(words) == 1 and len(others) == 2:
         return words[0], next(name for name in others if name != words[0])
     raise DataError(
@@ -207,16 +215,24 @@ def _find_long(table: Table, others: list[str]) -> tuple[str | None, str | None]
     )
 
 
-def _one(likely: list[str], named: list[str], role: str, table: Table) -> str:
-    for found in (named, likely):
+def _is_word(values: pd.Series) -> bool:
+    return not is_number(values)
+
+
+def _find_one(role: str, table: Table, others: list[str], taken: str | None) -> str:
+    """The column of this role: the one that is called so, or the one that holds the like."""
+    words, holds = (ARM, _is_word) if role == "arm" else (REWARD, is_number)
+    free = [name for name in others if name != taken]
+    for found in (_called(free, words), _holding(table, free, holds)):
         if len(found) == 1:
             return found[0]
     raise DataError(f"cannot tell which column of {table.source} is the {role}: give {role}_column")
 
 
-def check_known(name: str, known: Sequence[str], what: str) -> None:
-    """Refuse a name that is not there, and say what there is."""
-    if name not in known:
-        close = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known[:20])}"
-        raise DataError(f"there is no {what} {name!r}: {hint}")
+def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Refuse names that are not there, and say what there is."""
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known[:20])}"
+            raise DataError(f"there is no {what} {name!r}: {hint}")

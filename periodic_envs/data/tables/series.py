@@ -157,8 +157,7 @@ def _from_long(
         check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
     value = parse_numbers(table, roles.reward, marks)
     if arms is not None:
-        for name in arms:
-            check_known(name, names, f"arm in {table.source}")
+        check_known(arms, names, f"arm in {table.source}")
         order = {name: i for i, name in enumerate(arms)}
         codes = np.array([order.get(name, -1) for name in names])[codes]
         names = arms
