@@ -8,6 +8,7 @@ Steps count from t = 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -149,29 +150,39 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
 
 
 def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
-    if name == "paper" and not numbers:
-        return PaperBeta()
-    if name == "calm" and not numbers:
-        return CalmBeta()
-    if name == "printed" and not numbers:
-        return PrintedBeta()
     if name == "theorem" and len(numbers) <= 1:
         name = "finite" if isinstance(actions, Finite) else "box"
-    if name == "finite" and len(numbers) <= 1:
-        if not isinstance(actions, Finite):
-            raise ValueError("Eq. (7) is for finite action sets")
-        return FiniteBeta(len(actions), *numbers)
-    if name == "box" and len(numbers) in (0, 1, 3):
-        if not isinstance(actions, Box):
-            raise ValueError("Eq. (8) is for boxes")
-        return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
-    if name == "constant" and len(numbers) == 1:
-        return ConstantBeta(*numbers)
     if name.replace(".", "").replace("e-", "").isdigit() and not numbers:
-        return ConstantBeta(float(name))
-    raise ValueError(
-        "choose paper, calm, printed, finite, box, theorem, constant:VALUE or a number"
-    )
+        name, numbers = "constant", [float(name)]
+    make, counts = _SCHEDULES.get(name, (None, ()))
+    if make is None or len(numbers) not in counts:
+        raise ValueError(
+            "choose paper, calm, printed, finite, box, theorem, constant:VALUE or a number"
+        )
+    return make(actions, *numbers)
+
+
+def _finite(actions: Actions, *numbers: float) -> Beta:
+    if not isinstance(actions, Finite):
+        raise ValueError("Eq. (7) is for finite action sets")
+    return FiniteBeta(len(actions), *numbers)
+
+
+def _box(actions: Actions, *numbers: float) -> Beta:
+    if not isinstance(actions, Box):
+        raise ValueError("Eq. (8) is for boxes")
+    return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
+
+
+_SCHEDULES: dict[str, tuple[Callable[..., Beta], tuple[int, ...]]] = {
+    "paper": (lambda _: PaperBeta(), (0,)),
+    "calm": (lambda _: CalmBeta(), (0,)),
+    "printed": (lambda _: PrintedBeta(), (0,)),
+    "finite": (_finite, (0, 1)),
+    "box": (_box, (0, 1, 3)),
+    "constant": (lambda _, value: ConstantBeta(value), (1,)),
+}
+"""What makes a schedule, and how many numbers may stand behind its name."""
 
 
 def _step(t: float) -> float:

@@ -9,7 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from agents import AgentSpec, Experience, Problem, load, make_agent, names
-from agents.base import LARGEST_REWARD, Agent
+from agents.base import MAX_REWARD, Agent
 from agents.gp import Decay, Periodic, TimeSquaredExponential
 from agents.registry import find_class
 from agents.testing import KINDS, AgentContract, example_problem, example_reward, observe
@@ -159,7 +159,7 @@ def test_a_huge_reward_is_refused_and_the_largest_is_survived(name: str, tmp_pat
         action = agent.act(observe(t))
         with pytest.raises(ValueError, match=r"at most 1e\+100 in magnitude, .* got 1e\+160 at t"):
             agent.update(observe(t), action, 1e160)
-        agent.update(observe(t), action, LARGEST_REWARD if t in (5, 20) else float(t % 3))
+        agent.update(observe(t), action, MAX_REWARD if t in (5, 20) else float(t % 3))
     agent.save(tmp_path / "agent")
     assert load(tmp_path / "agent").act(observe(30)) == agent.act(observe(30))
 

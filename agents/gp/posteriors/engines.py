@@ -17,7 +17,7 @@ from agents.gp.posteriors.state_space import StateSpace
 from agents.gp.posteriors.window import exact_window
 
 ENGINES = ("auto", "incremental", "state-space", "dense")
-LARGEST_STATE = 8000
+MAX_STATE_SIZE = 8000
 """Features beyond which a state would take too much memory (8 m^2 bytes)."""
 
 
@@ -84,7 +84,7 @@ def _worthwhile_features(
     alone = actions.actions if isinstance(actions, InContext) else actions
     asked = len(alone) if isinstance(alone, Finite) else _candidates(alone)
     cheaper = _state_space_cost(features, asked) < _incremental_cost(horizon or 100_000, asked)
-    return features if cheaper and features.size <= LARGEST_STATE else None
+    return features if cheaper and features.size <= MAX_STATE_SIZE else None
 
 
 def _candidates(box: Box) -> int:

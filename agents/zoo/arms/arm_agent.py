@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from agents.arrays import Array
 from agents.base import Problem, is_news, time_of
 from agents.saving import Saveable
-from agents.zoo.arms.grid import arms_of, as_action, nearest_arm, relive
+from agents.zoo.arms.grid import arms_of, as_action, learn_from, nearest_arm
 from agents.zoo.arms.means import Means
 from agents.zoo.arms.reward_scale import RewardScale
 
@@ -67,7 +67,7 @@ class ArmAgent(Saveable):
         self.horizon = problem.horizon or UNKNOWN_HORIZON
         self.scale = RewardScale(problem, scale)
         self.start()
-        relive(self, problem.warm_start)
+        learn_from(self, problem.warm_start)
 
     def start(self) -> None:
         """Make the tables, for ``self.n_arms`` arms."""
@@ -93,8 +93,8 @@ class ArmAgent(Saveable):
             return
         if not (self._finite and type(action) is int and 0 <= action < self.n_arms):
             action = nearest_arm(self._arms, self._problem.checked(action))
-        if not self.scale.told:
-            self.scale.see(reward)
+        if not self.scale.known:
+            self.scale.observe(reward)
         self.learn(action, reward, t)
 
     def any_of(self, arms: Sequence[int] | NDArray[np.integer[Any]]) -> int:

@@ -13,9 +13,9 @@ from agents.checks import share_or_one
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import longest_period
 
-MOST_ASKED = 1_000
+MAX_OPEN_DECISIONS = 1_000
 """Decisions whose probabilities are kept until their rewards come."""
-LEAST_CHANCE = 1e-6
+MIN_CHANCE = 1e-6
 """What a reward is divided by at the least: somebody else may have chosen the arm."""
 
 
@@ -81,8 +81,8 @@ class PeriodicEXP4(ArmAgent):
     def choose(self, t: float, observation: Array) -> int:
         """A draw from the experts' advice, which is noted until the reward comes."""
         chance = self.probabilities(t)
-        self._asked_at = np.append(self._asked_at, t)[-MOST_ASKED:]
-        self._asked = np.vstack([self._asked, chance])[-MOST_ASKED:]
+        self._asked_at = np.append(self._asked_at, t)[-MAX_OPEN_DECISIONS:]
+        self._asked = np.vstack([self._asked, chance])[-MAX_OPEN_DECISIONS:]
         return int(self._rng.choice(self.n_arms, p=chance))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
@@ -92,7 +92,7 @@ class PeriodicEXP4(ArmAgent):
         self._asked_at = np.delete(self._asked_at, found[-1:])
         self._asked = np.delete(self._asked, found[-1:], axis=0)
         phase = self._phases(t)
-        gain = self.gamma * self.scale.unit(reward) / (self.n_arms * max(chance[arm], LEAST_CHANCE))
+        gain = self.gamma * self.scale.unit(reward) / (self.n_arms * max(chance[arm], MIN_CHANCE))
         self._weight[self._rows, phase, arm] += gain
         self._log_sum[self._rows, phase] = log_sum_exp(self._weight[self._rows, phase], axis=1)
 
