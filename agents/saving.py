@@ -196,21 +196,8 @@ def _umask() -> int:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and arrays, after what they would take in memory has been bounded."""
-    if not path.is_file():
-        raise SavedAgentError("there is no such file")
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes")
-    with path.open("rb") as start:
-        first = start.read(8)
-    if first.startswith(b"PK"):
-        raise SavedAgentError("it was written by version 0.1, whose files cannot be read any more")
-    header_bytes = int.from_bytes(first, "little")
-    if len(first) < 8 or header_bytes > size:
-        raise SavedAgentError("not a saved agent")
-    if header_bytes > MAX_HEADER_BYTES:
-        raise SavedAgentError(f"its header is larger than {MAX_HEADER_BYTES:,} bytes")
+    """Header and arrays."""
+    _check_bytes(path)
     with safe_open(path, framework="numpy") as file:
         said = file.metadata() or {}
         if said.get("format") != FORMAT:
@@ -223,3 +210,21 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         if set(header) != KEYS:
             raise SavedAgentError("its header has other parts than it should")
         return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+
+
+def _check_bytes(path: Path) -> None:
+    """Refuse what is no such file, or would take too much memory, before it is opened."""
+    if not path.is_file():
+        raise SavedAgentError("there is no such file")
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes")
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(b"PK"):
+        raise SavedAgentError("it was written by version 0.1, whose files cannot be read any more")
+    header_bytes = int.from_bytes(start, "little")
+    if len(start) < 8 or header_bytes > size:
+        raise SavedAgentError("not a saved agent")
+    if header_bytes > MAX_HEADER_BYTES:
+        raise SavedAgentError(f"its header is larger than {MAX_HEADER_BYTES:,} bytes")

@@ -73,9 +73,8 @@ def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
     """Features if they exist and make the cheaper engine."""
-    if isinstance(actions, InContext) and not is_linear(kernel):
-        return None
-    if horizon is not None and horizon <= 50:
+    short = horizon is not None and horizon <= 50
+    if short or (isinstance(actions, InContext) and not is_linear(kernel)):
         return None
     try:
         features = find_features(kernel, actions, whole_times=whole_times)
