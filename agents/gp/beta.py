@@ -123,7 +123,9 @@ class BoxBeta:
         union = math.pi**2 * _step(t) ** 2 / (3 * self.delta)
         slope = math.sqrt(max(0.0, math.log(self.c1 * self.d * union)))
         mesh = self.c2 * self.v * self.d * t**2 * slope
-        return max(0.0, 2 * math.log(union) + 2 * self.d * math.log(max(mesh, 1.0)))  # Eq. (8)
+        if mesh == 0.0:
+            return 0.0
+        return max(0.0, 2 * math.log(union) + 2 * self.d * math.log(mesh))  # Eq. (8)
 
 
 def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
