@@ -31,7 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.base import Agent, Problem, Trainable
-from agents.discovery import built_in, is_built_in, online_names
+from agents.discovery import built_in as built_in
+from agents.discovery import is_built_in as is_built_in
+from agents.discovery import online_names as online_names
 from agents.notation import NotationError, parse_settings, written_settings
 
 GROUP = "periodic_gp.agents"
@@ -246,21 +248,3 @@ def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names())}"
     return f"there is no agent {name!r}; {hint}"
-
-
-__all__ = [
-    "GROUP",
-    "REQUIRED",
-    "AgentSpec",
-    "Required",
-    "UnknownAgentError",
-    "built_in",
-    "describe",
-    "find_class",
-    "is_built_in",
-    "is_registered",
-    "make_agent",
-    "names",
-    "online_names",
-    "settings_of",
-]

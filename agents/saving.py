@@ -196,7 +196,7 @@ def _umask() -> int:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and arrays."""
+    """The header and the arrays of a file."""
     _check_bytes(path)
     with safe_open(path, framework="numpy") as file:
         said = file.metadata() or {}

@@ -20,7 +20,7 @@ class Beta(Protocol):
     """A schedule: step t = 1, 2, ... to beta_t >= 0."""
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PaperBeta:
     """The paper's experiments: beta_t = 0.8 log(0.4 t), clipped at 0 (it is negative for t < 3)."""
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return max(0.0, 0.8 * math.log(0.4 * _step(t)))
 
 
@@ -41,7 +41,7 @@ class PrintedBeta:
     """
 
     def __call__(self, t: float) -> float:
-        """1 / beta_t."""
+        """The value of 1 / beta_t at step t."""
         return 1.0 / PaperBeta()(max(_step(t), 3.0))
 
 
@@ -54,13 +54,13 @@ class CalmBeta:
     """
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return max(1.0, 0.5 * PaperBeta()(t))
 
 
 @dataclass(frozen=True)
 class ConstantBeta:
-    """beta_t = value."""
+    """A constant schedule: beta_t = value."""
 
     value: float
 
@@ -68,7 +68,7 @@ class ConstantBeta:
         not_negative("beta", self.value)
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return self.value
 
 
@@ -88,7 +88,7 @@ class FiniteBeta:
         share("delta", self.delta)
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return 2 * math.log(self.n * _step(t) ** 2 * math.pi**2 / (6 * self.delta))  # Eq. (7)
 
 
@@ -119,7 +119,7 @@ class BoxBeta:
             raise ValueError(f"c1 and c2 must be positive, got {self.c1} and {self.c2}")
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         union = math.pi**2 * _step(t) ** 2 / (3 * self.delta)
         slope = math.sqrt(max(0.0, math.log(self.c1 * self.d * union)))
         mesh = self.c2 * self.v * self.d * t**2 * slope

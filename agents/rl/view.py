@@ -94,7 +94,7 @@ class RunningRewardScale:
 
     @property
     def state(self) -> Array:
-        """Three numbers."""
+        """Count, mean and sum of squares of the rewards so far."""
         return np.array([self._count, self._mean, self._squares])
 
     @state.setter

@@ -1,4 +1,4 @@
-"""The choice of engine."""
+"""The choice of the cheapest engine for a kernel, a set of actions and a horizon."""
 
 from __future__ import annotations
 

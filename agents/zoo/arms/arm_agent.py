@@ -125,17 +125,28 @@ class ArmAgent(Saveable):
         return self.best_of(np.array(means.mean) + deviation * draws * np.array(means.narrow))
 
     def state(self) -> dict[str, Any]:
-        """The scale and what is ``kept``."""
-        kept = {name: getattr(self, name) for name in self.kept}
-        parts = {name: part.state() for name, part in kept.items() if hasattr(part, "state")}
-        return {"scale": self.scale.state(), **kept, **parts}
+        """The scale and what is ``kept``: values, parts that have a state, or lists of these."""
+        return {"scale": self.scale.state(), **{n: _state_of(getattr(self, n)) for n in self.kept}}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         self.scale.restore(state["scale"])
         for name in self.kept:
-            part = getattr(self, name)
+            part, saved = getattr(self, name), state[name]
             if hasattr(part, "restore"):
-                part.restore(state[name])
+                part.restore(saved)
+            elif _are_parts(part):
+                for one, its in zip(part, saved, strict=True):
+                    one.restore(its)
             else:
-                setattr(self, name, copy.deepcopy(state[name]))
+                setattr(self, name, copy.deepcopy(saved))
+
+
+def _are_parts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and hasattr(value[0], "restore")
+
+
+def _state_of(value: Any) -> Any:
+    if _are_parts(value):
+        return [part.state() for part in value]
+    return value.state() if hasattr(value, "state") else value

@@ -66,7 +66,7 @@ class PeriodicEXP4(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """All experts are equal."""
+        """Begin with equal weights of all experts."""
         self._periods = np.arange(1, self.longest + 1)
         self._rows = np.arange(self.longest)
         self._weight = np.zeros((self.longest, self.longest, self.n_arms))
@@ -97,7 +97,7 @@ class PeriodicEXP4(ArmAgent):
         self._log_sum[self._rows, phase] = log_sum_exp(self._weight[self._rows, phase], axis=1)
 
     def probabilities(self, t: float) -> Array:
-        """Of the arms at time t."""
+        """The probabilities of the arms at time t."""
         phase = self._phases(t)
         others = self._log_sum.sum(axis=1) - self._log_sum[self._rows, phase]
         log_share = log_sum_exp(others[:, None] + self._weight[self._rows, phase], axis=0)
