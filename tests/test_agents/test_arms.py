@@ -12,9 +12,9 @@ from agents.zoo.arms.reward_scale import RewardScale
 
 
 class Diary(ArmAgent):
-    """Chooses arm 0 and writes down what it is told."""
+    """Chooses arm 0 and writes down what it learns."""
 
-    kept = ("told",)
+    kept = ("learned",)
 
     def start(self) -> None:
         self.learned: list[tuple[int, float, float]] = []
@@ -52,7 +52,7 @@ def test_ties_are_broken_evenly() -> None:
         assert (np.abs(drawn[[0, 2, 3]] - 100) < 30).all()
 
 
-def test_the_scale_is_told() -> None:
+def test_the_scale_is_known() -> None:
     problem = replace(example_problem("arms"), reward_scale=(10.0, 0.3), noise_std=0.4)
     scale = RewardScale(problem)
     assert (scale.sigma, scale.width) == (0.4, 0.8)
@@ -65,8 +65,9 @@ def test_the_scale_is_told() -> None:
 
 @pytest.mark.parametrize("noise_std", [None, 0.0])
 def test_the_scale_is_learned(noise_std: float | None) -> None:
-    told = example_problem("arms")
-    scale = RewardScale(Problem(told.action_space, told.observation_space, noise_std=noise_std))
+    problem = example_problem("arms")
+    problem = Problem(problem.action_space, problem.observation_space, noise_std=noise_std)
+    scale = RewardScale(problem)
     assert (scale.sigma, scale.unit(7.0), scale.settled) == (0.0, 0.5, False)
     rewards = 1e6 + np.random.default_rng(0).normal(0, 2.0, 50)
     for reward in rewards:
@@ -75,7 +76,7 @@ def test_the_scale_is_learned(noise_std: float | None) -> None:
     assert scale.settled
     assert not scale.known
     assert [scale.unit(y) for y in (rewards.min(), rewards.max())] == [0.0, 1.0]
-    again = RewardScale(Problem(told.action_space, told.observation_space, noise_std=noise_std))
+    again = RewardScale(problem)
     again.restore(scale.state())
     assert again.state() == scale.state()
     assert again.sigma == scale.sigma

@@ -163,10 +163,10 @@ def season(posterior, period, steps, rng):
         posterior.observe(arm, float(t), wave + 0.5 * rng.normal())
 
 
-@pytest.mark.parametrize(("period", "told"), [(11.3, None), (11.3, 7.0), (23.0, 23.0)])
-def test_the_period_is_found(period, told):
+@pytest.mark.parametrize(("period", "given"), [(11.3, None), (11.3, 7.0), (23.0, 23.0)])
+def test_the_period_is_found(period, given):
     """At a fixed seed; the wave has six times the energy that is needed to see it."""
-    posterior = search(given_period=told)
+    posterior = search(given_period=given)
     season(posterior, period, 200, np.random.default_rng(0))
     mean = posterior.weights @ posterior.periods
     assert mean == pytest.approx(period, rel=0.01)
@@ -239,7 +239,7 @@ def test_cells_share_the_prior_and_are_split_in_time():
         assert (posterior.weights >= MIN_WEIGHT / 10).all()
 
 
-def test_a_told_period_is_exactly_so_about_so_or_not_at_all():
+def test_a_given_period_is_exactly_so_about_so_or_not_at_all():
     """The prior density over log periods, by fine cells, against the formula."""
     posterior = search(given_period=8.0)
     period = np.geomspace(4.0, 40.0, 2001)
@@ -250,7 +250,7 @@ def test_a_told_period_is_exactly_so_about_so_or_not_at_all():
     np.testing.assert_allclose(posterior._prior(cells), expected, rtol=1e-4)
 
 
-def test_a_told_period_may_lie_outside_the_range():
+def test_a_given_period_may_lie_outside_the_range():
     posterior = search(given_period=100.0)
     assert posterior.periods.max() == pytest.approx(100.0)
     assert np.exp(posterior.log_prior).sum() == pytest.approx(1.0)
