@@ -1,4 +1,4 @@
-"""MINDS: agents that decide in a repeating world.
+"""AGENTS that decide in a repeating world.
 
     >>> from agents import AgentSpec, names
     >>> "periodic-gp-ucb" in names()

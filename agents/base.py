@@ -1,4 +1,4 @@
-"""What an agent is, and what it is told.
+"""What an agent is, and what it may know.
 
 An agent is any object with two methods, made afresh for every run from a :class:`Problem` and a
 random generator. The caller owns the loop::
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from agents.arrays import Array
 from agents.checks import require
 
-LARGEST_REWARD = 1e100
+MAX_REWARD = 1e100
 """In magnitude: squares of rewards, and sums of those, must stay finite."""
 
 
@@ -93,7 +93,7 @@ class Experience:
                 "t, action and reward must have equal length, got "
                 f"{len(self.t)}, {len(self.action)} and {len(self.reward)}"
             )
-        for i in np.flatnonzero(np.abs(self.reward) > LARGEST_REWARD)[:1]:
+        for i in np.flatnonzero(np.abs(self.reward) > MAX_REWARD)[:1]:
             is_news(float(self.reward[i]), float(self.t[i]))
 
 
@@ -208,9 +208,9 @@ def is_news(reward: float, t: float) -> bool:
     """
     if math.isnan(reward):
         return False
-    if not (abs(reward) <= LARGEST_REWARD and math.isfinite(t)):
+    if not (abs(reward) <= MAX_REWARD and math.isfinite(t)):
         raise ValueError(
             "a reward must be finite and at most "
-            f"{LARGEST_REWARD:g} in magnitude, and its time finite, got {reward} at t = {t}"
+            f"{MAX_REWARD:g} in magnitude, and its time finite, got {reward} at t = {t}"
         )
     return True

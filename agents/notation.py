@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from typing import Any
+
+_QUOTED = re.compile(r"""(["']).*\1""", re.DOTALL)
+"""A text in quotes."""
+_MARKS = re.compile(r"""(["']).*?\1|(?P<mark>[\[\],"'])""", re.DOTALL)
+"""A quoted text, or a mark outside of one."""
 
 
 class NotationError(ValueError):
@@ -45,38 +52,31 @@ def written_settings(settings: dict[str, Any]) -> str:
 
 def _split(text: str) -> list[str]:
     """Parts between commas, but for commas in brackets and quotes."""
-    parts, quote, depth = [""], "", 0
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "\"'":
-            quote = letter
-        else:
-            depth += (letter == "[") - (letter == "]")
-        if depth < 0:
-            break
-        if letter == "," and not quote and not depth:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    if depth or quote:
+    marks = [match for match in _MARKS.finditer(text) if match.lastgroup == "mark"]
+    depth, start, parts = 0, 0, []
+    for match in marks:
+        depth += {"[": 1, "]": -1}.get(match[0], 0)
+        if depth < 0 or match[0] in "\"'":
+            raise NotationError(f"a bracket or a quote is without its other in {text!r}")
+        if match[0] == "," and not depth:
+            parts.append(text[start : match.start()])
+            start = match.end()
+    if depth:
         raise NotationError(f"a bracket or a quote is without its other in {text!r}")
-    return parts
+    return [*parts, text[start:]]
 
 
 def _value(text: str) -> Any:
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+    if _QUOTED.fullmatch(text):
         return text[1:-1]
     if text.startswith("[") and text.endswith("]"):
         return [_value(part.strip()) for part in _split(text[1:-1])] if text[1:-1].strip() else []
     for kind in (int, float):
-        try:
+        with contextlib.suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text
 
 

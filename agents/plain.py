@@ -8,14 +8,22 @@ import numpy as np
 from gymnasium import spaces
 
 from agents.base import Experience, Problem
+from agents.checks import require
+
+MAX_ARMS = 100_000
+MAX_BOX_DIMENSIONS = 256
+MAX_OBSERVATION_SIZE = 10_000
+"""A few bytes can claim a problem of any size, and an agent for it may take any memory."""
 
 
 def put_away(value: Any, arrays: dict[str, Any]) -> Any:
-    """Replace arrays by references into ``arrays``."""
+    """Replace arrays by references into ``arrays``, where they are contiguous and little-endian."""
     if isinstance(value, np.ndarray):
-        key = f"array{len(arrays)}"
-        arrays[key] = value
-        return {"array": key}
+        # A matrix stored by columns stays one: sums in another order differ in the last bit.
+        by_columns = value.flags.f_contiguous and not value.flags.c_contiguous
+        key, rows = f"array{len(arrays)}", value.T if by_columns else value
+        arrays[key] = np.array(rows, dtype=value.dtype.newbyteorder("<"), order="C")
+        return {"by_columns" if by_columns else "array": key}
     if isinstance(value, dict):
         return {str(key): put_away(item, arrays) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -24,10 +32,12 @@ def put_away(value: Any, arrays: dict[str, Any]) -> Any:
 
 
 def take_out(value: Any, arrays: dict[str, Any]) -> Any:
-    """The inverse of ``_put_away``."""
+    """The inverse of ``put_away``."""
     if isinstance(value, dict):
         if set(value) == {"array"}:
             return arrays[value["array"]]
+        if set(value) == {"by_columns"}:
+            return arrays[value["by_columns"]].T
         return {key: take_out(item, arrays) for key, item in value.items()}
     return [take_out(item, arrays) for item in value] if isinstance(value, list) else value
 
@@ -53,6 +63,7 @@ def generator(state: dict[str, Any]) -> np.random.Generator:
 def _unplain(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"values", "dtype"}:
+            require(value["dtype"] in ("uint32", "uint64"), "a generator has words", value["dtype"])
             return np.array(value["values"], dtype=value["dtype"])
         return {key: _unplain(item) for key, item in value.items()}
     return value
@@ -79,6 +90,11 @@ def problem_from_plain(plain: dict[str, Any]) -> Problem:
     """The inverse of ``problem_to_plain``."""
     space, past = plain["action_space"], plain["warm_start"]
     low, high = plain["observation_space"]
+    _require_size(low, MAX_OBSERVATION_SIZE, "an observation of at most {:,} numbers")
+    if isinstance(space, int):
+        require(space <= MAX_ARMS, f"a saved problem has at most {MAX_ARMS:,} arms", space)
+    else:
+        _require_size(space[0], MAX_BOX_DIMENSIONS, "a box of at most {:,} dimensions")
     return Problem(
         action_space=(
             spaces.Discrete(space)
@@ -95,3 +111,7 @@ def problem_from_plain(plain: dict[str, Any]) -> Problem:
         action_half_width=plain["action_half_width"],
         warm_start=None if past is None else Experience(*past),
     )
+
+
+def _require_size(bound: Any, most: int, rule: str) -> None:
+    require(np.size(bound) <= most, f"a saved problem has {rule.format(most)}", np.size(bound))

@@ -31,7 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.base import Agent, Problem, Trainable
-from agents.discovery import built_in, is_built_in, online_names
+from agents.discovery import built_in as built_in
+from agents.discovery import is_built_in as is_built_in
+from agents.discovery import online_names as online_names
 from agents.notation import NotationError, parse_settings, written_settings
 
 GROUP = "periodic_gp.agents"
@@ -146,13 +148,9 @@ def settings_of(factory: Any) -> dict[str, Any] | None:
 
     A ``**common`` is followed to the base class that it is handed on to.
     """
-    given = 3 if inspect.isclass(factory) else 2  # self, problem and rng
-    makers = [factory]
-    if inspect.isclass(factory):
-        parts = [vars(part) for part in inspect.getmro(factory)]
-        makers = [part["__init__"] for part in parts if "__init__" in part]
+    makers = _makers(factory)
     # What has no default in a base class its subclass fills in, as the clock of a GP agent.
-    found = _without_default(makers[0], given)
+    found = _without_default(makers[0], 3 if inspect.isclass(factory) else 2)
     for maker in makers:
         parameters = inspect.signature(maker).parameters.values()
         found |= {p.name: p.default for p in parameters if p.default is not p.empty}
@@ -161,9 +159,18 @@ def settings_of(factory: Any) -> dict[str, Any] | None:
     return None
 
 
-def _without_default(maker: Any, given: int) -> dict[str, Any]:
+def _makers(factory: Any) -> list[Any]:
+    """The function itself, or the ``__init__`` of a class and of its bases."""
+    if not inspect.isclass(factory):
+        return [factory]
+    parts = [vars(part) for part in inspect.getmro(factory)]
+    return [part["__init__"] for part in parts if "__init__" in part]
+
+
+def _without_default(maker: Any, first: int) -> dict[str, Any]:
+    """The settings that must be given, from the parameter on where settings begin."""
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    own = list(inspect.signature(maker).parameters.values())[given:]
+    own = list(inspect.signature(maker).parameters.values())[first:]
     return {p.name: REQUIRED for p in own if p.default is p.empty and p.kind not in several}
 
 
@@ -241,21 +248,3 @@ def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names())}"
     return f"there is no agent {name!r}; {hint}"
-
-
-__all__ = [
-    "GROUP",
-    "REQUIRED",
-    "AgentSpec",
-    "Required",
-    "UnknownAgentError",
-    "built_in",
-    "describe",
-    "find_class",
-    "is_built_in",
-    "is_registered",
-    "make_agent",
-    "names",
-    "online_names",
-    "settings_of",
-]

@@ -1,8 +1,9 @@
 """Agents in files: saved atomically, loaded safely, continued bit for bit.
 
-A saved agent is a NumPy ``.npz`` of plain arrays and one JSON header; no pickle. The header holds
-the agent's registered name and settings, the problem, and the state of the random generator before
-construction and now: ``load`` makes the same agent again and then puts its state back.
+A saved agent is a safetensors file: plain arrays, none larger than the file, and one JSON header;
+no pickle. The header holds the agent's registered name and settings, the problem, and the state of
+the random generator before construction and now: ``load`` makes the same agent again and then puts
+its state back.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import save as to_bytes
 
 from agents.base import Problem
 from agents.plain import (
@@ -27,12 +30,12 @@ from agents.plain import (
 )
 
 FORMAT = "periodic-gp agent"
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 2**30
-"""Largest file that ``load`` takes, unpacked."""
+"""Largest file that ``load`` takes."""
 MAX_HEADER_BYTES = 2**20
 """Largest header: JSON takes many times its length in memory."""
-KEYS = {"format", "version", "agent", "class", "settings", "problem", "first_rng", "rng", "state"}
+KEYS = {"agent", "class", "settings", "problem", "first_rng", "rng", "state"}
 
 Self = TypeVar("Self", bound="Saveable")
 
@@ -87,8 +90,6 @@ class Saveable:
         arrays: dict[str, Any] = {}
         cls = type(self)
         header = {
-            "format": FORMAT,
-            "version": VERSION,
             "agent": self.name if is_registered(self.name, cls) else "",
             "class": f"{cls.__module__}:{cls.__qualname__}",
             "settings": self._settings,
@@ -103,8 +104,10 @@ class Saveable:
             raise SavedAgentError(
                 f"cannot save settings that JSON does not know: {error}"
             ) from None
-        arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
-        _write(Path(path), arrays, cls)
+        for odd in (array.dtype for array in arrays.values() if array.dtype.kind not in "biuf"):
+            raise SavedAgentError(f"cannot save an array that does not hold numbers: {odd}")
+        said = {"format": FORMAT, "version": str(VERSION), "header": text}
+        write_atomically(Path(path), to_bytes(arrays, said), lambda file: _check(file, path, cls))
 
 
 def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
@@ -119,7 +122,7 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
         SavedAgentError: If the file is missing, too large, damaged, or holds something else.
     """
     try:
-        return _revived(Path(path), agent_class)
+        return _made_again(Path(path), agent_class)
     except SavedAgentError as error:
         raise SavedAgentError(f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:  # a hostile file can fail anywhere; nothing of it is kept
@@ -129,7 +132,7 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
         ) from None
 
 
-def _revived(path: Path, agent_class: type[Saveable] | None) -> Saveable:
+def _made_again(path: Path, agent_class: type[Saveable] | None) -> Saveable:
     header, arrays = _read(path)
     cls = agent_class or _registered(header)
     rng = generator(header["first_rng"])
@@ -155,8 +158,8 @@ def _registered(header: dict[str, Any]) -> type[Saveable]:
     return cls
 
 
-def _write(path: Path, arrays: dict[str, Any], cls: type[Saveable]) -> None:
-    """To a file beside it first: whoever reads sees the old agent or the new one."""
+def write_atomically(path: Path, data: bytes, check: Callable[[Path], object]) -> None:
+    """Write a file beside it first, and check that: whoever reads sees the old one or the new."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot save {str(path)!r}: there is no folder {str(path.parent)!r}"
@@ -164,10 +167,10 @@ def _write(path: Path, arrays: dict[str, Any], cls: type[Saveable]) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, **arrays)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        _check(Path(temporary), path, cls)
+        check(Path(temporary))
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
@@ -175,10 +178,10 @@ def _write(path: Path, arrays: dict[str, Any], cls: type[Saveable]) -> None:
         raise
 
 
-def _check(file: Path, path: Path, cls: type[Saveable]) -> None:
+def _check(file: Path, path: str | Path, cls: type[Saveable]) -> None:
     """Refuse to replace a good file by one that cannot be loaded."""
     try:
-        _revived(file, cls)
+        _made_again(file, cls)
     except Exception as error:
         raise SavedAgentError(
             f"cannot save {str(path)!r}: the agent could not be loaded again "
@@ -193,42 +196,35 @@ def _umask() -> int:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the arrays of a file."""
+    _check_bytes(path)
+    with safe_open(path, framework="numpy") as file:
+        said = file.metadata() or {}
+        if said.get("format") != FORMAT:
+            raise SavedAgentError("not a saved agent")
+        if said.get("version") != str(VERSION):
+            raise SavedAgentError(
+                f"written in version {said.get('version')} of the format, this one reads {VERSION}"
+            )
+        header = json.loads(said["header"])
+        if set(header) != KEYS:
+            raise SavedAgentError("its header has other parts than it should")
+        return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+
+
+def _check_bytes(path: Path) -> None:
+    """Refuse what is no such file, or would take too much memory, before it is opened."""
     if not path.is_file():
         raise SavedAgentError("there is no such file")
-    if not zipfile.is_zipfile(path):
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes")
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(b"PK"):
+        raise SavedAgentError("it was written by version 0.1, whose files cannot be read any more")
+    header_bytes = int.from_bytes(start, "little")
+    if len(start) < 8 or header_bytes > size:
         raise SavedAgentError("not a saved agent")
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        if sum(member.file_size for member in members) > MAX_BYTES:
-            raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes unpacked")
-        for member in members:
-            _check_size(archive, member)
-            if member.filename == "header.npy" and member.file_size > MAX_HEADER_BYTES:
-                raise SavedAgentError(f"its header is larger than {MAX_HEADER_BYTES:,} bytes")
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {key: file[key] for key in file.files}
-    header = json.loads(arrays.pop("header").tobytes())
-    if header.get("format") != FORMAT:
-        raise SavedAgentError("not a saved agent")
-    if header.get("version") != VERSION:
-        raise SavedAgentError(
-            f"written in version {header.get('version')!r} of the format, this one reads {VERSION}"
-        )
-    if set(header) != KEYS:
-        raise SavedAgentError("its header has other parts than it should")
-    return header, arrays
-
-
-def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """An array must not claim to be larger than what is there to read."""
-    with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        if version != (1, 0):
-            raise SavedAgentError(f"unknown array format in {member.filename!r}")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    # In Python integers, which do not overflow.
-    size = dtype.itemsize
-    for length in shape:
-        size *= int(length)
-    if dtype.hasobject or not 0 <= size <= member.file_size:
-        raise SavedAgentError(f"the array {member.filename!r} is not what it claims to be")
+    if header_bytes > MAX_HEADER_BYTES:
+        raise SavedAgentError(f"its header is larger than {MAX_HEADER_BYTES:,} bytes")

@@ -91,7 +91,7 @@ class AgentContract:
         problem = example_problem(kind)
         return problem, self.make(problem, np.random.default_rng(seed))
 
-    def _live(self, kind: str, agent: Agent, start: int, stop: int) -> list[Any]:
+    def _run(self, kind: str, agent: Agent, start: int, stop: int) -> list[Any]:
         """Some steps; returns the actions."""
         noise = np.random.default_rng(1).normal(0.0, 0.1, HORIZON)
         actions = []
@@ -110,13 +110,13 @@ class AgentContract:
         """Every action can be taken as it is."""
         for kind in self.problems:
             problem, agent = self._fresh(kind)
-            for action in self._live(kind, agent, 0, HORIZON):
+            for action in self._run(kind, agent, 0, HORIZON):
                 assert problem.action_space.contains(action), (kind, action)
 
     def test_same_generator_same_choices(self) -> None:
         """Nothing is random but the generator."""
         for kind in self.problems:
-            one, other = (self._live(kind, self._fresh(kind)[1], 0, 20) for _ in range(2))
+            one, other = (self._run(kind, self._fresh(kind)[1], 0, 20) for _ in range(2))
             np.testing.assert_array_equal(np.array(one), np.array(other))
 
     def test_arguments_are_left_alone(self) -> None:
@@ -168,10 +168,10 @@ class AgentContract:
             if not isinstance(agent, Saveable):
                 continue
             for stop, path in ((0, tmp_path / "new"), (17, tmp_path / "used")):
-                self._live(kind, agent, 0, stop)
+                self._run(kind, agent, 0, stop)
                 agent.save(path)
                 again = load(path, agent_class=type(agent))
-                before, after = (self._live(kind, a, stop, HORIZON) for a in (agent, again))
+                before, after = (self._run(kind, a, stop, HORIZON) for a in (agent, again))
                 np.testing.assert_array_equal(np.array(before), np.array(after))
                 _, agent = self._fresh(kind)
                 assert isinstance(agent, Saveable)

@@ -37,8 +37,8 @@ with tempfile.TemporaryDirectory() as folder:
             agent.update(*late.pop(0))  # tell, two hours late
         total.append(20 + 8 * np.cos(2 * np.pi * (hour / 24 - display / 5)))
         if hour % 24 == 23:
-            agent.save(Path(folder) / "agent.npz")
-            agent = load(Path(folder) / "agent.npz")
+            agent.save(Path(folder) / "agent.safetensors")
+            agent = load(Path(folder) / "agent.safetensors")
 
 print(f"expected sales per hour, first week {np.mean(total[:168]):.1f}, ", end="")
 print(f"last week {np.mean(total[-168:]):.1f}; always the same display would sell 20.0")

@@ -10,6 +10,7 @@ from agents.gp.basis import RankError
 from agents.gp.beta import (
     Beta,
     BoxBeta,
+    CalmBeta,
     ConstantBeta,
     FiniteBeta,
     PaperBeta,
@@ -53,6 +54,7 @@ __all__ = [
     "Beta",
     "Box",
     "BoxBeta",
+    "CalmBeta",
     "Constant",
     "ConstantBeta",
     "ContextLinear",

@@ -8,6 +8,7 @@ Steps count from t = 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,7 +20,7 @@ class Beta(Protocol):
     """A schedule: step t = 1, 2, ... to beta_t >= 0."""
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class PaperBeta:
     """The paper's experiments: beta_t = 0.8 log(0.4 t), clipped at 0 (it is negative for t < 3)."""
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return max(0.0, 0.8 * math.log(0.4 * _step(t)))
 
 
@@ -40,7 +41,7 @@ class PrintedBeta:
     """
 
     def __call__(self, t: float) -> float:
-        """1 / beta_t."""
+        """The value of 1 / beta_t at step t."""
         return 1.0 / PaperBeta()(max(_step(t), 3.0))
 
 
@@ -53,13 +54,13 @@ class CalmBeta:
     """
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return max(1.0, 0.5 * PaperBeta()(t))
 
 
 @dataclass(frozen=True)
 class ConstantBeta:
-    """beta_t = value."""
+    """A constant schedule: beta_t = value."""
 
     value: float
 
@@ -67,7 +68,7 @@ class ConstantBeta:
         not_negative("beta", self.value)
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return self.value
 
 
@@ -87,7 +88,7 @@ class FiniteBeta:
         share("delta", self.delta)
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         return 2 * math.log(self.n * _step(t) ** 2 * math.pi**2 / (6 * self.delta))  # Eq. (7)
 
 
@@ -118,11 +119,13 @@ class BoxBeta:
             raise ValueError(f"c1 and c2 must be positive, got {self.c1} and {self.c2}")
 
     def __call__(self, t: float) -> float:
-        """beta_t."""
+        """The value of beta_t at step t."""
         union = math.pi**2 * _step(t) ** 2 / (3 * self.delta)
         slope = math.sqrt(max(0.0, math.log(self.c1 * self.d * union)))
         mesh = self.c2 * self.v * self.d * t**2 * slope
-        return max(0.0, 2 * math.log(union) + 2 * self.d * math.log(max(mesh, 1.0)))  # Eq. (8)
+        if mesh == 0.0:
+            return 0.0
+        return max(0.0, 2 * math.log(union) + 2 * self.d * math.log(mesh))  # Eq. (8)
 
 
 def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
@@ -149,29 +152,39 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
 
 
 def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
-    if name == "paper" and not numbers:
-        return PaperBeta()
-    if name == "calm" and not numbers:
-        return CalmBeta()
-    if name == "printed" and not numbers:
-        return PrintedBeta()
     if name == "theorem" and len(numbers) <= 1:
         name = "finite" if isinstance(actions, Finite) else "box"
-    if name == "finite" and len(numbers) <= 1:
-        if not isinstance(actions, Finite):
-            raise ValueError("Eq. (7) is for finite action sets")
-        return FiniteBeta(len(actions), *numbers)
-    if name == "box" and len(numbers) in (0, 1, 3):
-        if not isinstance(actions, Box):
-            raise ValueError("Eq. (8) is for boxes")
-        return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
-    if name == "constant" and len(numbers) == 1:
-        return ConstantBeta(*numbers)
     if name.replace(".", "").replace("e-", "").isdigit() and not numbers:
-        return ConstantBeta(float(name))
-    raise ValueError(
-        "choose paper, calm, printed, finite, box, theorem, constant:VALUE or a number"
-    )
+        name, numbers = "constant", [float(name)]
+    make, counts = _SCHEDULES.get(name, (None, ()))
+    if make is None or len(numbers) not in counts:
+        raise ValueError(
+            "choose paper, calm, printed, finite, box, theorem, constant:VALUE or a number"
+        )
+    return make(actions, *numbers)
+
+
+def _finite(actions: Actions, *numbers: float) -> Beta:
+    if not isinstance(actions, Finite):
+        raise ValueError("Eq. (7) is for finite action sets")
+    return FiniteBeta(len(actions), *numbers)
+
+
+def _box(actions: Actions, *numbers: float) -> Beta:
+    if not isinstance(actions, Box):
+        raise ValueError("Eq. (8) is for boxes")
+    return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
+
+
+_SCHEDULES: dict[str, tuple[Callable[..., Beta], tuple[int, ...]]] = {
+    "paper": (lambda _: PaperBeta(), (0,)),
+    "calm": (lambda _: CalmBeta(), (0,)),
+    "printed": (lambda _: PrintedBeta(), (0,)),
+    "finite": (_finite, (0, 1)),
+    "box": (_box, (0, 1, 3)),
+    "constant": (lambda _, value: ConstantBeta(value), (1,)),
+}
+"""What makes a schedule, and how many numbers may stand behind its name."""
 
 
 def _step(t: float) -> float:

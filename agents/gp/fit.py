@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from agents.arrays import Array
+from agents.checks import require
 from agents.gp.actions import Actions
 from agents.gp.evidence import Evidence, Stretch
 from agents.gp.kernels.base import Kernel
@@ -20,8 +21,8 @@ from agents.gp.parameters import Parameter, free_parameters, get
 
 NOISE = (1e-6, 1e3)
 """Bounds of the noise variance."""
-WIDE = 1.5
-"""Spread of the logarithms of what is only looked at."""
+SCAN_SPREAD = 1.5
+"""Spread of the logarithms of what is scanned for a start."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,7 @@ def fit(
         scan: Draw this many, within a wider range, and start from the best of them.
         rng: For those; a fixed seed if None.
     """
-    if not spread > 0:
-        raise ValueError(f"spread must be positive, got {spread}")
+    require(spread > 0, "spread must be positive", spread)
     if not stretches:
         raise ValueError("there is nothing to fit: stretches is empty")
     free = free_parameters(kernel, fixed)
@@ -89,7 +89,6 @@ def fit(
     evidence = Evidence(kernel, free, parts, fit_mean, fit_scale)
     first = np.log(np.append(get(kernel, free), noise_variance))
     bounds = _bounds(free, first, "noise_variance" in fixed)
-    rng = np.random.default_rng(0) if rng is None else rng
 
     def prior(theta: Array) -> float:
         return 0.5 * float(np.sum(((theta - first) / spread) ** 2))
@@ -98,14 +97,21 @@ def fit(
         value, gradient = evidence.loss(theta)
         return value + prior(theta), gradient + (theta - first) / spread**2
 
-    others = [
-        np.clip(first + (WIDE if scan else 1.0) * rng.standard_normal(len(first)), *bounds.T)
-        for _ in range(max(scan, starts - 1))
-    ]
+    wide = SCAN_SPREAD if scan else 1.0
+    others = _around(first, wide, max(scan, starts - 1), bounds, rng or np.random.default_rng(0))
     if scan:
         others.sort(key=lambda theta: evidence.value(theta) + prior(theta))
     ends = [_descend(loss, theta, bounds) for theta in (first, *others[: starts - 1])]
     return _result(evidence, min([first, *ends], key=lambda theta: loss(theta)[0]))
+
+
+def _around(
+    first: Array, wide: float, count: int, bounds: Array, rng: np.random.Generator
+) -> list[Array]:
+    """Draws about the first start, within the bounds."""
+    return [
+        np.clip(first + wide * rng.standard_normal(len(first)), *bounds.T) for _ in range(count)
+    ]
 
 
 def _bounds(free: list[Parameter], first: Array, fixed_noise: bool) -> Array:

@@ -35,7 +35,7 @@ class Normaliser:
         return cls(float(values.mean()), scale if varied else 1.0)
 
     def forward(self, reward: ArrayLike) -> Array:
-        """Rewards to y."""
+        """Rewards in the unit of the posterior."""
         return (np.asarray(reward, dtype=np.float64) - self.mean) / self.scale
 
     def backward(self, y: ArrayLike) -> Array:

@@ -93,7 +93,7 @@ def coming_times(kernel: Kernel, t: float) -> Array:
 
 
 def _of_term(term: Term) -> tuple[float, float]:
-    """Time scale and reach."""
+    """How long a kernel remembers: its time scale and its reach."""
     forgets = [k.length_scale for k in term.clocks if isinstance(k, TimeSquaredExponential)]
     forgets += [-1.0 / k.log_rho for k in term.clocks if isinstance(k, Decay)]
     if forgets:

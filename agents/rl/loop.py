@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.utils import set_random_seed
 
 
-class Patient(gym.Env[NDArray[np.float32], Any]):
+class WaitingEnv(gym.Env[NDArray[np.float32], Any]):
     """An environment that waits for somebody else to tell what happened. It never ends."""
 
     def __init__(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]):
@@ -45,7 +45,7 @@ class Loop:
     """``learn`` as a conversation.
 
     Args:
-        learn: Steps a :class:`Patient` environment until it has enough.
+        learn: Steps a :class:`WaitingEnv` environment until it has enough.
     """
 
     def __init__(self, learn: Callable[[], object]) -> None:
@@ -61,7 +61,7 @@ class Loop:
         return answer
 
 
-class Quarters:
+class OwnGlobalState:
     """Global state kept apart for one agent: random numbers of torch, NumPy and Python, threads.
 
     Stable-baselines3 draws from the global generators. Within this context they are the agent's

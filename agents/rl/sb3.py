@@ -16,7 +16,7 @@ from agents.arrays import Array
 from agents.base import Problem, is_news
 from agents.registry import UnknownAgentError
 from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
-from agents.rl.view import RewardScale, View
+from agents.rl.view import RunningRewardScale, View
 
 FOREVER = 10**9
 """Steps after which an agent in its one life would stop learning."""
@@ -66,18 +66,18 @@ class SB3Agent:
         **overrides: Any,
     ) -> None:
         self._problem, self._view = problem, View(problem, memory=self._flag("memory", memory))
-        self._quarters = _quarters(rng)
-        from agents.rl.loop import Loop, Patient
+        self._own_global_state = _own_global_state(rng)
+        from agents.rl.loop import Loop, WaitingEnv
 
         self._deterministic = not memory if deterministic is None else deterministic
-        self._scale = RewardScale()
+        self._scale = RunningRewardScale()
         if problem.warm_start is not None:
             self._scale.update(problem.warm_start.reward[np.isfinite(problem.warm_start.reward)])
         elif problem.reward_scale is not None:
             mean, spread = problem.reward_scale
             self._scale.update([mean - spread, mean + spread])
-        env = Patient(self._view.space, problem.action_space)
-        with self._quarters:
+        env = WaitingEnv(self._view.space, problem.action_space)
+        with self._own_global_state:
             arguments = self._for_one_life({**ONLINE[self.name], **overrides}, problem.horizon)
             self._model = self._make(env, arguments, memory, net, rng)
             self._loop: Loop | None = Loop(lambda: self._model.learn(FOREVER))
@@ -89,7 +89,7 @@ class SB3Agent:
     def act(self, observation: Array) -> Any:
         """What the loop does next; or the policy's choice, where the loop waits for a reward."""
         seen = self._view(np.asarray(observation)[None], *self._last)
-        with self._quarters:
+        with self._own_global_state:
             if self._loop is None or self._asked is not None:
                 return self._to_space(self._predict(seen))
             action = self._loop.go_on(self._reward, seen[0])
@@ -137,12 +137,12 @@ class SB3Agent:
         settings = dict(settings)
         settings.pop("deterministic", None)
         memory, net = settings.pop("memory", False), settings.pop("net", NET)
-        quarters = _quarters(rng)
+        own_state = _own_global_state(rng)
         from agents.rl.vec_env import BatchEnv
 
-        scale = RewardScale()
+        scale = RunningRewardScale()
         batch = BatchEnv(envs, view=View(problem, memory=memory), scale=scale)
-        with quarters:
+        with own_state:
             model = cls._make(batch, {**TRAINING[cls.name], **settings}, memory, net, rng)
             # SB3 stops at the end of the round in which the steps are reached: one round earlier.
             most = steps - _round(model) * envs.num_envs + 1
@@ -249,13 +249,13 @@ def _round(model: Any) -> int:
     return int(getattr(model.train_freq, "frequency", model.train_freq))
 
 
-def _quarters(rng: np.random.Generator) -> Any:
+def _own_global_state(rng: np.random.Generator) -> Any:
     """Global random numbers of its own; a sentence if the extra is missing."""
     try:
-        from agents.rl.loop import Quarters
+        from agents.rl.loop import OwnGlobalState
     except ImportError as error:
         raise UnknownAgentError(
             "this agent needs torch and stable-baselines3, which come with periodic-gp[rl]: "
             'in the project, pip install -c constraints.txt -e ".[rl]"'
         ) from error
-    return Quarters(int(rng.integers(2**31)))
+    return OwnGlobalState(int(rng.integers(2**31)))

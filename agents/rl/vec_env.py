@@ -17,7 +17,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from agents.rl.view import RewardScale, View
+from agents.rl.view import RunningRewardScale, View
 
 
 class BatchEnv(VecEnv):
@@ -35,7 +35,7 @@ class BatchEnv(VecEnv):
         envs: VectorEnv[Any, Any, Any],
         *,
         view: View | None = None,
-        scale: RewardScale | None = None,
+        scale: RunningRewardScale | None = None,
     ) -> None:
         mode = envs.metadata.get("autoreset_mode")
         if getattr(mode, "value", mode) != "SameStep":

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.arrays import Array
 from agents.base import Problem
 
-FURTHEST = 5.0
+MAX_SCALED_REWARD = 5.0
 """Rewards further from their mean than this many standard deviations are cut off."""
 
 
@@ -38,7 +38,9 @@ class View:
     @property
     def space(self) -> spaces.Box:
         """Where the numbers lie; a little beyond [-1, 1] after the last step."""
-        return spaces.Box(-2 * FURTHEST, 2 * FURTHEST, (self.size,), dtype=np.float32)
+        return spaces.Box(
+            -2 * MAX_SCALED_REWARD, 2 * MAX_SCALED_REWARD, (self.size,), dtype=np.float32
+        )
 
     def __call__(
         self, observations: Any, actions: Any = None, rewards: Any = None
@@ -67,7 +69,7 @@ def _bounds(space: spaces.Box) -> tuple[Any, Any]:
     return space.low, space.high
 
 
-class RewardScale:
+class RunningRewardScale:
     """Rewards minus their mean over their standard deviation, both of what was seen so far."""
 
     def __init__(self) -> None:
@@ -88,11 +90,11 @@ class RewardScale:
         """Scaled, and cut off far outside."""
         spread = np.sqrt(self._squares / self._count) if self._squares > 0 else 1.0
         scaled = (np.asarray(rewards, dtype=np.float64) - self._mean) / spread
-        return np.clip(scaled, -FURTHEST, FURTHEST)
+        return np.clip(scaled, -MAX_SCALED_REWARD, MAX_SCALED_REWARD)
 
     @property
     def state(self) -> Array:
-        """Three numbers."""
+        """Count, mean and sum of squares of the rewards so far."""
         return np.array([self._count, self._mean, self._squares])
 
     @state.setter

@@ -12,34 +12,34 @@ from agents.zoo.arms.reward_scale import RewardScale
 
 
 class Diary(ArmAgent):
-    """Chooses arm 0 and writes down what it is told."""
+    """Chooses arm 0 and writes down what it learns."""
 
-    kept = ("told",)
+    kept = ("learned",)
 
     def start(self) -> None:
-        self.told: list[tuple[int, float, float]] = []
+        self.learned: list[tuple[int, float, float]] = []
 
     def choose(self, t: float, observation: object) -> int:
         return 0
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        self.told.append((arm, reward, t))
+        self.learned.append((arm, reward, t))
 
 
 def test_warm_start_late_news_and_no_news() -> None:
     agent = Diary(example_problem("warm"), np.random.default_rng(0))
-    assert [row[0] for row in agent.told] == [t % 5 for t in range(12)]
+    assert [row[0] for row in agent.learned] == [t % 5 for t in range(12)]
     agent.update(observe(20), 3, 1.0)
     agent.update(observe(20), 3, float("nan"))
     agent.update(observe(15), np.int64(2), np.float32(0.5))
-    assert agent.told[12:] == [(3, 1.0, 20.0), (2, 0.5, 15.0)]
+    assert agent.learned[12:] == [(3, 1.0, 20.0), (2, 0.5, 15.0)]
 
 
 def test_a_box_becomes_points() -> None:
     agent = Diary(example_problem("box"), np.random.default_rng(0), box_arms=5)
     assert agent.n_arms == 5
     agent.update(observe(0), np.array([0.6]), 1.0)
-    assert agent.told == [(3, 1.0, 0.0)]
+    assert agent.learned == [(3, 1.0, 0.0)]
     assert agent.act(observe(0)) == -1.0
 
 
@@ -52,7 +52,7 @@ def test_ties_are_broken_evenly() -> None:
         assert (np.abs(drawn[[0, 2, 3]] - 100) < 30).all()
 
 
-def test_the_scale_is_told() -> None:
+def test_the_scale_is_known() -> None:
     problem = replace(example_problem("arms"), reward_scale=(10.0, 0.3), noise_std=0.4)
     scale = RewardScale(problem)
     assert (scale.sigma, scale.width) == (0.4, 0.8)
@@ -65,17 +65,18 @@ def test_the_scale_is_told() -> None:
 
 @pytest.mark.parametrize("noise_std", [None, 0.0])
 def test_the_scale_is_learned(noise_std: float | None) -> None:
-    told = example_problem("arms")
-    scale = RewardScale(Problem(told.action_space, told.observation_space, noise_std=noise_std))
+    problem = example_problem("arms")
+    problem = Problem(problem.action_space, problem.observation_space, noise_std=noise_std)
+    scale = RewardScale(problem)
     assert (scale.sigma, scale.unit(7.0), scale.settled) == (0.0, 0.5, False)
     rewards = 1e6 + np.random.default_rng(0).normal(0, 2.0, 50)
     for reward in rewards:
-        scale.see(float(reward))
+        scale.observe(float(reward))
     assert scale.sigma == pytest.approx(rewards.std(), rel=1e-9)
     assert scale.settled
-    assert not scale.told
+    assert not scale.known
     assert [scale.unit(y) for y in (rewards.min(), rewards.max())] == [0.0, 1.0]
-    again = RewardScale(Problem(told.action_space, told.observation_space, noise_std=noise_std))
+    again = RewardScale(problem)
     again.restore(scale.state())
     assert again.state() == scale.state()
     assert again.sigma == scale.sigma

@@ -98,7 +98,18 @@ def test_nonsense_is_refused(spec, actions):
         parse_beta(spec, actions)
 
 
-@pytest.mark.parametrize("beta", [PaperBeta(), FiniteBeta(3), BoxBeta(1, 1.0)])
+def test_eq_8_is_clipped_as_a_whole():
+    """In a small box the second logarithm is negative, and so may be the sum: -0.97 at first."""
+    small = BoxBeta(1, 0.01)
+    assert small(1) == 0.0
+    union = math.pi**2 * 25 / (3 * 0.1)
+    mesh = 0.01 * 25 * math.sqrt(math.log(union))
+    assert mesh < 1.0
+    assert small(5) == pytest.approx(2 * math.log(union) + 2 * math.log(mesh))
+    assert BoxBeta(1, 1.0, c1=1e-9)(1) == 0.0  # the inner logarithm is negative
+
+
+@pytest.mark.parametrize("beta", [PaperBeta(), FiniteBeta(3), BoxBeta(1, 1.0), BoxBeta(2, 0.01)])
 def test_schedules_grow_and_are_never_negative(beta):
     values = [beta(t) for t in range(1, 200)]
     assert values == sorted(values)

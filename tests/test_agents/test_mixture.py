@@ -21,14 +21,19 @@ from agents.gp import (
     from_state,
     to_state,
 )
-from agents.gp.posteriors.period_search import MOST, NEAR, PRUNE, with_period
+from agents.gp.posteriors.period_search import (
+    GIVEN_PERIOD_SPREAD,
+    MAX_CANDIDATES,
+    MIN_WEIGHT,
+    with_period,
+)
 
 from .strategies import cases, forgetting, over_arms, smooth
 
 ARMS = Finite(np.linspace(0.0, 3.0, 4)[:, None])
 
 
-def mixture(members, prior, t, query):
+def mixed_by_hand(members, prior, t, query):
     """Weights and moments by the book, from dense posteriors."""
     score = np.log(prior / prior.sum()) + np.array([m.log_evidence for m in members])
     weight = np.exp(score - score.max())
@@ -47,7 +52,7 @@ def assert_is_the_mixture(actions, case, clocks):
     ours = case.feed(Mixture([StateSpace(kernel, *arguments) for kernel in kernels], prior))
     dense = [case.feed(Dense(kernel, *arguments)) for kernel in kernels]
     t = float(case.t.max(initial=0.0)) + 0.5
-    weight, mean, variance = mixture(dense, prior, t, case.query)
+    weight, mean, variance = mixed_by_hand(dense, prior, t, case.query)
     np.testing.assert_allclose(ours.weights, weight, atol=1e-7)
     predicted = ours.predict(t, case.query)
     scale = 1e-7 * (1 + np.abs(mean).max() ** 2 + variance.max())
@@ -101,7 +106,7 @@ def test_candidates_with_other_action_kernels_are_mixed_in_general():
     for t in range(15):
         for posterior in (mixture, *dense):
             posterior.observe(t % 4, float(t), np.cos(t))
-    weight, mean, variance = mixture(dense, np.ones(2), 15.0, None)
+    weight, mean, variance = mixed_by_hand(dense, np.ones(2), 15.0, None)
     np.testing.assert_allclose(mixture.weights, weight, atol=1e-9)
     np.testing.assert_allclose(mixture.predict(15.0), (mean, variance), atol=1e-9)
 
@@ -158,10 +163,10 @@ def season(posterior, period, steps, rng):
         posterior.observe(arm, float(t), wave + 0.5 * rng.normal())
 
 
-@pytest.mark.parametrize(("period", "told"), [(11.3, None), (11.3, 7.0), (23.0, 23.0)])
-def test_the_period_is_found(period, told):
+@pytest.mark.parametrize(("period", "given"), [(11.3, None), (11.3, 7.0), (23.0, 23.0)])
+def test_the_period_is_found(period, given):
     """At a fixed seed; the wave has six times the energy that is needed to see it."""
-    posterior = search(told=told)
+    posterior = search(given_period=given)
     season(posterior, period, 200, np.random.default_rng(0))
     mean = posterior.weights @ posterior.periods
     assert mean == pytest.approx(period, rel=0.01)
@@ -196,7 +201,7 @@ def test_a_gap_in_time_does_not_drive_periods_out():
             arm = int(rng.integers(4))
             wave = np.sin(2 * np.pi * (t / period + arm / 4))
             posterior.observe(arm, float(t), wave + 0.3 * rng.normal())
-        assert len(posterior.members) <= posterior.most
+        assert len(posterior.members) <= posterior.max_candidates
         lost += abs(posterior.weights @ posterior.periods / period - 1) > 0.02
     assert lost == 0
 
@@ -209,7 +214,7 @@ def test_neighbours_are_cells_that_touch():
 
 
 def test_every_candidate_knows_the_whole_history():
-    posterior, kernel = search(told=8.0), SquaredExponential(1.0) * Periodic(5.0)
+    posterior, kernel = search(given_period=8.0), SquaredExponential(1.0) * Periodic(5.0)
     season(posterior, 9.0, 70, np.random.default_rng(1))
     assert len(posterior.members) > 1
     past = posterior.state()
@@ -222,31 +227,31 @@ def test_every_candidate_knows_the_whole_history():
 
 
 def test_cells_share_the_prior_and_are_split_in_time():
-    posterior = search(told=8.0)
+    posterior = search(given_period=8.0)
     assert np.exp(posterior.log_prior).sum() == pytest.approx(1.0)
     assert np.exp(posterior.log_prior[-1]) == pytest.approx(1 / 3)
     for t in range(100):  # nothing to tell them apart
         posterior.observe(0, float(t), 0.0)
         width = posterior.cells[:, 1] - posterior.cells[:, 0]
         narrow = width.max() * max(t, 30) <= 0.6 + 1e-12
-        assert narrow or len(width) + 2 > posterior.most
-        assert len(width) <= posterior.most <= MOST
-        assert (posterior.weights >= PRUNE / 10).all()
+        assert narrow or len(width) + 2 > posterior.max_candidates
+        assert len(width) <= posterior.max_candidates <= MAX_CANDIDATES
+        assert (posterior.weights >= MIN_WEIGHT / 10).all()
 
 
-def test_a_told_period_is_exactly_so_about_so_or_not_at_all():
+def test_a_given_period_is_exactly_so_about_so_or_not_at_all():
     """The prior density over log periods, by fine cells, against the formula."""
-    posterior = search(told=8.0)
+    posterior = search(given_period=8.0)
     period = np.geomspace(4.0, 40.0, 2001)
     cells = np.stack((1 / period[1:], 1 / period[:-1]), axis=1)
     x = np.log(np.sqrt(period[1:] * period[:-1]))
-    bell = np.exp(-0.5 * ((x - np.log(8.0)) / NEAR) ** 2)
+    bell = np.exp(-0.5 * ((x - np.log(8.0)) / GIVEN_PERIOD_SPREAD) ** 2)
     expected = (bell / bell.sum() + 1 / len(x)) / 3
     np.testing.assert_allclose(posterior._prior(cells), expected, rtol=1e-4)
 
 
-def test_a_told_period_may_lie_outside_the_range():
-    posterior = search(told=100.0)
+def test_a_given_period_may_lie_outside_the_range():
+    posterior = search(given_period=100.0)
     assert posterior.periods.max() == pytest.approx(100.0)
     assert np.exp(posterior.log_prior).sum() == pytest.approx(1.0)
 
@@ -255,11 +260,11 @@ def test_a_large_state_allows_fewer_candidates():
     kernel = Index() * Periodic(5.0)
     bound = {"low": 4.0, "high": 8.0, "engine": "state-space"}
     posterior = PeriodSearch(kernel, Finite.arms(70), 0.1, **bound)
-    assert 8 <= posterior.most < MOST
+    assert 8 <= posterior.max_candidates < MAX_CANDIDATES
 
 
 def test_a_search_is_saved_to_the_bit():
-    assert_goes_on(search(told=8.0), np.random.default_rng(2))
+    assert_goes_on(search(given_period=8.0), np.random.default_rng(2))
 
 
 def test_a_search_without_features_is_saved_to_the_bit():

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from agents import AgentSpec, Problem, UnknownAgentError, make_agent
 from agents.base import Trainable
 from agents.registry import find_class
-from agents.rl.view import FURTHEST, RewardScale, View
+from agents.rl.view import MAX_SCALED_REWARD, RunningRewardScale, View
 from agents.testing import AgentContract, example_problem, example_reward, observe
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
@@ -24,7 +24,7 @@ pytest.importorskip("stable_baselines3")
 from stable_baselines3.common.vec_env import DummyVecEnv  # noqa: E402
 
 import periodic_envs  # noqa: E402, F401 (the adapter is tested on real worlds)
-from agents.rl.loop import Loop, Patient, Quarters  # noqa: E402
+from agents.rl.loop import Loop, OwnGlobalState, WaitingEnv  # noqa: E402
 from agents.rl.vec_env import BatchEnv  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -54,22 +54,24 @@ def test_memory_is_the_last_action_and_its_reward(kind: str, action: list) -> No
 
 def test_rewards_are_scaled_by_what_was_seen() -> None:
     rewards = np.random.default_rng(0).gamma(2.0, 30.0, 300)
-    scale = RewardScale()
+    scale = RunningRewardScale()
     for part in np.split(rewards, [1, 5, 100]):
         scale.update(part)
     expected = (rewards - rewards.mean()) / rewards.std()
-    np.testing.assert_allclose(scale(rewards), np.clip(expected, -FURTHEST, FURTHEST))
-    other = RewardScale()
+    np.testing.assert_allclose(
+        scale(rewards), np.clip(expected, -MAX_SCALED_REWARD, MAX_SCALED_REWARD)
+    )
+    other = RunningRewardScale()
     other.state = scale.state
     assert other(50.0) == scale(50.0)
-    assert RewardScale()(3.0) == 3.0
+    assert RunningRewardScale()(3.0) == 3.0
 
 
 # --- the loop --------------------------------------------------------------------------------
 
 
 def test_the_loop_is_a_conversation() -> None:
-    env = Patient(spaces.Box(-1, 1, (1,)), spaces.Discrete(9))
+    env = WaitingEnv(spaces.Box(-1, 1, (1,)), spaces.Discrete(9))
     told = []
 
     def learn() -> None:
@@ -94,11 +96,11 @@ def test_global_random_numbers_are_left_alone() -> None:
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
     torch.manual_seed(1)
-    quarters = Quarters(7)
+    quarters = OwnGlobalState(7)
     with quarters:
         inside = float(torch.rand(1))
     assert (random.random(), np.random.rand(), float(torch.rand(1))) == expected  # noqa: NPY002
-    with Quarters(7):
+    with OwnGlobalState(7):
         assert float(torch.rand(1)) == inside
 
 
@@ -223,7 +225,7 @@ def test_memory_begins_anew_with_an_episode() -> None:
     world, options = "PeriodicGP-SyntheticDiscrete-v0", {"autoreset_mode": "SameStep"}
     envs = gym.make_vec(world, 2, vectorization_mode="vector_entry_point", horizon=3, **options)
     problem = Problem(spaces.Discrete(50), envs.single_observation_space)
-    adapter = BatchEnv(envs, view=View(problem, memory=True), scale=RewardScale())
+    adapter = BatchEnv(envs, view=View(problem, memory=True), scale=RunningRewardScale())
     adapter.seed(0)
     fields = envs.single_observation_space.shape[0]
     assert (adapter.reset()[:, fields:] == 0).all()

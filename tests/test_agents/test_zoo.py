@@ -9,7 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from agents import AgentSpec, Experience, Problem, load, make_agent, names
-from agents.base import LARGEST_REWARD, Agent
+from agents.base import MAX_REWARD, Agent
 from agents.gp import Decay, Periodic, TimeSquaredExponential
 from agents.registry import find_class
 from agents.testing import KINDS, AgentContract, example_problem, example_reward, observe
@@ -110,8 +110,8 @@ def test_r_gp_ucb_forgets_at_the_end_of_a_block() -> None:
 
 def test_r_gp_ucb_forgets_though_it_waits_for_a_scale() -> None:
     problem = example_problem("finite")
-    untold = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
-    agent = make_agent("r-gp-ucb:block_size=4", untold, np.random.default_rng(0))
+    unscaled = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
+    agent = make_agent("r-gp-ucb:block_size=4", unscaled, np.random.default_rng(0))
     for t in range(10):
         agent.update(observe(t), agent.act(observe(t)), float(t))
     assert agent.posterior.count == 2
@@ -120,14 +120,14 @@ def test_r_gp_ucb_forgets_though_it_waits_for_a_scale() -> None:
 def test_telling_the_noise_does_not_fix_the_scale() -> None:
     """Rewards around 500 with a known noise of 10 are learned like any other."""
     problem = example_problem("finite")
-    told = Problem(
+    known_noise = Problem(
         problem.action_space,
         problem.observation_space,
         periods=(6.0,),
         noise_std=10.0,
         action_features=problem.action_features,
     )
-    agent = make_agent("periodic-gp-ucb:time_length_scale=1", told, np.random.default_rng(0))
+    agent = make_agent("periodic-gp-ucb:time_length_scale=1", known_noise, np.random.default_rng(0))
     for t in range(60):
         action = agent.act(observe(t))
         agent.update(observe(t), action, 500.0 + 100.0 * example_reward("finite", action, t))
@@ -139,8 +139,8 @@ def test_telling_the_noise_does_not_fix_the_scale() -> None:
 @pytest.mark.parametrize("name", sorted(set(BUILT_IN) - {"random", "sac", "td3"}))
 def test_impossible_news_is_refused_and_changes_nothing(name: str) -> None:
     problem = example_problem("finite")
-    untold = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
-    agents = [make_agent(name, untold, np.random.default_rng(0)) for _ in range(2)]
+    unscaled = Problem(problem.action_space, problem.observation_space, periods=(6.0,))
+    agents = [make_agent(name, unscaled, np.random.default_rng(0)) for _ in range(2)]
     for t in range(25):
         for action, reward in ((0, np.inf), (0, -1e160), (99, 1.0), (-1, 1.0), (2.7, 1.0)):
             with pytest.raises(ValueError, match=r"finite|whole number"):
@@ -159,7 +159,7 @@ def test_a_huge_reward_is_refused_and_the_largest_is_survived(name: str, tmp_pat
         action = agent.act(observe(t))
         with pytest.raises(ValueError, match=r"at most 1e\+100 in magnitude, .* got 1e\+160 at t"):
             agent.update(observe(t), action, 1e160)
-        agent.update(observe(t), action, LARGEST_REWARD if t in (5, 20) else float(t % 3))
+        agent.update(observe(t), action, MAX_REWARD if t in (5, 20) else float(t % 3))
     agent.save(tmp_path / "agent")
     assert load(tmp_path / "agent").act(observe(30)) == agent.act(observe(30))
 
@@ -257,16 +257,16 @@ def test_rewards_of_any_scale() -> None:
     for start in (past, None):
         choices = []
         for offset, scale in ((0.0, 1.0), (-500.0, 1000.0)):
-            told = None if start is None else Experience(past.t, past.action, past.reward)
-            if told is not None:
-                told = Experience(past.t, past.action, offset + scale * past.reward)
+            warm_start = None if start is None else Experience(past.t, past.action, past.reward)
+            if warm_start is not None:
+                warm_start = Experience(past.t, past.action, offset + scale * past.reward)
             changed = Problem(
                 problem.action_space,
                 problem.observation_space,
                 horizon=40,
                 periods=(6.0,),
                 action_features=problem.action_features,
-                warm_start=told,
+                warm_start=warm_start,
             )
             agent = make_agent("periodic-gp-ucb", changed, np.random.default_rng(0))
             actions = []
@@ -409,12 +409,12 @@ def test_a_given_scale_counts_more_than_the_warm_start() -> None:
 
 def test_a_period_that_nobody_tells_is_searched_for() -> None:
     problem = example_problem("box")
-    untold = Problem(problem.action_space, problem.observation_space, noise_std=0.1)
-    agent = make_agent("periodic-gp-ucb", untold, np.random.default_rng(0))
+    unscaled = Problem(problem.action_space, problem.observation_space, noise_std=0.1)
+    agent = make_agent("periodic-gp-ucb", unscaled, np.random.default_rng(0))
     assert agent.posterior.name.startswith("period-search")
-    make_agent("periodic-gp-ucb:period=12.5", untold, np.random.default_rng(0))
+    make_agent("periodic-gp-ucb:period=12.5", unscaled, np.random.default_rng(0))
     with pytest.raises(ValueError, match="needs a period and the problem tells none"):
-        make_agent("phase-ucb", untold, np.random.default_rng(0))
+        make_agent("phase-ucb", unscaled, np.random.default_rng(0))
 
 
 class TestSearchContract(AgentContract):
@@ -427,18 +427,18 @@ class TestSearchContract(AgentContract):
 
 
 @pytest.mark.parametrize(
-    ("period", "told", "low", "high"),
+    ("period", "given", "low", "high"),
     [
         ("auto", 6.0, 5.0, 20.0),
         ("auto:4:50", 6.0, 4.0, 50.0),
         ("about:9", 9.0, 5.0, 20.0),
     ],
 )
-def test_what_a_search_is_told(period: str, told: float, low: float, high: float) -> None:
+def test_what_a_search_is_given(period: str, given: float, low: float, high: float) -> None:
     problem = replace(example_problem("arms"), horizon=40)
     agent = make_agent(f"periodic-gp-ucb:period={period}", problem, np.random.default_rng(0))
     periods, weights = agent.period_belief()
-    assert weights[periods == told] == pytest.approx(1 / 3)
+    assert weights[periods == given] == pytest.approx(1 / 3)
     assert weights.sum() == pytest.approx(1.0)
     assert (np.diff(periods) >= 0).all()
     assert low < periods.min()

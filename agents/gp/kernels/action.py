@@ -36,11 +36,11 @@ class SquaredExponential(ActionKernel):
         _check_length_scale(self.length_scale)
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The formula above."""
+        """Covariance matrix, by the formula of the class."""
         return np.asarray(np.exp(-0.5 * _scaled(a, b, self.length_scale, "sqeuclidean")))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """-k (a - b) / l^2."""
+        """The derivative -k (a - b) / l^2."""
         return _radial_slope(-self(a, b), a, b, self.length_scale)
 
 
@@ -68,7 +68,7 @@ class Matern(ActionKernel):
             raise ValueError(f"nu must lie in (0, 50], got {self.nu}; above, use SE")
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The formula above."""
+        """Covariance matrix, by the formula of the class."""
         s = math.sqrt(2 * self.nu) * _scaled(a, b, self.length_scale, "euclidean")
         if self.nu in (0.5, 1.5, 2.5):
             powers = {0.5: 1.0, 1.5: 1 + s, 2.5: 1 + s + s**2 / 3}
@@ -90,19 +90,19 @@ class Linear(ActionKernel):
     """
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The formula above."""
+        """Covariance matrix, by the formula of the class."""
         return np.asarray(a.x @ b.x.T)
 
     def own(self, a: Points) -> Array:
-        """|a|^2."""
+        """The variance |a|^2 at each action."""
         return np.asarray((a.x**2).sum(axis=1))
 
     def own_slope(self, a: Points) -> Array:
-        """2 a."""
+        """The derivative 2 a of the variance."""
         return 2.0 * a.x
 
     def slope(self, a: Points, b: Points) -> Array:
-        """b."""
+        """The derivative, which is b."""
         return np.broadcast_to(b.x, (len(a.x), *b.x.shape))
 
 
@@ -111,7 +111,7 @@ class Index(ActionKernel):
     """Independent arms: k(a, b) = 1 if a and b are the same arm, else 0."""
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The formula above."""
+        """Covariance matrix, by the formula of the class."""
         return np.equal.outer(_arms(a), _arms(b)).astype(np.float64)
 
 
@@ -132,11 +132,11 @@ class EmpiricalCovariance(ActionKernel):
         object.__setattr__(self, "matrix", matrix)
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The entries of S."""
+        """The entries of S that belong to the arms."""
         return np.asarray(self.matrix[_arms(a)[:, None], _arms(b)])
 
     def own(self, a: Points) -> Array:
-        """Diagonal entries of S."""
+        """The diagonal entries of S that belong to the arms."""
         arm = _arms(a)
         return np.asarray(self.matrix[arm, arm])
 

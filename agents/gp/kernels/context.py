@@ -42,7 +42,7 @@ class ContextSquaredExponential(ActionKernel):
             raise ValueError(f"a length-scale must be positive, got {self.length_scale}")
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The formula above."""
+        """Covariance matrix, by the formula of the class."""
         if a.context is None or b.context is None:
             raise TypeError("a kernel over contexts needs actions in contexts")
         scale = np.asarray(self.length_scale)
@@ -82,11 +82,11 @@ class ContextLinear(ActionKernel):
         return np.minimum(np.maximum(far, -FAR), FAR)
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The formula above."""
+        """Covariance matrix, by the formula of the class."""
         return np.outer(self.z(a.context), self.z(b.context))
 
     def own(self, a: Points) -> Array:
-        """z^2."""
+        """The variance z^2 at each action."""
         return np.asarray(self.z(a.context) ** 2)
 
     def slope(self, a: Points, b: Points) -> Array:
@@ -132,7 +132,7 @@ class InThisContext:
 
     @property
     def name(self) -> str:
-        """The engine's."""
+        """The name of the posterior's engine."""
         return self._posterior.name
 
     @property
@@ -158,5 +158,5 @@ class InThisContext:
         return self._posterior.sample(t, rng, self._joint.joined(actions, self.context))
 
     def contenders(self, t: float, beta: float) -> None:
-        """No short cut here."""
+        """The posterior has no short cut to the best arm: None."""
         return None

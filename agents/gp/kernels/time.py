@@ -64,7 +64,7 @@ class Periodic(TimeKernel):
         positive("length_scale", self.length_scale)
 
     def __call__(self, lag: Array) -> Array:
-        """Eq. (2)."""
+        """Covariance at each lag, by Eq. (2)."""
         sine = np.sin(np.pi * (lag / self.period % 1.0))
         return np.asarray(np.exp(-2.0 / self.length_scale**2 * sine**2))
 
@@ -109,11 +109,11 @@ class TruncatedPeriodic(TimeKernel):
         whole("harmonics", self.harmonics)
 
     def __call__(self, lag: Array) -> Array:
-        """The formula above."""
+        """Covariance at each lag, by the formula of the class."""
         return self.spectrum().at(lag)
 
     def spectrum(self) -> Spectrum:
-        """Frequencies k / tau."""
+        """The harmonics: decaying cosines of the frequencies k / tau."""
         k = np.arange(self.harmonics + 1)
         weight = np.where(k == 0, 1.0, 2.0) * ive(k, 1.0 / self.length_scale**2)
         weight *= self.share / weight.sum()
@@ -144,7 +144,7 @@ class Decay(TimeKernel):
         return 0.5 * math.log1p(-self.eps)
 
     def __call__(self, lag: Array) -> Array:
-        """rho^|d|."""
+        """Covariance rho^|d| at each lag d."""
         return np.asarray(np.exp(self.log_rho * np.abs(lag)))
 
     def spectrum(self) -> Spectrum:
@@ -169,5 +169,5 @@ class TimeSquaredExponential(TimeKernel):
         positive("length_scale", self.length_scale)
 
     def __call__(self, lag: Array) -> Array:
-        """The formula above."""
+        """Covariance at each lag, by the formula of the class."""
         return np.asarray(np.exp(-0.5 * (lag / self.length_scale) ** 2))

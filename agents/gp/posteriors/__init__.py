@@ -1,1 +1,6 @@
-"""Beliefs about the reward function after observations, by engines of different cost."""
+"""Beliefs about the reward function after observations, by engines of different cost.
+
+``agents.gp`` offers them all.
+"""
+
+__all__: list[str] = []

@@ -20,11 +20,11 @@ from scipy.special import log_ndtr, ndtr
 from agents.arrays import Array
 from agents.gp.posteriors.state_space import StateSpace
 
-PLAUSIBLE = 0.03
+MIN_EXCEEDING_PROBABILITY = 0.03
 """Arms that exceed the bound with less than this probability are left alone."""
-CERTAIN = 1e-3
+MIN_VARIANCE_SHARE = 1e-3
 """Share of the noise below which no variance is believed: what is known so well is not pushed."""
-MOST = 5
+MAX_PUSHED_ARMS = 5
 """Arms that are pushed down for one bound."""
 
 
@@ -70,15 +70,15 @@ def none_above(
     """
     before = posterior.log_evidence
     mean, C = posterior.joint(t, rows)
-    least = CERTAIN * posterior.noise_variance
+    least = MIN_VARIANCE_SHARE * posterior.noise_variance
     open_arms = np.arange(len(bounds)) != arm
     arms: list[int] = []
     factors: list[Factor] = []
-    for _ in range(MOST):
+    for _ in range(MAX_PUSHED_ARMS):
         deviation = np.sqrt(np.maximum(np.diagonal(C), least))
         above = ndtr((mean - bounds) / deviation) * open_arms
         b = int(above.argmax())
-        if above[b] < PLAUSIBLE:
+        if above[b] < MIN_EXCEEDING_PROBABILITY:
             break
         factor = at_most(float(mean[b]), float(deviation[b]) ** 2, float(bounds[b]))
         gain = C[b] / (deviation[b] ** 2 + factor.variance)

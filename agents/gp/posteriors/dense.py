@@ -83,7 +83,7 @@ class Dense:
         return gaussian_sample(*self._joint(t, actions), rng)
 
     def contenders(self, t: float, beta: float) -> None:
-        """No short cut here."""
+        """This engine has no short cut to the best arm: None."""
         return None
 
     def state(self) -> State:

@@ -1,4 +1,4 @@
-"""The choice of engine."""
+"""The choice of the cheapest engine for a kernel, a set of actions and a horizon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agents.gp.posteriors.state_space import StateSpace
 from agents.gp.posteriors.window import exact_window
 
 ENGINES = ("auto", "incremental", "state-space", "dense")
-LARGEST_STATE = 8000
+MAX_STATE_SIZE = 8000
 """Features beyond which a state would take too much memory (8 m^2 bytes)."""
 
 
@@ -73,9 +73,8 @@ def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
     """Features if they exist and make the cheaper engine."""
-    if isinstance(actions, InContext) and not is_linear(kernel):
-        return None
-    if horizon is not None and horizon <= 50:
+    short = horizon is not None and horizon <= 50
+    if short or (isinstance(actions, InContext) and not is_linear(kernel)):
         return None
     try:
         features = find_features(kernel, actions, whole_times=whole_times)
@@ -84,7 +83,7 @@ def _worthwhile_features(
     alone = actions.actions if isinstance(actions, InContext) else actions
     asked = len(alone) if isinstance(alone, Finite) else _candidates(alone)
     cheaper = _state_space_cost(features, asked) < _incremental_cost(horizon or 100_000, asked)
-    return features if cheaper and features.size <= LARGEST_STATE else None
+    return features if cheaper and features.size <= MAX_STATE_SIZE else None
 
 
 def _candidates(box: Box) -> int:

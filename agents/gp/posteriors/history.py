@@ -95,7 +95,7 @@ class History:
         self.z[:] = self.L_inverse @ self.y
 
     def state(self) -> State:
-        """Arrays cut to size."""
+        """The arrays, cut to the number of observations."""
         n = self._n
         arrays = {"chosen": self._chosen[:n], "t": self.t, "y": self.y, "weight": self.weight}
         arrays |= {"z": self.z, "L_inverse": self.L_inverse}

@@ -131,7 +131,7 @@ class Incremental:
         return gaussian_sample(self._past.z @ V, prior - V.T @ V, rng)
 
     def contenders(self, t: float, beta: float) -> None:
-        """No short cut here."""
+        """This engine has no short cut to the best arm: None."""
         return None
 
     def state(self) -> State:

@@ -18,11 +18,11 @@ from agents.gp.posteriors.kalman import KalmanFilter
 
 SPAN = 32
 NUMBERS = 4
-"""Of an observation, beside its features."""
+"""Numbers that are kept of an observation beside its features."""
 
 
 class Mark(NamedTuple):
-    """A belief to return to."""
+    """A Gaussian state to return to when a late observation comes."""
 
     S: Array
     X: Array
@@ -76,7 +76,7 @@ class LateObservations:
             self._entries.extend(entries)
 
     def state(self) -> State:
-        """Arrays only."""
+        """The kept states and observations, as arrays."""
         width = self.filter.features.width + NUMBERS
         entries = np.array(self._entries).reshape(-1, width)
         marks = {"now": self._mark()}

@@ -199,7 +199,7 @@ class Mixture:
         return member.sample(t, rng, actions)
 
     def contenders(self, t: float, beta: float) -> None:
-        """No short cut here."""
+        """This engine has no short cut to the best arm: None."""
         return None
 
     def reset(self) -> None:

@@ -2,22 +2,22 @@
 
 The range of frequencies is cut into cells. Each is a candidate with the period of its middle; its
 prior is the cell's share of a distribution over periods, so the weights are the posterior over the
-period, by the midpoint rule. Beforehand the period is log-uniform; if somebody told one, then with
+period, by the midpoint rule. Beforehand the period is log-uniform; if one is given, then with
 equal probability it is exactly that, about that (log-normal), or anything.
 
 Over a span of n time units two frequencies can be told apart if they differ by about 1 / n, so a
 cell must stay narrower than that:
 
     prune the cells that hardly count, but not those beside one that does;
-    while a cell is wider than RESOLUTION / span, or one and its neighbours hold nearly all weight:
+    while a cell is wider than MAX_CELL_CYCLES / span, or with its neighbours holds nearly all:
         cut it (them) into thirds; the middle keeps its posterior, the others replay the history.
 
 The second rule goes on until the posterior over the period is wider than three cells. Neighbours
 count because a cell is judged by its middle: the period may lie just across the border.
 
-The mixture holds at most ``most`` candidates: where there is no room, light cells stay wide.
-Cells are cut when the span, or how sharply the data tell periods apart, has grown threefold; so
-replaying costs fewer than ``most`` updates per observation in the long run, though many at once.
+The mixture holds at most ``max_candidates``: where there is no room, light cells stay wide. Cells
+are cut when the span, or how sharply the data tell periods apart, has grown threefold; so replaying
+costs fewer than ``max_candidates`` updates per observation in the long run, though many at once.
 The history is kept for it: three numbers an observation.
 """
 
@@ -41,29 +41,29 @@ from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.mixture import DROP, Mixture, make_members
 from agents.gp.posteriors.state_space import StateSpace
 
-RESOLUTION = 0.6
+MAX_CELL_CYCLES = 0.6
 """Widest cell, in cycles over the span: its middle is off by 0.15 cycles at both ends, at most."""
 CERTAIN = 0.9
 """Weight from which on a cell and its neighbours are as good as all."""
 COUNTS = 0.1
 """Weight from which on the neighbours of a cell are kept, whatever theirs."""
-FINEST = 1e-4
+MIN_CELL_CYCLES = 1e-4
 """Narrowest cell, in cycles over the span."""
 FIRST_SPAN = 30.0
 """Span for which the first cells are fine enough."""
-MOST = 48
+MAX_CANDIDATES = 48
 """Candidates at most, if their states are of ordinary size."""
-LARGEST_BANK = 4e7
+MAX_STATE_NUMBERS = 4e7
 """Numbers in all states together, above which fewer candidates are held (but 8 at least)."""
-PRUNE = 1e-4
+MIN_WEIGHT = 1e-4
 """Weight below which a candidate is dropped: if its middle stands for the cell, it is wrongly lost
 as rarely as that."""
-SHORTEST = 5.0
+MIN_PERIOD = 5.0
 """Shortest period that is looked for, unless another is given."""
-LONGEST = (20.0, 200.0)
+MAX_PERIOD_RANGE = (20.0, 200.0)
 """The longest is a quarter of the horizon, but between these; the upper one if there is no end."""
-NEAR = 0.3
-"""Spread of the logarithm of a period that is about the one told."""
+GIVEN_PERIOD_SPREAD = 0.3
+"""Spread of the logarithm of a period that is about the one given."""
 
 
 class PeriodSearch(Mixture):
@@ -75,7 +75,7 @@ class PeriodSearch(Mixture):
         noise_variance: sigma^2 > 0.
         low: Shortest period.
         high: Longest period.
-        told: A period that somebody told, right or wrong: one more candidate, exactly there, and
+        given_period: A period that may be right or wrong: one more candidate, exactly there, and
             more prior weight for those around it.
         horizon: Number of observations to come, if known.
         engine: As in ``make_posterior``.
@@ -89,29 +89,29 @@ class PeriodSearch(Mixture):
         *,
         low: float,
         high: float,
-        told: float | None = None,
+        given_period: float | None = None,
         horizon: int | None = None,
         engine: str = "auto",
     ) -> None:
         if not 0 < low < high < math.inf:
             raise ValueError(f"a range of periods needs 0 < low < high, got {low} and {high}")
-        if told is not None:
-            low, high = min(low, told), max(high, told)
-        self._low, self._high, self._told = float(low), float(high), told
-        kernels = [with_period(kernel, told or low)]
+        if given_period is not None:
+            low, high = min(low, given_period), max(high, given_period)
+        self._low, self._high, self._given_period = float(low), float(high), given_period
+        kernels = [with_period(kernel, given_period or low)]
         options: dict[str, Any] = {"horizon": horizon, "engine": engine}
         (first,) = make_members(kernels, actions, noise_variance, **options)
-        size = first.features.size if isinstance(first, StateSpace) else horizon or MOST
-        self.most = int(np.clip(LARGEST_BANK / size**2, 8, MOST))
+        size = first.features.size if isinstance(first, StateSpace) else horizon or MAX_CANDIDATES
+        self.max_candidates = int(np.clip(MAX_STATE_NUMBERS / size**2, 8, MAX_CANDIDATES))
         self._start(first)
 
     def _start(self, first: Posterior) -> None:
         lowest, highest = 1.0 / self._high, 1.0 / self._low
-        count = math.ceil((highest - lowest) * FIRST_SPAN / RESOLUTION)
-        edges = np.linspace(lowest, highest, 1 + int(np.clip(count, 3, self.most // 2)))
+        count = math.ceil((highest - lowest) * FIRST_SPAN / MAX_CELL_CYCLES)
+        edges = np.linspace(lowest, highest, 1 + int(np.clip(count, 3, self.max_candidates // 2)))
         cells = np.stack((edges[:-1], edges[1:]), axis=1)
-        if self._told is not None:
-            cells = np.concatenate((cells, np.full((1, 2), 1.0 / self._told)))
+        if self._given_period is not None:
+            cells = np.concatenate((cells, np.full((1, 2), 1.0 / self._given_period)))
         self._past: list[tuple[Any, float, float]] = []
         self._earliest, self._latest = math.inf, -math.inf
         self._settle(cells, [_like(first, cell) for cell in cells])
@@ -121,13 +121,13 @@ class PeriodSearch(Mixture):
         self._adopt(members, np.log(self._prior(cells)))
 
     def _prior(self, cells: Array) -> Array:
-        """Probability of each cell; one without width is the told one."""
+        """Probability of each cell; one without width is the given one."""
         ends = np.log((self._low, self._high))
         anything = np.log(cells[:, 1] / cells[:, 0]) / (ends[1] - ends[0])
-        if self._told is None:
+        if self._given_period is None:
             return np.asarray(anything)
-        below = ndtr(np.log(1.0 / (self._told * cells)) / NEAR)
-        least, most = ndtr((ends - math.log(self._told)) / NEAR)
+        below = ndtr(np.log(1.0 / (self._given_period * cells)) / GIVEN_PERIOD_SPREAD)
+        least, most = ndtr((ends - math.log(self._given_period)) / GIVEN_PERIOD_SPREAD)
         about = (below[:, 0] - below[:, 1]) / (most - least)
         return np.where(_width(cells) == 0.0, 1.0, anything + about) / 3.0
 
@@ -146,7 +146,7 @@ class PeriodSearch(Mixture):
         super().observe(action, t, y)
         self._past.append((np.copy(action), float(t), float(y)))
         self._earliest, self._latest = min(self._earliest, t), max(self._latest, t)
-        keep = (self.weights >= PRUNE) | self._beside(self.weights >= COUNTS)
+        keep = (self.weights >= MIN_WEIGHT) | self._beside(self.weights >= COUNTS)
         if not keep.all():
             self._keep(np.flatnonzero(keep))
         self._refine()
@@ -156,7 +156,7 @@ class PeriodSearch(Mixture):
 
     def _refine(self) -> None:
         """Split cells that have become too wide, the heaviest first, as far as there is room."""
-        while (wide := self._wide()).any() and (room := (self.most - len(wide)) // 2) > 0:
+        while (wide := self._wide()).any() and (room := (self.max_candidates - len(wide)) // 2) > 0:
             first = np.argsort(-np.where(wide, self.weights, -1.0), kind="stable")[:room]
             self._split(wide & np.isin(np.arange(len(wide)), first))
 
@@ -165,13 +165,13 @@ class PeriodSearch(Mixture):
         cycles = width * max(self._latest - self._earliest, FIRST_SPAN)
         peak = np.arange(len(width)) == self.weights.argmax()
         around = self._beside(peak)
-        wide: NDArray[np.bool_] = cycles > RESOLUTION
+        wide: NDArray[np.bool_] = cycles > MAX_CELL_CYCLES
         if self.weights[around].sum() > CERTAIN:
-            wide |= around & (width > 0.999 * width[peak]) & (cycles > FINEST)
+            wide |= around & (width > 0.999 * width[peak]) & (cycles > MIN_CELL_CYCLES)
         return wide
 
     def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """These cells and those that touch them; all are in order but the told one, the last."""
+        """These cells and those that touch them; all are in order but the given one, the last."""
         touching = np.isclose(self.cells[:-1, 1], self.cells[1:, 0], rtol=1e-9, atol=0.0)
         near: NDArray[np.bool_] = which.copy()
         near[1:] |= which[:-1] & touching
@@ -214,9 +214,9 @@ class PeriodSearch(Mixture):
     def state(self) -> State:
         """The candidates' states, the cells and the history."""
         chosen, t, y = self._history()
-        numbers = {"low": self._low, "high": self._high, "told": self._told or 0.0}
+        numbers = {"low": self._low, "high": self._high, "given_period": self._given_period or 0.0}
         arrays = {"cells": self.cells.copy(), "chosen": chosen, "t": t, "y": y}
-        return super().state() | numbers | arrays | {"most": self.most}
+        return super().state() | numbers | arrays | {"max_candidates": self.max_candidates}
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
@@ -233,7 +233,8 @@ class PeriodSearch(Mixture):
 
     def _load(self, state: State, members: list[Posterior]) -> None:
         self._low, self._high = float(state["low"]), float(state["high"])
-        self._told, self.most = float(state["told"]) or None, int(state["most"])
+        self._given_period = float(state["given_period"]) or None
+        self.max_candidates = int(state["max_candidates"])
         times, rewards = np.asarray(state["t"]).tolist(), np.asarray(state["y"]).tolist()
         self._past = list(zip(np.array(state["chosen"]), times, rewards, strict=True))
         self._earliest = min(times, default=math.inf)
@@ -250,7 +251,7 @@ class PeriodSearch(Mixture):
 def usual_range(horizon: float | None) -> tuple[float, float]:
     """Shortest and longest period worth looking for in a run of that length."""
     quarter = math.inf if horizon is None else horizon / 4.0
-    return SHORTEST, float(np.clip(quarter, *LONGEST))
+    return MIN_PERIOD, float(np.clip(quarter, *MAX_PERIOD_RANGE))
 
 
 def with_period(kernel: Kernel, period: float) -> Kernel:

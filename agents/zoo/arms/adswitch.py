@@ -60,7 +60,7 @@ class AdSwitch(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """The first episode."""
+        """Begin the first episode."""
         self.episode = 0
         self._log = math.log(max(self.horizon, 2))
         self._begin()
@@ -139,7 +139,7 @@ class AdSwitch(ArmAgent):
                     self._checks[arm] = max(self._checks[arm], plays)
 
     def state(self) -> dict[str, Any]:
-        """Also the tables."""
+        """The counts and the tables of the episode."""
         tables = {"count": self._count[: self._n], "total": self._total[: self._n]}
         return {**super().state(), **tables}
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from agents.arrays import Array
 from agents.base import Problem, is_news, time_of
 from agents.saving import Saveable
-from agents.zoo.arms.grid import arms_of, as_action, nearest_arm, relive
+from agents.zoo.arms.grid import arms_of, as_action, learn_from, nearest_arm
 from agents.zoo.arms.means import Means
 from agents.zoo.arms.reward_scale import RewardScale
 
@@ -67,7 +67,7 @@ class ArmAgent(Saveable):
         self.horizon = problem.horizon or UNKNOWN_HORIZON
         self.scale = RewardScale(problem, scale)
         self.start()
-        relive(self, problem.warm_start)
+        learn_from(self, problem.warm_start)
 
     def start(self) -> None:
         """Make the tables, for ``self.n_arms`` arms."""
@@ -93,8 +93,8 @@ class ArmAgent(Saveable):
             return
         if not (self._finite and type(action) is int and 0 <= action < self.n_arms):
             action = nearest_arm(self._arms, self._problem.checked(action))
-        if not self.scale.told:
-            self.scale.see(reward)
+        if not self.scale.known:
+            self.scale.observe(reward)
         self.learn(action, reward, t)
 
     def any_of(self, arms: Sequence[int] | NDArray[np.integer[Any]]) -> int:
@@ -125,17 +125,28 @@ class ArmAgent(Saveable):
         return self.best_of(np.array(means.mean) + deviation * draws * np.array(means.narrow))
 
     def state(self) -> dict[str, Any]:
-        """The scale and what is ``kept``."""
-        kept = {name: getattr(self, name) for name in self.kept}
-        parts = {name: part.state() for name, part in kept.items() if hasattr(part, "state")}
-        return {"scale": self.scale.state(), **kept, **parts}
+        """The scale and what is ``kept``: values, parts that have a state, or lists of these."""
+        return {"scale": self.scale.state(), **{n: _state_of(getattr(self, n)) for n in self.kept}}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         self.scale.restore(state["scale"])
         for name in self.kept:
-            part = getattr(self, name)
+            part, saved = getattr(self, name), state[name]
             if hasattr(part, "restore"):
-                part.restore(state[name])
+                part.restore(saved)
+            elif _are_parts(part):
+                for one, its in zip(part, saved, strict=True):
+                    one.restore(its)
             else:
-                setattr(self, name, copy.deepcopy(state[name]))
+                setattr(self, name, copy.deepcopy(saved))
+
+
+def _are_parts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and hasattr(value[0], "restore")
+
+
+def _state_of(value: Any) -> Any:
+    if _are_parts(value):
+        return [part.state() for part in value]
+    return value.state() if hasattr(value, "state") else value

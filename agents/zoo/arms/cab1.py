@@ -10,7 +10,7 @@ import numpy as np
 from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
-from agents.zoo.arms.grid import MOST_ARMS, arms_of
+from agents.zoo.arms.grid import MAX_BOX_ARMS, arms_of
 from agents.zoo.arms.ucb1 import UCB1
 
 
@@ -64,7 +64,7 @@ class CAB1(UCB1):
         steps = 2.0**self._epoch
         exponent = 1.0 / (2.0 * self._alpha + self._problem.dim)
         points = math.ceil((steps / math.log(steps)) ** exponent)
-        self._arms = arms_of(self._problem, min(points, MOST_ARMS))
+        self._arms = arms_of(self._problem, min(points, MAX_BOX_ARMS))
         self.n_arms = len(self._arms)
 
     def choose(self, t: float, observation: Array) -> int:

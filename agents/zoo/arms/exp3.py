@@ -54,7 +54,7 @@ class Exp3S(ArmAgent):
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:
-        """Equal weights."""
+        """Begin with equal weights."""
         k, horizon = self.n_arms, self.horizon
         self._weight = np.full(k, 1.0 / k)
         self._share = math.e / (k * horizon)

@@ -12,7 +12,7 @@ from agents.base import Problem
 from agents.checks import one_of, share
 from agents.zoo.arms.arm_agent import ArmAgent
 
-MOST_FORCED = 0.5
+MAX_FORCED_SHARE = 0.5
 
 
 class GLRUCB(ArmAgent):
@@ -69,7 +69,7 @@ class GLRUCB(ArmAgent):
         """In turn now and then, otherwise the greatest bound."""
         k, horizon = self.n_arms, max(self.horizon, 2)
         alpha = math.sqrt(k * math.log(horizon) / horizon * (1 + self.restarts))
-        turn = int(t % math.floor(k / min(alpha, MOST_FORCED)))
+        turn = int(t % math.floor(k / min(alpha, MAX_FORCED_SHARE)))
         if turn < k:
             return turn
         sigma, log = self.scale.sigma, math.log

@@ -10,8 +10,8 @@ from scipy.stats import qmc
 
 from agents.base import Agent, Experience, Problem
 
-MOST_ARMS = 100_000
-MOST_CELLS = 10_000_000
+MAX_BOX_ARMS = 100_000
+MAX_TABLE_CELLS = 10_000_000
 """Most (phase, arm) pairs for which a table is kept."""
 
 
@@ -19,8 +19,8 @@ def arms_of(problem: Problem, count: int) -> NDArray[Any]:
     """All actions of a finite set, or ``count`` evenly spread points of a box, shape (n, d)."""
     if problem.n_actions is not None:
         return np.arange(problem.n_actions)
-    if not isinstance(count, int) or not 1 <= count <= MOST_ARMS:
-        raise ValueError(f"box_arms must be a whole number in [1, {MOST_ARMS}], got {count!r}")
+    if not isinstance(count, int) or not 1 <= count <= MAX_BOX_ARMS:
+        raise ValueError(f"box_arms must be a whole number in [1, {MAX_BOX_ARMS}], got {count!r}")
     dim = problem.dim
     if dim == 1:
         return np.linspace(-1.0, 1.0, count, dtype=np.float32)[:, None]
@@ -36,7 +36,7 @@ def nearest_arm(arms: NDArray[Any], action: Any) -> int:
     return int(distance.argmin())
 
 
-def relive(agent: Agent, past: Experience | None) -> None:
+def learn_from(agent: Agent, past: Experience | None) -> None:
     """Let an agent learn from the warm start."""
     if past is not None:
         for t, action, reward in zip(past.t, past.action, past.reward, strict=True):

@@ -64,7 +64,7 @@ class Master(ArmAgent):
     family = "arms, change detection"
     kept: ClassVar[tuple[str, ...]] = (
         *("restarts", "_order", "_begin", "_scheduled", "_which"),
-        *("_gained", "_bound", "_lowest", "_excess", "_told"),
+        *("_gained", "_bound", "_lowest", "_excess", "_n_rewards"),
     )
 
     def __init__(
@@ -96,7 +96,7 @@ class Master(ArmAgent):
         self._which = [-1] * (n + 1)
         self._means = [Means(k) for _ in range(n + 1)]
         self._gained, self._bound = np.full(2**n, np.nan), np.full(2**n, np.inf)
-        self._lowest, self._excess, self._told = math.inf, 0.0, 0
+        self._lowest, self._excess, self._n_rewards = math.inf, 0.0, 0
 
     def choose(self, t: float, observation: Array) -> int:
         """What the shortest instance that runs would do."""
@@ -125,7 +125,7 @@ class Master(ArmAgent):
             self._means[order].add(arm, reward)
         self._gained[step] = reward
         self._excess += min(float(self._bound[step]) - reward, self.scale.width)
-        self._told += 1
+        self._n_rewards += 1
         if self.scale.settled and (self._better(step) or self._worse()):
             self.restarts, self._order, self._begin = self.restarts + 1, -1, None
 
@@ -154,7 +154,7 @@ class Master(ArmAgent):
 
     def _worse(self) -> bool:
         """Test 2: the block gained less than its bounds promised."""
-        return self._excess / self._told >= 3.0 * self._doubt(self._told)
+        return self._excess / self._n_rewards >= 3.0 * self._doubt(self._n_rewards)
 
     def state(self) -> dict[str, Any]:
         """What is kept, if a block has begun."""

@@ -13,9 +13,9 @@ from agents.checks import share_or_one
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import longest_period
 
-MOST_ASKED = 1_000
+MAX_OPEN_DECISIONS = 1_000
 """Decisions whose probabilities are kept until their rewards come."""
-LEAST_CHANCE = 1e-6
+MIN_CHANCE = 1e-6
 """What a reward is divided by at the least: somebody else may have chosen the arm."""
 
 
@@ -66,7 +66,7 @@ class PeriodicEXP4(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """All experts are equal."""
+        """Begin with equal weights of all experts."""
         self._periods = np.arange(1, self.longest + 1)
         self._rows = np.arange(self.longest)
         self._weight = np.zeros((self.longest, self.longest, self.n_arms))
@@ -81,8 +81,8 @@ class PeriodicEXP4(ArmAgent):
     def choose(self, t: float, observation: Array) -> int:
         """A draw from the experts' advice, which is noted until the reward comes."""
         chance = self.probabilities(t)
-        self._asked_at = np.append(self._asked_at, t)[-MOST_ASKED:]
-        self._asked = np.vstack([self._asked, chance])[-MOST_ASKED:]
+        self._asked_at = np.append(self._asked_at, t)[-MAX_OPEN_DECISIONS:]
+        self._asked = np.vstack([self._asked, chance])[-MAX_OPEN_DECISIONS:]
         return int(self._rng.choice(self.n_arms, p=chance))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
@@ -92,12 +92,12 @@ class PeriodicEXP4(ArmAgent):
         self._asked_at = np.delete(self._asked_at, found[-1:])
         self._asked = np.delete(self._asked, found[-1:], axis=0)
         phase = self._phases(t)
-        gain = self.gamma * self.scale.unit(reward) / (self.n_arms * max(chance[arm], LEAST_CHANCE))
+        gain = self.gamma * self.scale.unit(reward) / (self.n_arms * max(chance[arm], MIN_CHANCE))
         self._weight[self._rows, phase, arm] += gain
         self._log_sum[self._rows, phase] = log_sum_exp(self._weight[self._rows, phase], axis=1)
 
     def probabilities(self, t: float) -> Array:
-        """Of the arms at time t."""
+        """The probabilities of the arms at time t."""
         phase = self._phases(t)
         others = self._log_sum.sum(axis=1) - self._log_sum[self._rows, phase]
         log_share = log_sum_exp(others[:, None] + self._weight[self._rows, phase], axis=0)

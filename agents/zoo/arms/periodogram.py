@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from agents.arrays import Array
 
-LONGEST = 500
+MAX_PERIOD = 500
 """No longer period is looked for, however long the signal."""
 
 
 def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) -> int:
     """The period of y at times t, or 1 if no frequency stands out of noise of deviation sigma."""
-    steps, longest = np.floor(t).astype(int), min(len(t) // 2, LONGEST)
+    steps, longest = np.floor(t).astype(int), min(len(t) // 2, MAX_PERIOD)
     j, q = fractions_up_to(longest)
     if not len(q) or sigma <= 0:
         return 1

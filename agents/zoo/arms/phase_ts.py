@@ -23,7 +23,7 @@ class PhaseTS(PhaseUCB):
     Deviations from the paper: none of its methods; with ``phase-ucb`` the reference for what
     sharing between phases and actions is worth. The prior N(m_0, s^2) is the middle and a quarter
     of the width of ``RewardScale.interval``: where mean, deviation and noise of the rewards are
-    told, these. A box is cut into ``box_arms`` points.
+    known, these. A box is cut into ``box_arms`` points.
 
     Args:
         problem: What is known.

@@ -9,7 +9,7 @@ import numpy as np
 from agents.arrays import Array
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.grid import MOST_CELLS
+from agents.zoo.arms.grid import MAX_TABLE_CELLS
 from agents.zoo.gp.prior import main_period
 
 
@@ -51,13 +51,13 @@ class PhaseUCB(ArmAgent):
     ) -> None:
         self._period = main_period(problem, period)
         # A noise of 0 is taken at its word: nothing is uncertain once an arm was tried at a phase.
-        told = problem.noise_std if scale is None else scale
-        super().__init__(problem, rng, scale=told, box_arms=box_arms)
+        sigma = problem.noise_std if scale is None else scale
+        super().__init__(problem, rng, scale=sigma, box_arms=box_arms)
 
     def start(self) -> None:
         """Counts and sums of rewards for every phase and arm."""
         shape = (math.ceil(self._period), self.n_arms)
-        if shape[0] * shape[1] > MOST_CELLS:
+        if shape[0] * shape[1] > MAX_TABLE_CELLS:
             raise ValueError(f"period {self._period:g} makes too many phases for a table")
         self._count, self._total = np.zeros(shape), np.zeros(shape)
 

@@ -46,7 +46,7 @@ class RamanujanUCB(ArmAgent):
 
     name = "ramanujan-ucb"
     family = "arms, periodic"
-    kept = ("_count",)
+    kept = ("_count", "models")
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class RamanujanUCB(ArmAgent):
         self._count = np.zeros(self.n_arms)
 
     def features(self, t: float) -> Array:
-        """z_t."""
+        """The features z_t of time t."""
         step = math.floor(t)
         parts = []
         for values in self._sums:
@@ -96,16 +96,6 @@ class RamanujanUCB(ArmAgent):
         """Add to the arm's regression."""
         self.models[arm].add(self.features(t), reward)
         self._count[arm] += 1
-
-    def state(self) -> dict[str, Any]:
-        """Also the regressions."""
-        return {**super().state(), "models": [model.state() for model in self.models]}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        for model, saved in zip(self.models, state["models"], strict=True):
-            model.restore(saved)
 
 
 def ramanujan_sum(q: int) -> Array:

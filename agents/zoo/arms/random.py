@@ -1,4 +1,4 @@
-"""The floor."""
+"""Uniform choice, which every agent should beat."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Random(Saveable):
         self._space = problem.action_space
 
     def act(self, observation: Array) -> Any:
-        """A uniform draw."""
+        """Draw an action uniformly."""
         if isinstance(self._space, spaces.Discrete):
             return int(self._rng.integers(self._space.n))
         return self._rng.uniform(-1.0, 1.0, self._space.shape).astype(np.float32)

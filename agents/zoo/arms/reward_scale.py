@@ -21,7 +21,7 @@ from typing import Any
 from agents.base import Problem
 from agents.checks import not_negative
 
-FEWEST = 10
+MIN_REWARDS = 10
 """Rewards on which a standard deviation must rest before anything is tested with it."""
 
 
@@ -31,7 +31,7 @@ class RewardScale:
     Attributes:
         sigma: Sub-Gaussian scale of the noise; 0 as long as nothing is known of it.
         width: Of the interval that bounded rewards of the same scale would have: 2 sigma.
-        told: Whether all is known beforehand, so that nothing need be seen.
+        known: Whether all is known beforehand, so that no reward need be observed.
 
     Args:
         problem: What is known.
@@ -42,13 +42,13 @@ class RewardScale:
         given = problem.noise_std if sigma is None else not_negative("scale", sigma)
         # A noiseless world tells nothing of how far apart its rewards are; a setting of 0 does.
         self._sigma = given if given or sigma is not None else None
-        self._range = _told_range(problem)
+        self._range = _known_range(problem)
         self._n, self._mean, self._squares = 0, 0.0, 0.0
         self._low, self._high = math.inf, -math.inf
-        self.told = self._sigma is not None and self._range is not None
+        self.known = self._sigma is not None and self._range is not None
         self._set(self._sigma or 0.0)
 
-    def see(self, reward: float) -> None:
+    def observe(self, reward: float) -> None:
         """Take a reward into account."""
         self._n += 1
         step = reward - self._mean
@@ -66,8 +66,8 @@ class RewardScale:
 
     @property
     def settled(self) -> bool:
-        """Whether sigma is positive, and told or from ten rewards: else no test for a change."""
-        return self.sigma > 0.0 and (self._sigma is not None or self._n >= FEWEST)
+        """Whether sigma is positive, and known or from ten rewards: else no test for a change."""
+        return self.sigma > 0.0 and (self._sigma is not None or self._n >= MIN_REWARDS)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -84,7 +84,7 @@ class RewardScale:
         return min(max((reward - low) / (high - low), 0.0), 1.0)
 
     def state(self) -> dict[str, Any]:
-        """What ``see`` has changed."""
+        """What ``observe`` has changed."""
         range_ = (self._low, self._high) if self._n else (0.0, 0.0)
         return {"n": self._n, "mean": self._mean, "squares": self._squares, "range": range_}
 
@@ -97,7 +97,7 @@ class RewardScale:
             self._set(math.sqrt(self._squares / self._n))
 
 
-def _told_range(problem: Problem) -> tuple[float, float] | None:
+def _known_range(problem: Problem) -> tuple[float, float] | None:
     if problem.reward_scale is None or problem.noise_std is None:
         return None
     mean, deviation = problem.reward_scale

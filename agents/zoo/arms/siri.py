@@ -61,7 +61,7 @@ class SiRI(ArmAgent):
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def start(self) -> None:
-        """Draw the arms."""
+        """Draw the arms that will be played."""
         b, log = min(self._beta, 2.0), math.log(max(self.horizon, 3))
         power = 2.0 if self._beta == 2.0 else float(self._beta > 2.0)
         draws = self._a / log**power * self.horizon ** (b / 2.0)

@@ -63,7 +63,7 @@ class SWUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """An empty window."""
+        """Begin with an empty window."""
         self._window = SlidingWindow(self.n_arms, self._length)
 
     def choose(self, t: float, observation: Array) -> int:

@@ -35,7 +35,7 @@ class Thompson(ArmAgent):
     kept = ("_means",)
 
     def start(self) -> None:
-        """No rewards."""
+        """Begin without any rewards."""
         self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:

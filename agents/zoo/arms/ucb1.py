@@ -46,7 +46,7 @@ class UCB1(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """No rewards."""
+        """Begin without any rewards."""
         self._means, self._n = Means(self.n_arms), 0
 
     def choose(self, t: float, observation: Array) -> int:

@@ -78,7 +78,7 @@ class PeriodicGPUCB(GPAgent):
             noise_variance,
             low=self._season.low,
             high=self._season.high,
-            told=self._season.told,
+            given_period=self._season.told,
             horizon=self._problem.horizon,
             engine=self._engine,
         )

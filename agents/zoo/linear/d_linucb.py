@@ -44,7 +44,7 @@ class DLinUCB(LinearAgent):
 
     name = "d-linucb"
     family = "linear, changing"
-    kept = ("_latest",)
+    kept = ("_latest", "_ridge")
 
     def __init__(
         self,
@@ -77,12 +77,3 @@ class DLinUCB(LinearAgent):
             self._ridge.discount(self.discount ** (t - self._latest))
         self._latest = max(t, self._latest)
         self._ridge.add(self.x[arm], reward, self.discount ** (self._latest - t))
-
-    def state(self) -> dict[str, Any]:
-        """Also the regression."""
-        return {**super().state(), "ridge": self._ridge.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._ridge.restore(state["ridge"])

@@ -78,7 +78,7 @@ class DLinUCBPool(LinearAgent):
         super().__init__(problem, rng, delta=delta, **common)
 
     def start(self) -> None:
-        """One slave."""
+        """Begin with one slave."""
         super().start()
         self.slaves = [Slave(self.new_ridge())]
 
@@ -110,7 +110,7 @@ class DLinUCBPool(LinearAgent):
         slave.failed = np.append(slave.failed, float(fails))[-self._record :]
 
     def state(self) -> dict[str, Any]:
-        """Also the slaves."""
+        """The slaves and what every agent keeps."""
         slaves = [{"ridge": s.ridge.state(), "failed": s.failed} for s in self.slaves]
         return {**super().state(), "slaves": slaves}
 

@@ -10,7 +10,6 @@ import numpy as np
 from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import number, whole
-from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import main_period
 from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
@@ -45,6 +44,7 @@ class FourierLinUCB(LinearAgent):
 
     name = "fourier-linucb"
     family = "arms, periodic"
+    kept = ("models",)
 
     def __init__(
         self,
@@ -96,13 +96,3 @@ class FourierLinUCB(LinearAgent):
     def _bound(self, model: Ridge, z: Array) -> float:
         mean, deviation = model.predict(z, self.middle)
         return float(mean[0] + self.width * self.radius(model) * deviation[0])
-
-    def state(self) -> dict[str, Any]:
-        """Also the regressions."""
-        return {**ArmAgent.state(self), "models": [model.state() for model in self.models]}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        for model, saved in zip(self.models, state["models"], strict=True):
-            model.restore(saved)

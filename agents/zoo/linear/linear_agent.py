@@ -23,8 +23,8 @@ def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:
     """
     if problem.n_actions is not None and problem.action_features is None:
         return np.eye(len(arms))
-    told = problem.action_features
-    points = np.asarray(arms if told is None else told, dtype=np.float64)
+    known = problem.action_features
+    points = np.asarray(arms if known is None else known, dtype=np.float64)
     points = points - (points.max(axis=0) + points.min(axis=0)) / 2.0
     longest = float(np.linalg.norm(points, axis=1).max())
     ones = np.ones((len(points), 1))

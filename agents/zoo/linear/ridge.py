@@ -86,7 +86,7 @@ class Ridge:
             self._solved = cho_solve(self._factor, self._moments, check_finite=False)
 
     def state(self) -> dict[str, Any]:
-        """The sums."""
+        """The weighted sums that the estimate is made of."""
         sums = {"gram": self._gram, "gram2": self._gram2, "moments": self._moments}
         return {**sums, "squared_weights": self.squared_weights}
 

@@ -62,7 +62,7 @@ class SWLinUCB(LinearAgent):
         self.forget()
 
     def forget(self) -> None:
-        """Empty the window."""
+        """Begin with an empty window."""
         self._ridge = self.new_ridge()
         self._seen: list[list[float]] = []  # time, arm and reward, the oldest first
 
@@ -83,7 +83,7 @@ class SWLinUCB(LinearAgent):
         self._ridge.add(self.x[arm], reward)
 
     def state(self) -> dict[str, Any]:
-        """Also the window."""
+        """The regression's window and what every agent keeps."""
         seen = np.array(self._seen, dtype=np.float64).reshape(-1, 3)
         return {**super().state(), "seen": seen, "ridge": self._ridge.state()}
 
