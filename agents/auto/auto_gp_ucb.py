@@ -34,7 +34,10 @@ from agents.gp import (
     upper_bound,
 )
 from agents.saving import Saveable
-from agents.zoo.gp.prior import actions_of, context_columns, finite_context, same_actions
+from agents.zoo.gp.parts import context_columns
+from agents.zoo.gp.parts.context_view import finite_context
+from agents.zoo.gp.parts.restoring import same_actions
+from agents.zoo.gp.prior import actions_of
 
 FIRST_REWARDS = 8
 """Rewards seen before a scale is set, where none is told."""
