@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ TRANSFORMS = ("identity", "log1p")
 
 
 @dataclass(frozen=True)
-class Scale:
+class RewardTransform:
     """reward -> y = (T(reward) - mean) / scale, with T increasing.
 
     T is the identity, or sign(r) log(1 + |r|): log1p for rewards from 0 on, its mirror image below.
@@ -28,7 +29,7 @@ class Scale:
     normaliser: Normaliser = field(default_factory=Normaliser)
 
     @classmethod
-    def of(cls, rewards: Array, transform: str) -> Scale:
+    def of(cls, rewards: Array, transform: str) -> RewardTransform:
         """By the mean and the standard deviation of some rewards."""
         return cls(transform, Normaliser.of(cls(transform).forward(rewards)))
 
@@ -49,3 +50,12 @@ class Scale:
         if self.transform == "log1p":
             slope -= np.log1p(np.abs(reward))
         return float(slope.sum())
+
+    def state(self) -> list[Any]:
+        """As plain values."""
+        return [self.transform, self.normaliser.mean, self.normaliser.scale]
+
+    @classmethod
+    def restored(cls, state: list[Any]) -> RewardTransform:
+        """From ``state()``."""
+        return cls(state[0], Normaliser(*state[1:]))

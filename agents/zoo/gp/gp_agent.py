@@ -28,6 +28,7 @@ from agents.zoo.gp.parts import (
     Prior,
     RewardNormalisation,
     context_columns,
+    past_decisions,
 )
 from agents.zoo.gp.prior import action_kernel_of, actions_of
 from agents.zoo.gp.training import (
@@ -188,10 +189,9 @@ class GPAgent(Saveable):
 
     def _learn_from_warm_start(self) -> None:
         """Take in past decisions, unless contexts matter: theirs are not known."""
-        past = self._problem.warm_start
-        if past is not None and not self._contexts:
-            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
-                self._learn(np.array([t]), action, float(reward))
+        if not self._contexts:
+            for observation, action, reward in past_decisions(self._problem):
+                self._learn(observation, action, reward)
 
     def _fit_warm_start(self) -> None:
         actions, noise = self._contexts.actions, self._noise_variance()

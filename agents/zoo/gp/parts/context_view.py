@@ -20,13 +20,6 @@ def context_columns(problem: Problem) -> tuple[int, ...]:
     return tuple(i for i, name in enumerate(fields) if name not in NO_CONTEXT)
 
 
-def finite_context(context: Array) -> Array:
-    """The context, or an error if nothing can be known in it."""
-    if not np.isfinite(context).all():
-        raise ValueError(f"a context must be finite, got {context}")
-    return context
-
-
 class ContextView:
     """Reads contexts, places actions in them, and shows a posterior in the current one.
 
@@ -54,7 +47,10 @@ class ContextView:
 
     def read(self, observation: Array) -> Array:
         """The context that an observation shows, or an error if nothing can be known in it."""
-        return finite_context(np.array(observation, dtype=np.float64)[self.columns])
+        context = np.array(observation, dtype=np.float64)[self.columns]
+        if not np.isfinite(context).all():
+            raise ValueError(f"a context must be finite, got {context}")
+        return context
 
     def place(self, action: Any, context: Array) -> Any:
         """An action in a context, as a posterior knows it."""

@@ -13,16 +13,20 @@ from agents.gp import (
     UCB,
     Actions,
     Array,
+    Box,
+    Finite,
+    InContext,
     Kernel,
     Mixture,
     Posterior,
     Prediction,
     Predictive,
+    State,
+    from_state,
     make_posterior,
     to_state,
 )
 from agents.gp.posteriors.mixture import make_members
-from agents.zoo.gp.parts.restoring import restored_posterior
 
 
 class Acquisition(Protocol):
@@ -132,3 +136,21 @@ class Model:
         for name in self.saved:
             kind, value = type(getattr(self, name)), state[name]
             setattr(self, name, -math.inf if value is None else kind(value))
+
+
+def restored_posterior(state: State, actions: Actions) -> Posterior:
+    """A posterior from its state, or an error if it is not about these actions."""
+    posterior = from_state(state)
+    if not _same_actions(posterior.actions, actions):
+        raise ValueError("the belief is about other actions than the problem has")
+    return posterior
+
+
+def _same_actions(one: Actions, other: Actions) -> bool:
+    if isinstance(one, InContext) and isinstance(other, InContext):
+        return one.dimension == other.dimension and _same_actions(one.actions, other.actions)
+    if isinstance(one, Finite) and isinstance(other, Finite):
+        return np.array_equal(one.x, other.x)
+    if isinstance(one, Box) and isinstance(other, Box):
+        return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
+    return False
