@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,41 +16,29 @@ from agents.auto.known_scale import KnownScale
 from agents.auto.learned_scale import LearnedScale
 from agents.auto.options import Options
 from agents.auto.pretrained import Pretrained, check_settings
-from agents.auto.reward_level import RewardLevel
 from agents.auto.transform import RewardTransform
 from agents.base import Problem, is_news, time_of
-from agents.gp import Array, Mixture, PeriodSearch, TruncatedPeriodic, parse_beta, to_state
+from agents.gp import (
+    Array,
+    Mixture,
+    Normaliser,
+    PeriodSearch,
+    TruncatedPeriodic,
+    parse_beta,
+    to_state,
+)
 from agents.saving import Saveable
-from agents.zoo.gp.parts import ActionSpaceMap, ContextView, past_decisions, restored_posterior
-from agents.zoo.gp.prior import actions_of
+from agents.zoo.gp.parts import ActionSpaceMap, restored_posterior
+from agents.zoo.gp.prior import actions_of, past_decisions
 
 PRUNE_EVERY = 8
 """Rewards after which improbable structures are dropped, until the belief is built anew."""
 
 
-class Builder(Protocol):
-    """Makes beliefs in one situation.
-
-    Attributes:
-        contexts: Of the decisions; none if contexts do not matter.
-        reward_level: A context that the agent makes itself; None if it does not.
-    """
-
-    contexts: ContextView
-
-    @property
-    def reward_level(self) -> RewardLevel | None:
-        """See above."""
-
-    def build(self, history: History) -> Belief:
-        """A belief from all of the history."""
-
-    def next_build(self, count: int) -> float:
-        """How many rewards there have to be for the next belief, after one of ``count``."""
-
-
-def builder_for(problem: Problem, options: Options, prior: str | None) -> Builder:
-    """The builder for the situation: pretrained, or the scale of the rewards known, or learned."""
+def builder_for(
+    problem: Problem, options: Options, prior: str | None
+) -> Pretrained | KnownScale | LearnedScale:
+    """The builder of beliefs for the situation."""
     if prior is not None:
         return Pretrained(problem, options, prior)
     if problem.reward_scale is not None:
@@ -242,11 +230,12 @@ class AutoGPUCB(Saveable):
 
     def state(self) -> dict[str, Any]:
         """What was seen, the belief, and the number of decisions."""
+        scale = self.scale
         return {
             "posterior": to_state(self.posterior),
-            "scale": None if self.scale is None else self.scale.state(),
+            "scale": None if scale is None else [scale.transform, *vars(scale.normaliser).values()],
             "names": list(self._belief.names),
-            "history": self.history.state(),
+            "history": vars(self.history),
             "context": self._contexts.context,
             "reward_level": None if self._reward_level is None else self._reward_level.state(),
             "numbers": [self._count, self._steps, None if math.isinf(self._next) else self._next],
@@ -258,11 +247,12 @@ class AutoGPUCB(Saveable):
         if not isinstance(posterior, Mixture):
             raise ValueError("the belief is of another kind than the agent's")
         self._kept.clear()
-        self._kept.extend(History.restored(state["history"]).rows())
+        self._kept.extend(History(**state["history"]).rows())
         count, steps, following = state["numbers"]
         self._count, self._steps = int(count), int(steps)
         self._next = math.inf if following is None else int(following)
-        scale = None if state["scale"] is None else RewardTransform.restored(state["scale"])
+        transform, *numbers = state["scale"] or ("",)
+        scale = RewardTransform(transform, Normaliser(*numbers)) if transform else None
         names = tuple(state["names"])
         self._adopt(replace(self._belief, scale=scale, posterior=posterior, names=names))
         if self._reward_level is not None:

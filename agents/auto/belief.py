@@ -8,10 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from agents.auto.structures import Candidate
+from agents.auto.structures import NOISE, Candidate
 from agents.auto.transform import RewardTransform
-from agents.gp import UCB, Array, Mixture, Posterior, Prediction, Predictive, argmax, upper_bound
+from agents.base import Problem
+from agents.gp import (
+    UCB,
+    Actions,
+    Array,
+    Kernel,
+    Mixture,
+    PeriodSearch,
+    Posterior,
+    Prediction,
+    Predictive,
+    argmax,
+    upper_bound,
+)
+from agents.gp.posteriors.mixture import make_members
+from agents.gp.posteriors.period_search import usual_range
 from agents.zoo.gp.parts import Acquisition
+from agents.zoo.gp.parts.normalisation import LEAST_NOISE_VARIANCE
 
 Offset = Callable[[float], Array]
 MIN_WEIGHT = 1e-3
@@ -88,3 +104,21 @@ class OffsetUCB:
     def choose(self, t: float, beta: float) -> int:
         """The arm to take at time t."""
         return argmax(upper_bound(self._view.predict(t), beta) + self._offset(t), self._rng)
+
+
+def make_member(
+    problem: Problem, actions: Actions, candidate: Candidate, kernel: Kernel, noise: float
+) -> Posterior:
+    """A posterior of a candidate with this kernel; a search if its period has yet to be found."""
+    horizon = problem.horizon
+    if candidate.searched:
+        low, high = usual_range(horizon)
+        return PeriodSearch(kernel, actions, noise, low=low, high=high, horizon=horizon)
+    return make_members([kernel], actions, noise, horizon=horizon)[0]
+
+
+def noise_variance_of(problem: Problem, scale: RewardTransform) -> float:
+    """The variance of the noise on the scale of the rewards, as far as the problem says."""
+    if problem.noise_std is None or scale.transform != "identity":
+        return NOISE
+    return max((problem.noise_std / scale.normaliser.scale) ** 2, LEAST_NOISE_VARIANCE)

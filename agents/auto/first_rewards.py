@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agents.auto.belief import Belief
+from agents.auto.belief import Belief, make_member
 from agents.auto.history import History
-from agents.auto.members import make_member
 from agents.auto.structures import NOISE, candidates
 from agents.base import Problem
 from agents.gp import Actions

@@ -49,14 +49,9 @@ class History:
 
     def rows(self) -> list[Observation]:
         """The single observations."""
-        arms = self.action.dtype.kind == "i"
-        columns = (
-            self.action.tolist() if arms else self.action,
-            self.t.tolist(),
-            self.reward.tolist(),
-            self.from_warm_start.tolist(),
-        )
-        return [Observation(*row) for row in zip(*columns, strict=True)]
+        actions = self.action.tolist() if self.action.dtype.kind == "i" else self.action
+        columns = [column.tolist() for column in (self.t, self.reward, self.from_warm_start)]
+        return [Observation(*row) for row in zip(actions, *columns, strict=True)]
 
     def __len__(self) -> int:
         return len(self.t)
@@ -74,15 +69,3 @@ class History:
             keep = np.r_[keep[: n // 2], keep[len(keep) - n // 2 :]]
         flags = self.from_warm_start[keep]
         return History(self.action[keep], self.t[keep], self.reward[keep], flags)
-
-    def state(self) -> dict[str, Any]:
-        """As plain arrays."""
-        flags = self.from_warm_start.astype(np.int64)
-        arrays = {"action": self.action, "t": self.t, "reward": self.reward}
-        return {**arrays, "from_warm_start": flags}
-
-    @classmethod
-    def restored(cls, state: dict[str, Any]) -> History:
-        """From ``state()``."""
-        flags = state["from_warm_start"].astype(bool)
-        return cls(state["action"], state["t"], state["reward"], flags)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from agents.auto.belief import Belief
+from agents.auto.belief import Belief, make_member, noise_variance_of
 from agents.auto.history import History
-from agents.auto.members import make_member, noise_variance_of
 from agents.auto.options import Options
 from agents.auto.replay import replay_all
 from agents.auto.structures import in_contexts, known_scale_candidates

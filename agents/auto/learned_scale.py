@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.auto.belief import Belief
+from agents.auto.belief import Belief, make_member, noise_variance_of
 from agents.auto.first_rewards import MIN_REWARDS, first_belief
 from agents.auto.history import History
-from agents.auto.members import make_member, noise_variance_of
 from agents.auto.options import Options
 from agents.auto.period import guess_period
 from agents.auto.refit import MAX_REFIT_OBSERVATIONS, Refit, refit

@@ -10,17 +10,7 @@ from agents.auto.transform import TRANSFORMS
 
 @dataclass(frozen=True)
 class Options:
-    """What may be switched off or settled.
-
-    Attributes:
-        transform: "auto", "identity" or "log1p".
-        season: Whether there may be a season.
-        persistence: Whether rewards may persist.
-        shared: Whether actions may move together.
-        reward_level: Whether some actions may gain more than others when all are high.
-        expert: Whether past decisions may have been the best ones.
-        refit: Whether variances are learned.
-    """
+    """What may be switched off or settled; the settings of ``AutoGPUCB`` of the same names."""
 
     transform: str = "auto"
     season: bool = True

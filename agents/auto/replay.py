@@ -26,12 +26,7 @@ def replay_all(
 ) -> None:
     """Let several posteriors see everything; whether an expert chose, the most likely one decides.
 
-    Args:
-        members: Without observations.
-        problem: Has a warm start, or none.
-        history: What was seen.
-        scale: Of the rewards.
-        expert: Whether the warm start may have been an expert's.
+    Args: see ``replay``; here ``expert`` says whether the warm start may have been an expert's.
     """
     if expert and _takes_experts(problem, members):
         hints = [replay(member, history, scale, expert=True) for member in members]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,12 +49,3 @@ class RewardTransform:
         if self.transform == "log1p":
             slope -= np.log1p(np.abs(reward))
         return float(slope.sum())
-
-    def state(self) -> list[Any]:
-        """As plain values."""
-        return [self.transform, self.normaliser.mean, self.normaliser.scale]
-
-    @classmethod
-    def restored(cls, state: list[Any]) -> RewardTransform:
-        """From ``state()``."""
-        return cls(state[0], Normaliser(*state[1:]))

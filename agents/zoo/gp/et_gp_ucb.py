@@ -15,15 +15,7 @@ from agents.zoo.gp.parts import Model, Prior
 
 
 class EventTriggered(Model):
-    """A model that forgets everything when a reward contradicts it.
-
-    Args:
-        delta: Probability of a false alarm.
-
-    Attributes:
-        start: When it last forgot; minus infinity if never.
-        resets: How often it has forgotten.
-    """
+    """Forgets everything when a reward contradicts it; ``start`` is when it last did."""
 
     saved = ("start", "resets")
 

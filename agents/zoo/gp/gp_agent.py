@@ -14,6 +14,7 @@ from agents.checks import positive
 from agents.gp import (
     Array,
     ContextSquaredExponential,
+    Fit,
     Kernel,
     Normaliser,
     Posterior,
@@ -21,6 +22,7 @@ from agents.gp import (
     parse_beta,
 )
 from agents.saving import Saveable
+from agents.zoo.gp import training
 from agents.zoo.gp.parts import (
     ActionSpaceMap,
     ContextView,
@@ -28,16 +30,8 @@ from agents.zoo.gp.parts import (
     Prior,
     RewardNormalisation,
     context_columns,
-    past_decisions,
 )
-from agents.zoo.gp.prior import action_kernel_of, actions_of
-from agents.zoo.gp.training import (
-    Hyperparameters,
-    fit_stretches,
-    fit_warm_start,
-    random_stretches,
-    unpacked,
-)
+from agents.zoo.gp.prior import action_kernel_of, actions_of, past_decisions
 
 
 class GPAgent(Saveable):
@@ -105,7 +99,10 @@ class GPAgent(Saveable):
         if fit_warm_start not in (True, False):
             raise ValueError(f"fit_warm_start is true or false, got {fit_warm_start!r}")
         if fit_warm_start:
-            self._fit_warm_start()
+            noise = self._noise_variance()
+            self._adopt(
+                training.fit_warm_start(self._kernel, self._contexts.actions, self._space, noise)
+            )
         self._begin()
         self._learn_from_warm_start()
 
@@ -193,11 +190,7 @@ class GPAgent(Saveable):
             for observation, action, reward in past_decisions(self._problem):
                 self._learn(observation, action, reward)
 
-    def _fit_warm_start(self) -> None:
-        actions, noise = self._contexts.actions, self._noise_variance()
-        self._adopt(fit_warm_start(self._kernel, actions, self._space, noise))
-
-    def _adopt(self, found: Hyperparameters) -> None:
+    def _adopt(self, found: Fit) -> None:
         self._kernel, self._given_noise = found.kernel, found.noise_variance
         self._rewards = RewardNormalisation(found.normaliser)
 
@@ -220,9 +213,9 @@ class GPAgent(Saveable):
         agent = cls(problem, rng, **settings)
         if agent._contexts:
             raise ValueError("training looks at no contexts: leave out context_length_scale")
-        stretches = random_stretches(agent._space, envs, steps, rng)
+        stretches = training.random_stretches(agent._space, envs, steps, rng)
         actions, noise = agent._contexts.actions, agent._noise_variance()
-        return fit_stretches(agent._kernel, actions, stretches, noise)
+        return training.fit_stretches(agent._kernel, actions, stretches, noise)
 
     @classmethod
     def after_training(
@@ -234,7 +227,7 @@ class GPAgent(Saveable):
     ) -> GPAgent:
         """An agent with these hyper-parameters, otherwise as fresh as any."""
         agent = cls(problem, rng, **settings)
-        agent._adopt(unpacked(agent._kernel, learned))
+        agent._adopt(training.unpacked(agent._kernel, learned))
         agent._begin()
         agent._learn_from_warm_start()
         return agent

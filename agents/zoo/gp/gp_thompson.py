@@ -15,12 +15,7 @@ LINE_CANDIDATES, BOX_CANDIDATES = 256, 512
 
 
 class Thompson:
-    """Maximises one draw from a posterior over its actions.
-
-    Args:
-        posterior: The belief to draw from; its actions are the ones to choose from.
-        rng: Draws.
-    """
+    """Maximises one draw from a posterior over its actions."""
 
     def __init__(self, posterior: Predictive, rng: np.random.Generator) -> None:
         self._posterior, self._rng = posterior, rng

@@ -33,17 +33,9 @@ MAX_PENDING = 1000
 
 
 class Elimination(Model):
-    """One posterior for each candidate period, until it errs too much.
+    """One posterior for each candidate period that is alive: those that are dropped learn no more.
 
-    Args:
-        candidates: Periods.
-        delta: Probability that the right one is dropped.
-        length_scale: Of the periodic kernel.
-
-    Attributes:
-        posterior: Of the candidate that decided last.
-        posteriors: Of all candidates; those that were dropped learn no more.
-        alive: Which candidates are left.
+    ``posterior`` is that of the candidate that decided last.
     """
 
     takes_contexts = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from agents.base import Problem
 from agents.checks import positive
 from agents.gp import (
     ActionKernel,
+    Array,
     Box,
     Finite,
     Index,
@@ -71,3 +74,11 @@ def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float
         raise ValueError(f"action_kernel must be one of {', '.join(kinds)}, got {kind!r}")
     without_coordinates = problem.n_actions is not None and problem.action_features is None
     return Index() if without_coordinates else kinds[kind]
+
+
+def past_decisions(problem: Problem) -> Iterator[tuple[Array, Any, float]]:
+    """The warm start as observations (of the time alone), actions and rewards; nothing if none."""
+    past = problem.warm_start
+    if past is not None:
+        for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
+            yield np.array([t]), action, float(reward)

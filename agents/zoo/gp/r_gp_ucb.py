@@ -15,14 +15,7 @@ from agents.zoo.gp.parts import Model
 
 
 class Blocks(Model):
-    """A model that forgets everything at the end of a block.
-
-    Args:
-        size: Length of a block, in steps.
-
-    Attributes:
-        start: Where the block began; minus infinity before the first decision.
-    """
+    """Forgets everything after ``size`` steps; ``start`` is where the block began."""
 
     saved = ("start",)
 

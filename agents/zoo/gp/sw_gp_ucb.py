@@ -15,14 +15,7 @@ from agents.zoo.gp.prior import memory_of
 
 
 class Window(Model):
-    """A model of the last steps alone.
-
-    Args:
-        length: Steps after which an observation is forgotten.
-
-    Attributes:
-        now: The latest time so far; minus infinity before the first.
-    """
+    """Forgets what is older than ``length`` steps; ``now`` is the latest time so far."""
 
     posterior: Selective
     saved = ("now",)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.gp import Actions, InContext, Kernel, Normaliser, fit
+from agents.gp import Actions, Fit, InContext, Kernel, Normaliser, fit
 from agents.gp.parameters import free_parameters, get, put
 from agents.zoo.gp.parts import ActionSpaceMap
 
@@ -19,33 +20,17 @@ MAX_WORLDS, MAX_STEPS = 8, 200
 """Worlds that are looked at, and steps of each: more would take long and change little."""
 
 
-class Hyperparameters(NamedTuple):
-    """A kernel, and the scale and the noise of the rewards that go with it."""
-
-    kernel: Kernel
-    normaliser: Normaliser
-    noise_variance: float
-
-
 def fit_warm_start(
     kernel: Kernel, actions: Actions, space: ActionSpaceMap, noise_variance: float
-) -> Hyperparameters:
-    """Hyper-parameters of the problem's own warm start.
-
-    Args:
-        kernel: The template.
-        actions: Where the actions come from.
-        space: Knows the problem.
-        noise_variance: Start for the variance of the noise.
-    """
+) -> Fit:
+    """Hyper-parameters of the problem's own warm start, from those of a template."""
     past = space.problem.warm_start
     if past is None or isinstance(actions, InContext) or not np.isfinite(past.reward).any():
         raise ValueError("fit_warm_start needs a problem with a warm start")
     known = np.isfinite(past.reward)
     taken = [space.from_space(space.problem.checked(action)) for action in past.action[known]]
     stretch = (np.array(taken), past.t[known], past.reward[known])
-    found = fit(kernel, actions, [stretch], noise_variance)
-    return Hyperparameters(found.kernel, found.normaliser, found.noise_variance)
+    return fit(kernel, actions, [stretch], noise_variance)
 
 
 def fit_stretches(
@@ -60,11 +45,11 @@ def fit_stretches(
     }
 
 
-def unpacked(kernel: Kernel, learned: Mapping[str, NDArray[Any]]) -> Hyperparameters:
-    """What ``fit_stretches`` has learned, put into the template."""
+def unpacked(kernel: Kernel, learned: Mapping[str, NDArray[Any]]) -> Fit:
+    """What ``fit_stretches`` has learned, put into the template; its evidence is not known."""
     fitted = put(kernel, free_parameters(kernel), learned["kernel"])
     normaliser = Normaliser(*learned["scale"].tolist())
-    return Hyperparameters(fitted, normaliser, float(learned["noise_variance"]))
+    return Fit(fitted, float(learned["noise_variance"]), normaliser, math.nan)
 
 
 def random_stretches(

@@ -19,15 +19,7 @@ STEADY = Decay(1.0 - math.exp(-1.0))
 
 
 class Wandering(Model):
-    """A model whose function takes a random step at every time: see :class:`UITVBO`.
-
-    Args:
-        forgetting: q, the variance of a step.
-        origin: Time of the start.
-
-    Attributes:
-        rate: q, which may have been fitted since.
-    """
+    """A function that takes a random step of variance ``rate`` at every time, from an origin."""
 
     posterior: Weighing
     saved = ("rate",)

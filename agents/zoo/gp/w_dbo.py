@@ -33,17 +33,7 @@ LINE_POINTS, BOX_POINTS = 64, 256
 
 
 class RelevanceBudget(Model):
-    """A model that drops the observations that matter least, within a budget.
-
-    Args:
-        clock: Time kernel.
-        alpha: Growth of the budget.
-        first: Observations before the first may be dropped.
-
-    Attributes:
-        now: The latest time so far; minus infinity before the first.
-        budget: b, at least 1.
-    """
+    """Drops the observations that matter least; ``now`` is the latest time so far."""
 
     posterior: Incremental
     takes_contexts = False

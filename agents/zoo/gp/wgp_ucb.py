@@ -18,14 +18,7 @@ from agents.zoo.gp.prior import memory_of
 
 
 class Discounted(Model):
-    """A model in which the noise of a reward grows with its age.
-
-    Args:
-        gamma: Discount per unit of time.
-
-    Attributes:
-        now: The latest time so far; minus infinity before the first.
-    """
+    """Lets the noise of a reward grow with its age; ``now`` is the latest time so far."""
 
     posterior: Weighing
     saved = ("now",)

@@ -4,7 +4,6 @@ from agents.zoo.gp.parts.action_map import ActionSpaceMap
 from agents.zoo.gp.parts.context_view import ContextView, context_columns
 from agents.zoo.gp.parts.model import Acquisition, MakeAcquisition, Model, Prior, restored_posterior
 from agents.zoo.gp.parts.normalisation import RewardNormalisation
-from agents.zoo.gp.parts.warm_start import past_decisions
 
 __all__ = [
     "Acquisition",
@@ -15,6 +14,5 @@ __all__ = [
     "Prior",
     "RewardNormalisation",
     "context_columns",
-    "past_decisions",
     "restored_posterior",
 ]

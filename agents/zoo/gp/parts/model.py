@@ -63,14 +63,19 @@ class Prior:
 
     def posterior(self, kernel: Kernel | None = None) -> Posterior:
         """A posterior without observations, of this kernel or another one."""
-        mine = self.kernel if kernel is None else kernel
-        options: dict[str, Any] = {"horizon": self.horizon, "engine": self.engine}
-        return make_posterior(mine, self.actions, self.noise_variance, **options)
+        return make_posterior(
+            self.kernel if kernel is None else kernel,
+            self.actions,
+            self.noise_variance,
+            horizon=self.horizon,
+            engine=self.engine,
+        )
 
     def mixture(self, kernels: Sequence[Kernel], weights: Array | None = None) -> Mixture:
         """A posterior over several kernels, all equally likely beforehand without weights."""
-        options: dict[str, Any] = {"horizon": self.horizon, "engine": self.engine}
-        members = make_members(kernels, self.actions, self.noise_variance, **options)
+        members = make_members(
+            kernels, self.actions, self.noise_variance, horizon=self.horizon, engine=self.engine
+        )
         return Mixture(members, weights)
 
 

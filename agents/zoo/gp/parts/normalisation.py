@@ -12,7 +12,7 @@ from agents.gp import Array, Normaliser, Prediction
 SCALE_SETTING_REWARDS = 10
 """Rewards that set the scale, where nothing is known about it beforehand."""
 PAPER_NOISE_VARIANCE = 0.5
-"""The paper's sigma^2 on rewards of unit scale, for problems that do not tell their noise."""
+"""The paper's sigma^2 on rewards of unit scale, for problems whose noise is not known."""
 LEAST_NOISE_VARIANCE = 1e-6
 """A noiseless world still needs a positive variance to invert."""
 
