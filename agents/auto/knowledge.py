@@ -39,9 +39,9 @@ FORMAT, VERSION = "periodic-gp prior", 1
 SAME_PLACE = 0.05
 """Distance up to which two places are the same."""
 MAX_BYTES = 2**20
-"""Of a file."""
+"""Largest file that is read."""
 MAX_NOISE_VARIANCE = 1e6
-"""On a transformed scale."""
+"""Largest variance of the noise, on a transformed scale."""
 SHIPPED = {"madrid": Path(__file__).with_name("madrid.json")}
 
 

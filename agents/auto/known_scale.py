@@ -28,7 +28,7 @@ class KnownScale:
         self.contexts = ContextView(actions_of(problem), context_columns(problem))
 
     def next_build(self, count: int) -> float:
-        """Never again."""
+        """The belief is built once: no number of rewards calls for another."""
         return math.inf
 
     def build(self, history: History) -> Belief:

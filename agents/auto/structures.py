@@ -36,7 +36,7 @@ from agents.gp import (
 FEW_ARMS = 64
 """Arms up to which each may differ from all others, whatever its coordinates."""
 HARMONICS = 5
-"""Of a season where the scale is known: 0.99998 of ``Periodic``, in a state a third as long."""
+"""Harmonics of a season, scale known: 0.99998 of ``Periodic``, in a state a third as long."""
 FORGETTING, DRIFT = 0.04, 0.02
 """eps of persistence and of a drifting season, where nothing else moves."""
 PERSISTENCE = 0.2

@@ -42,7 +42,7 @@ class EventTriggered(Model):
         super().observe(action, t, y)
 
     def _contradicts(self, action: Any, t: float, y: float) -> bool:
-        """The trigger."""
+        """Whether a reward lies outside the bound around what is believed."""
         mean, variance = self.posterior.predict(t, action)
         p = math.pi**2 * (self.posterior.count + 1) ** 2 / 6.0
         spread = math.sqrt(variance[0]) + math.sqrt(self.posterior.noise_variance)
