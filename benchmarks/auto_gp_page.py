@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.auto.history import History
 from agents.auto.refit import refit
 from agents.auto.reward_level import line
 from agents.auto.structures import candidates
@@ -56,12 +55,12 @@ def _profiles(path: Path, *tables: Array) -> None:
 def _evidence(run: Any) -> Array:
     """Log evidence of "both" for each period, on all that the agent saw."""
     agent = run.agent
-    past, problem = History.of(agent._rows), agent._problem
+    past, problem = agent.history, agent._problem
     y, reward_level = agent.scale.forward(past.reward), line(past)
     worlds = [replace(problem, periods=(float(period),)) for period in PERIODS]
     kernels = [candidates(world, reward_level=reward_level)[-1].kernel for world in worlds]
     kernels.append(candidates(problem, season=False, reward_level=reward_level)[-1].kernel)
-    fits = [refit(kernel, agent._actions, past, y, 0.03, move=False) for kernel in kernels]
+    fits = [refit(kernel, agent.posterior.actions, past, y, 0.03, move=False) for kernel in kernels]
     values = np.array([fit.log_evidence for fit in fits])
     return values[:-1] - values[-1]
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.auto.transform import TRANSFORMS, Scale
+from agents.auto.transform import TRANSFORMS, RewardTransform
 from agents.base import Problem
 from agents.gp import (
     Array,
@@ -38,9 +38,10 @@ from agents.gp import (
 FORMAT, VERSION = "periodic-gp prior", 1
 SAME_PLACE = 0.05
 """Distance up to which two places are the same."""
-MOST_BYTES = 2**20
-MOST_VARIANCE = 1e6
-"""Of the noise, on a transformed scale."""
+MAX_BYTES = 2**20
+"""Largest file that is read."""
+MAX_NOISE_VARIANCE = 1e6
+"""Largest variance of the noise, on a transformed scale."""
 SHIPPED = {"madrid": Path(__file__).with_name("madrid.json")}
 
 
@@ -62,7 +63,7 @@ class Knowledge:
 
     kernel: Kernel
     noise_variance: float
-    scale: Scale
+    scale: RewardTransform
     profile: Array
     period: float
 
@@ -101,8 +102,8 @@ def _read(path: str) -> Mapping[str, Any]:
     if not file.is_file():
         known = ", ".join(SHIPPED)
         raise PriorError(f"there is no prior {path!r}: it is a file, or one of {known}")
-    if file.stat().st_size > MOST_BYTES:
-        raise PriorError(f"cannot use the prior {path!r}: it is larger than {MOST_BYTES:,} bytes")
+    if file.stat().st_size > MAX_BYTES:
+        raise PriorError(f"cannot use the prior {path!r}: it is larger than {MAX_BYTES:,} bytes")
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -146,8 +147,10 @@ def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Know
         raise PriorError(f"transform must be one of {', '.join(TRANSFORMS)}")
     if not (np.isfinite(profile).all() and noise > 0 and 0 < period < np.inf):
         raise PriorError("its profile, noise_variance and period must be finite, the last two > 0")
-    if noise > MOST_VARIANCE:
-        raise PriorError(f"its noise_variance must be at most {MOST_VARIANCE:g}, got {noise:g}")
+    if noise > MAX_NOISE_VARIANCE:
+        raise PriorError(
+            f"its noise_variance must be at most {MAX_NOISE_VARIANCE:g}, got {noise:g}"
+        )
     if len(profile) != math.ceil(period):
         raise PriorError(
             f"its profile needs a row for each of the {math.ceil(period)} steps of its season, "
@@ -156,15 +159,15 @@ def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Know
     if not content["terms"]:
         raise PriorError("it has no terms: nothing could be learned from rewards")
     kernel = Sum(tuple(_term(term, arms, period) for term in content["terms"]))
-    scale = Scale(content["transform"], Normaliser())
+    scale = RewardTransform(content["transform"], Normaliser())
     return Knowledge(kernel, noise, scale, sign * profile, period)
 
 
 def _check_season(found: Knowledge, problem: Problem) -> None:
-    """Where the problem tells seasons, that of the prior must be one of them."""
-    told = problem.periods
-    if told and not np.isclose(told, found.period).any():
-        seasons = " and ".join(f"{period:g}" for period in told)
+    """Where the problem has seasons, that of the prior must be one of them."""
+    known = problem.periods
+    if known and not np.isclose(known, found.period).any():
+        seasons = " and ".join(f"{period:g}" for period in known)
         raise PriorError(
             f"its season has {found.period:g} steps, the problem's {seasons}: it is about others"
         )

@@ -1,4 +1,4 @@
-"""A first guess at a season that nobody told, where scale and variances are not known either.
+"""A first guess at a season of unknown length, where scale and variances are not known either.
 
 Some rewards are explained by a season of each length on a grid, at several levels of noise.
 The best length is only good enough to learn variances with; the period itself is then searched for
@@ -20,8 +20,8 @@ from agents.gp.posteriors.period_search import usual_range
 
 STEP = 0.3
 """Of the grid of frequencies, in cycles over the time looked at."""
-MOST_TRIED = 128
-"""Entries of a grid."""
+MAX_PERIODS_TRIED = 128
+"""Entries of the grid."""
 CYCLES = 2.0
 """A season is looked for once this many of it have been seen."""
 NOISES = (1.0, 4.0, 16.0)
@@ -47,7 +47,7 @@ def guess_period(
     Args:
         make: The kernel for a period.
         actions: Where the actions come from.
-        past: Observations.
+        history: Observations.
         y: Their rewards on the scale of the kernel.
         noise_variance: Of the template.
     """
@@ -57,7 +57,7 @@ def guess_period(
     if high <= low:
         return None
     count = int(np.ceil((1.0 / low - 1.0 / high) * span / STEP))
-    periods = 1.0 / np.linspace(1.0 / high, 1.0 / low, min(count, MOST_TRIED) + 1)
+    periods = 1.0 / np.linspace(1.0 / high, 1.0 / low, min(count, MAX_PERIODS_TRIED) + 1)
     noises, points = noise_variance * np.array(NOISES), actions.points(history.action)
     grams = [make(period).gram(points, history.t, points, history.t) for period in periods.tolist()]
     found = np.array([[_log_density(K, y, noise) for noise in noises] for K in grams])

@@ -27,7 +27,7 @@ SPREAD, SPREAD_OF_SHARES = 0.5, 1.0
 """Standard deviation of the prior on the logarithm of a variance; on those two that share a term:
 how much of a world repeats differs more from world to world than anything else."""
 ITERATIONS = 8
-MOST = 96
+MAX_REFIT_OBSERVATIONS = 96
 """Observations that are looked at: half of them the first that are kept, half the newest."""
 
 
@@ -54,7 +54,7 @@ def refit(
     Args:
         kernel: The template.
         actions: Where the actions come from.
-        past: Observations.
+        history: Observations.
         y: Their rewards on the scale of the kernel.
         noise_variance: Of the template.
         move: Whether to move them.

@@ -7,10 +7,12 @@ reward level of a moment is what was known when it was decided, and a context li
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from agents.auto.history import MOST, History
-from agents.auto.transform import Scale
+from agents.auto.history import MAX_HISTORY, History
+from agents.auto.transform import RewardTransform
 from agents.gp import Array, ContextLinear
 
 RATE = 0.2
@@ -35,7 +37,7 @@ class RewardLevel:
         """The reward level as a context, shape (1,), to be remembered until the reward comes."""
         if self.mean is not None:
             self.decided[t] = self.mean
-            if len(self.decided) > MOST:
+            if len(self.decided) > MAX_HISTORY:
                 del self.decided[next(iter(self.decided))]
         return self.now
 
@@ -53,6 +55,15 @@ class RewardLevel:
         self.mean = before + RATE * (reward - before)
         return _bent(np.array([self.decided.pop(t, before)]))
 
+    def state(self) -> dict[str, Any]:
+        """The mean, and what it was at decisions whose rewards have not come yet."""
+        return {"mean": self.mean, "decided": list(self.decided.items())}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        self.mean = None if state["mean"] is None else float(state["mean"])
+        self.decided = {float(t): float(mean) for t, mean in state["decided"]}
+
 
 def line(history: History) -> ContextLinear:
     """Slopes against the reward level, in units of what the rewards so far have been."""
@@ -62,4 +73,4 @@ def line(history: History) -> ContextLinear:
 
 
 def _bent(reward: Array) -> Array:
-    return Scale("log1p").forward(reward)
+    return RewardTransform("log1p").forward(reward)

@@ -13,7 +13,7 @@ TRANSFORMS = ("identity", "log1p")
 
 
 @dataclass(frozen=True)
-class Scale:
+class RewardTransform:
     """reward -> y = (T(reward) - mean) / scale, with T increasing.
 
     T is the identity, or sign(r) log(1 + |r|): log1p for rewards from 0 on, its mirror image below.
@@ -28,7 +28,7 @@ class Scale:
     normaliser: Normaliser = field(default_factory=Normaliser)
 
     @classmethod
-    def of(cls, rewards: Array, transform: str) -> Scale:
+    def of(cls, rewards: Array, transform: str) -> RewardTransform:
         """By the mean and the standard deviation of some rewards."""
         return cls(transform, Normaliser.of(cls(transform).forward(rewards)))
 

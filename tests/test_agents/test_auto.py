@@ -1,4 +1,4 @@
-"""auto-gp-ucb learns what it is not told: scale, structure, variances, and whose choices it saw."""
+"""auto-gp-ucb learns what is not known: scale, structure, variances, and whose choices it saw."""
 
 import json
 from dataclasses import replace
@@ -8,14 +8,17 @@ import pytest
 from gymnasium import spaces
 
 from agents import Experience, Problem, load, make_agent
-from agents.auto import model, refit
-from agents.auto.auto_gp_ucb import FIRST_REWARDS, GROWTH
-from agents.auto.history import MOST, History
+from agents.auto import refit
+from agents.auto.first_rewards import MIN_REWARDS
+from agents.auto.history import MAX_HISTORY, History
 from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
+from agents.auto.learned_scale import GROWTH, LearnedScale, choose_scale
+from agents.auto.options import Options
 from agents.auto.period import NOISES, guess_period
+from agents.auto.replay import replay
 from agents.auto.reward_level import RewardLevel, line
 from agents.auto.structures import NOISE, candidates
-from agents.auto.transform import Scale
+from agents.auto.transform import RewardTransform
 from agents.gp import (
     Constant,
     ContextLinear,
@@ -44,20 +47,21 @@ def problem_of(arms=4, **known):
     )
 
 
-def past_of(rewards, rng, told=False):
+def past_of(rewards, rng, from_warm_start=False):
     """Random arms of a table (steps, arms)."""
     t = np.arange(len(rewards))
     arm = rng.integers(rewards.shape[1], size=len(t))
-    return History(arm, t.astype(float), rewards[t, arm], np.full(len(t), told))
+    return History(arm, t.astype(float), rewards[t, arm], np.full(len(t), from_warm_start))
 
 
-def told(past):
+def warm_start_of(past):
     return Experience(past.t, past.action, past.reward)
 
 
-def built(past, **options):
-    problem = problem_of()
-    return model.build(problem, Finite.arms(4), past, model.Options(**options))
+def built(past, problem=None, **options):
+    """The belief of an agent that knows no scale, without a reward level."""
+    situation = LearnedScale(problem or problem_of(), Options(reward_level=False, **options))
+    return situation.build(past)
 
 
 def draw(kernel, steps, rng, arms=4):
@@ -88,7 +92,7 @@ def chosen(rewards, rng):
     """The transformation that some rewards of a table speak for."""
     structure = candidates(problem_of())[-1]
     past = past_of(rewards, rng)
-    return model.choose_scale(structure, Finite.arms(4), past, "auto").transform
+    return choose_scale(structure, Finite.arms(4), past, "auto").transform
 
 
 def test_transformation_is_chosen_by_evidence():
@@ -104,7 +108,7 @@ def test_transformation_is_chosen_by_evidence():
 def test_scale_is_invertible_and_counts_its_slope():
     rewards = np.array([-30.0, -0.2, 0.0, 2.0, 500.0])
     for name in ("identity", "log1p"):
-        scale = Scale.of(rewards, name)
+        scale = RewardTransform.of(rewards, name)
         np.testing.assert_allclose(scale.backward(scale.forward(rewards)), rewards, atol=1e-9)
         h = 1e-6
         slope = (scale.forward(rewards + h) - scale.forward(rewards - h)) / (2 * h)
@@ -194,18 +198,19 @@ def test_work_is_bounded_and_ever_rarer(monkeypatch):
     """Refits come at 8, 24, 72, ... rewards, look at 96 of them, and replay at most 2,048."""
     agent = make_agent("auto-gp-ucb:persistence=false", problem_of(), np.random.default_rng(0))
     seen: list[tuple[int, int]] = []
-    real = model.build
+    real = LearnedScale.build
     monkeypatch.setattr(
-        "agents.auto.auto_gp_ucb.build",
-        lambda *args: seen.append((agent._count, len(args[2]))) or real(*args),
+        LearnedScale,
+        "build",
+        lambda self, past: seen.append((agent._count, len(past))) or real(self, past),
     )
     rng = np.random.default_rng(1)
     for t in range(2_500):
         agent.update(np.array([float(t)]), t % 4, float(rng.normal()))
-    counts = [FIRST_REWARDS * GROWTH**k for k in range(6)]
+    counts = [MIN_REWARDS * GROWTH**k for k in range(6)]
     assert [count for count, _ in seen] == counts
-    assert [kept for _, kept in seen] == [min(count, MOST) for count in counts]
-    assert len(agent.state()["t"]) == MOST
+    assert [kept for _, kept in seen] == [min(count, MAX_HISTORY) for count in counts]
+    assert len(agent.history) == MAX_HISTORY
 
 
 def test_refits_look_at_the_first_and_the_last():
@@ -213,7 +218,7 @@ def test_refits_look_at_the_first_and_the_last():
     past = History(order, order.astype(float), order / 10, order > 9)
     assert past.ends(4).t.tolist() == [0.0, 1.0, 4.0, 5.0]
     assert past.ends(6).t.tolist() == past.ends(99).t.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-    advised = replace(past, told=order < 3)  # by others, who may have known better
+    advised = replace(past, from_warm_start=order < 3)  # by others, who may have known better
     assert advised.ends(4).t.tolist() == [3.0, 4.0, 5.0]
     assert advised.ends(8).t.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
@@ -254,11 +259,11 @@ def test_what_an_expert_chose_is_taken_in_its_context():
     assert high[0] == low[0] == 0.0
     replayed = StateSpace(posterior.kernel, actions, 0.01)
     advice = History(np.array([[0.0, 2.0]]), np.zeros(1), np.zeros(1), np.ones(1, dtype=bool))
-    model.replay(replayed, advice, Scale(), expert=True)
+    replay(replayed, advice, RewardTransform(), expert=True)
     assert replayed.predict(0.0, rows).mean[1] == pytest.approx(-half_normal)
 
 
-def tidal(t, arm):
+def rising(t, arm):
     """All rise and fall together, arm 3 twice as much: best when all are high, worst else."""
     return 3.0 * np.sin(t / 15.0) * (2.0 if arm == 3 else 1.0 + 0.1 * arm)
 
@@ -277,13 +282,13 @@ def test_who_gains_most_at_a_high_reward_level_is_found():
             noise = np.random.default_rng(seed + 1)
             for t in range(400):
                 arm = agent.act(np.array([float(t)]))
-                agent.update(np.array([float(t)]), arm, tidal(t, arm) + 0.5 * noise.normal())
-                best = max(tidal(t, a) for a in range(4))
-                regret[reward_level] += (best - tidal(t, arm)) * (t >= 100)
+                agent.update(np.array([float(t)]), arm, rising(t, arm) + 0.5 * noise.normal())
+                best = max(rising(t, a) for a in range(4))
+                regret[reward_level] += (best - rising(t, arm)) * (t >= 100)
     assert regret["true"] < 0.7 * regret["false"]
 
 
-def test_the_tide_is_of_the_rewards_before():
+def test_the_reward_level_is_of_the_rewards_before():
     reward_level = RewardLevel()
     assert reward_level.now.tolist() == [0.0]
     assert reward_level.rise(0.0, 10.0) == pytest.approx(np.log1p(10.0))  # its own
@@ -293,7 +298,7 @@ def test_the_tide_is_of_the_rewards_before():
     agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
     for t, reward in enumerate((10.0, 20.0, 7.0)):
         agent.update(np.array([float(t)]), t, reward)
-    seen = History.of(agent._rows).action
+    seen = agent.history.action
     assert seen[:, 0].tolist() == [0.0, 1.0, 2.0]
     np.testing.assert_allclose(seen[1:, 1], np.log1p([10.0, 12.0]))
     with pytest.raises(ValueError, match="99"):
@@ -301,7 +306,7 @@ def test_the_tide_is_of_the_rewards_before():
     assert agent._reward_level.mean == pytest.approx(11.0)  # a refused reward moves nothing
 
 
-def test_a_late_reward_counts_at_the_tide_of_its_decision():
+def test_a_late_reward_counts_at_the_reward_level_of_its_decision():
     agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
     waiting, decided = [], []
     for t in range(40):
@@ -310,23 +315,23 @@ def test_a_late_reward_counts_at_the_tide_of_its_decision():
         decided.append(float(agent._reward_level.now[0]))
         if t >= 7:
             late, arm = waiting[t - 7]
-            agent.update(late, arm, tidal(late[0], arm) + 10.0)
-    rows = History.of(agent._rows)
+            agent.update(late, arm, rising(late[0], arm) + 10.0)
+    rows = agent.history
     known = rows.t > 7  # before, nothing was known of any reward level
     np.testing.assert_allclose(rows.action[known, 1], np.array(decided)[rows.t[known].astype(int)])
     assert len(agent._reward_level.decided) == 7
 
 
-def test_what_is_believed_is_of_the_tide_of_now():
+def test_what_is_believed_is_of_the_reward_level_of_now():
     agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
     for t in range(60):
-        agent.update(np.array([float(t)]), t % 4, tidal(t, t % 4) + 10.0)
+        agent.update(np.array([float(t)]), t % 4, rising(t, t % 4) + 10.0)
     before = agent.belief(60.0)
     agent.act(np.array([60.0]))
     np.testing.assert_array_equal(before, agent.belief(60.0))
 
 
-def test_a_tide_needs_a_told_season_and_rewards_that_differ():
+def test_a_reward_level_needs_a_known_season_and_rewards_that_differ():
     rng = np.random.default_rng(0)
     assert make_agent("auto-gp-ucb", problem_of(periods=()), rng)._reward_level is None
     assert make_agent("auto-gp-ucb:reward_level=false", problem_of(), rng)._reward_level is None
@@ -343,7 +348,7 @@ def test_a_tide_needs_a_told_season_and_rewards_that_differ():
     assert (steep.centre, steep.spread) == pytest.approx((np.log1p(3.0) / 2, np.log1p(3.0) / 2))
 
 
-def test_many_arms_with_a_tide_keep_a_bounded_state():
+def test_many_arms_with_a_reward_level_keep_a_bounded_state():
     actions, reward_level = InContext(Finite.arms(140), 1), ContextLinear()
     kernel = candidates(problem_of(arms=140), reward_level=reward_level)[-1].kernel
     (member,) = make_members([kernel], actions, 0.03)
@@ -351,21 +356,21 @@ def test_many_arms_with_a_tide_keep_a_bounded_state():
 
 
 @pytest.mark.parametrize("steps", [5, 40])
-def test_an_agent_with_a_tide_is_saved_to_the_bit(tmp_path, steps):
+def test_an_agent_with_a_reward_level_is_saved_to_the_bit(tmp_path, steps):
     problem, rng = problem_of(), np.random.default_rng(0)
     agent = make_agent("auto-gp-ucb", problem, rng)
     for t in range(steps):
         arm = agent.act(np.array([float(t)]))
-        agent.update(np.array([float(t)]), arm, tidal(t, arm))
+        agent.update(np.array([float(t)]), arm, rising(t, arm))
     agent.save(tmp_path / "agent")
     again = load(tmp_path / "agent")
     for t in range(steps, steps + 60):  # a refit is among them
         now = np.array([float(t)])
         np.testing.assert_array_equal(agent.belief(float(t)), again.belief(float(t)))
         arm = agent.act(now)
-        agent.update(now, arm, tidal(t, arm))
+        agent.update(now, arm, rising(t, arm))
         again.act(now)
-        again.update(now, arm, tidal(t, arm))
+        again.update(now, arm, rising(t, arm))
 
 
 def test_experts_are_told_from_chance():
@@ -377,13 +382,14 @@ def test_experts_are_told_from_chance():
         rng = np.random.default_rng(seed)
         rewards = 20.0 + draw(2.0 * Index() + Decay(0.3), 40, rng)
         best = History(rewards.argmax(1), np.arange(40.0), rewards.max(1), np.full(40, True))
-        chance = past_of(rewards, rng, told=True)
+        chance = past_of(rewards, rng, from_warm_start=True)
         for past, expert in ((best, True), (chance, False)):
-            problem = problem_of(warm_start=told(past))
-            options = model.Options(transform="identity")
-            found = model.build(problem, Finite.arms(4), past, options).posterior
-            plain = model.build(problem, Finite.arms(4), past, replace(options, expert=False))
-            same = np.allclose(found.predict(41.0).mean, plain.posterior.predict(41.0).mean)
+            problem = problem_of(warm_start=warm_start_of(past))
+            found, plain = (
+                built(past, problem, transform="identity", expert=may_be).posterior
+                for may_be in (True, False)
+            )
+            same = np.allclose(found.predict(41.0).mean, plain.predict(41.0).mean)
             assert same is not expert, (seed, expert)
 
 
@@ -392,7 +398,7 @@ def test_any_amount_of_past_is_fine(count):
     rng = np.random.default_rng(0)
     table = 10.0 + 3.0 * np.sin(2 * np.pi * (np.arange(6)[:, None] / 6 + np.arange(4) / 4))
     past = past_of(np.tile(table, (count // 6 + 1, 1))[:count], rng)
-    warm = told(past) if count else None
+    warm = warm_start_of(past) if count else None
     agent = make_agent("auto-gp-ucb:persistence=false", problem_of(warm_start=warm), rng)
     regret = []
     for t in range(count, count + 60):
@@ -402,7 +408,7 @@ def test_any_amount_of_past_is_fine(count):
     assert np.mean(regret[30:]) < (0.3 if count else 1.0)  # by chance: 3
 
 
-def test_a_told_scale_uses_the_papers_structures():
+def test_a_known_scale_uses_the_papers_structures():
     agent = make_agent("auto-gp-ucb", example_problem("box"), np.random.default_rng(0))
     assert set(agent.structures()) == {"level", "season", "persistence", "drifting season"}
     assert agent.scale.transform == "identity"
@@ -425,8 +431,8 @@ def settled(problem, steps=400, reward=wave, seed=0):
 
 @pytest.mark.parametrize("seed", [0, 111])
 @pytest.mark.parametrize("known", [{}, {"reward_scale": (0.0, 2.0), "noise_std": 1.0}])
-def test_a_season_that_nobody_told_is_found(known, seed):
-    """In 30 of 30 other seeds where the scale is not told; by chance the regret is 3.
+def test_a_season_of_unknown_length_is_found(known, seed):
+    """In 30 of 30 other seeds where the scale is not known; by chance the regret is 3.
 
     On seed 111 it plays so well for a while that its newest rewards alone show no season.
     """
@@ -458,7 +464,7 @@ def test_the_first_guess_has_the_period_and_the_noise(noise):
     guess = guess_period(kernel, arms, past, past.reward, NOISE)
     assert guess.period == pytest.approx(11.0, rel=0.05)
     assert guess.noise_variance == levels[np.abs(np.log(levels / noise**2)).argmin()]
-    few = History(past.action[:9], past.t[:9], past.reward[:9], past.told[:9])
+    few = History(past.action[:9], past.t[:9], past.reward[:9], past.from_warm_start[:9])
     assert guess_period(kernel, arms, few, few.reward, NOISE) is None
 
 
@@ -467,22 +473,20 @@ def test_where_a_season_is_searched_for(known):
     rng = np.random.default_rng(0)
     table = np.array([[wave(t, arm) for arm in range(4)] for t in range(80)])
     past = past_of(table + rng.normal(size=table.shape), rng)
-    problem, arms = problem_of(periods=(), **known), Finite.arms(4)
-    found = model.build(
-        problem, arms, past, model.Options("identity", persistence=False, refit=False)
-    )
+    problem = problem_of(periods=(), **known)
+    found = built(past, problem, transform="identity", persistence=False, refit=False)
     search = found.posterior.members[-1]
     assert isinstance(search, PeriodSearch)
-    told = (1.0 / found.scale.normaliser.scale) ** 2
-    assert (search.noise_variance == pytest.approx(told)) is bool(known)
+    of_problem = (1.0 / found.scale.normaliser.scale) ** 2
+    assert (search.noise_variance == pytest.approx(of_problem)) is bool(known)
     assert search.noise_variance > NOISE
-    none = model.build(problem, arms, past, model.Options(season=False))
+    none = built(past, problem, season=False)
     assert not any(isinstance(m, PeriodSearch) for m in none.posterior.members)
 
 
 def test_work_is_done_more_often_while_a_season_is_searched_for():
     agent, _ = settled(problem_of(periods=()), steps=40)
-    assert agent._next == FIRST_REWARDS * 8  # 8, 16, 32, 64
+    assert agent._next == MIN_REWARDS * 8  # 8, 16, 32, 64
 
 
 def test_an_agent_that_searches_is_saved_to_the_bit(tmp_path):
@@ -586,7 +590,7 @@ def test_a_setting_that_a_prior_settles_is_refused(idle):
 @pytest.mark.parametrize("bad", [{"transform": "sqrt"}, {"season": 3}, {"refit": "yes"}])
 def test_bad_settings_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
-        model.Options(**bad)
+        Options(**bad)
 
 
 @pytest.mark.parametrize("decays", [True, False])
@@ -594,7 +598,7 @@ def test_several_factors_at_once_are_the_same_as_one_by_one(decays):
     rng = np.random.default_rng(0)
     kernel = candidates(problem_of(), persistence=decays)[-1].kernel
     together, one_by_one = (StateSpace(kernel, Finite.arms(4), 0.05) for _ in range(2))
-    for t in range(20):  # enough to pass several marks of the tape
+    for t in range(20):  # enough to pass several marks of the history
         factors = np.column_stack((rng.normal(size=3), rng.uniform(0.1, 2, 3), rng.normal(size=3)))
         for engine in (together, one_by_one):
             engine.observe(0, float(t), 0.1 * t)
@@ -602,7 +606,7 @@ def test_several_factors_at_once_are_the_same_as_one_by_one(decays):
         for arm, factor in zip((1, 2, 3), factors.tolist(), strict=True):
             one_by_one.weigh(arm, float(t), *factor)
     for engine in (together, one_by_one):
-        engine.observe(2, 15.5, 1.0)  # late: the tape replays the factors
+        engine.observe(2, 15.5, 1.0)  # late: the history replays the factors
     for ours, theirs in zip(together.joint(21.0), one_by_one.joint(21.0), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
     assert together.log_evidence == pytest.approx(one_by_one.log_evidence, abs=1e-8)

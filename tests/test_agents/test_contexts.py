@@ -236,3 +236,26 @@ def test_a_warm_start_without_contexts_sets_the_scale_only():
     agent = make_agent("gp-ucb:context_length_scale=1", warm, np.random.default_rng(0))
     assert agent.posterior.count == 0
     np.testing.assert_allclose(agent.belief(4.0)[0], 7.0)
+
+
+def test_the_belief_is_of_the_last_context_when_the_scale_has_just_been_set():
+    text = "gp-ucb:context_length_scale=1"
+    agent = make_agent(text, problem("arms"), np.random.default_rng(0))
+    live(agent, 10)  # ten rewards set the scale, and the belief is made anew
+    before = agent.belief(10.0)
+    agent.act(np.array([10.0, 0.0, 1.0, 0.0]))
+    elsewhere = agent.belief(10.0)
+    last = np.random.default_rng(0)
+    for _ in range(10):
+        context = last.choice([-0.9, 0.0, 0.9])
+        last.normal()
+    agent.act(np.array([10.0, 0.0, 1.0, context]))
+    np.testing.assert_array_equal(before, agent.belief(10.0))
+    assert context != 0.0
+    assert not np.array_equal(before, elsewhere)
+
+
+@pytest.mark.parametrize("name", ["gp-ucb:context_length_scale=1,", "auto-gp-ucb:"])
+def test_the_theorems_exploration_is_that_of_the_actions_alone(name):
+    agent = make_agent(f"{name}beta=theorem", problem("box"), np.random.default_rng(0))
+    assert len(live(agent, 3)[0]) == 3

@@ -57,7 +57,7 @@ def problem_of(steps, periods=()):
     )
 
 
-def live(text, values, seed, periods=()):
+def played(text, values, seed, periods=()):
     """Regret of each step, and the agent."""
     agent = make_agent(text, problem_of(len(values), periods), np.random.default_rng(seed))
     noise = np.random.default_rng([seed, 1]).normal(0.0, NOISE, len(values))
@@ -70,7 +70,7 @@ def live(text, values, seed, periods=()):
 
 
 def total(text, worlds, periods=()):
-    return sum(live(text, world, i, periods)[0].sum() for i, world in enumerate(worlds))
+    return sum(played(text, world, i, periods)[0].sum() for i, world in enumerate(worlds))
 
 
 def uniform(worlds):
@@ -100,11 +100,11 @@ def test_in_a_world_that_wanders_ui_tvbo_follows():
 def test_et_gp_ucb_rarely_resets_without_a_cause_and_soon_with_one():
     """A false alarm has probability 0.1 at most; more than 5 in 16 runs, 0.3 %."""
     still = [np.repeat(switching(seed, 1), 60, axis=0) for seed in range(16)]
-    alarms = [live("et-gp-ucb", world, i)[1].resets > 0 for i, world in enumerate(still)]
+    alarms = [played("et-gp-ucb", world, i)[1].resets > 0 for i, world in enumerate(still)]
     assert sum(alarms) <= 5
     # All rewards fall by ten deviations of the prior: the next one already tells.
     fall = np.r_[still[0], still[0][:1] - 10.0]
-    agent = live("et-gp-ucb", fall, 0)[1]
+    agent = played("et-gp-ucb", fall, 0)[1]
     assert agent.resets == 1
     assert agent.posterior.count == 1
 
@@ -115,7 +115,7 @@ def test_w_dbo_keeps_few_observations_and_loses_little():
     And below 0.4 of uniform choice; elsewhere 0.23 (0.03).
     """
     worlds = [smooth(seed, 120) for seed in range(4)]
-    runs = [live("w-dbo", world, i) for i, world in enumerate(worlds)]
+    runs = [played("w-dbo", world, i) for i, world in enumerate(worlds)]
     regret = sum(regrets.sum() for regrets, _ in runs)
     assert regret < 1.25 * total("c-gp-ucb", worlds)
     assert regret < 0.4 * uniform(worlds)
@@ -125,7 +125,9 @@ def test_w_dbo_keeps_few_observations_and_loses_little():
 def test_w_dbo_takes_a_periodic_kernel():
     """Below 0.2 of uniform choice with less than half of the data; elsewhere 0.09 (0.02): 1e-8."""
     worlds = [smooth(seed, 180, period=12.0) for seed in range(3)]
-    runs = [live("w-dbo:time_kernel=periodic", world, i, (12.0,)) for i, world in enumerate(worlds)]
+    runs = [
+        played("w-dbo:time_kernel=periodic", world, i, (12.0,)) for i, world in enumerate(worlds)
+    ]
     assert sum(regrets.sum() for regrets, _ in runs) < 0.2 * uniform(worlds)
     assert all(len(agent.posterior.times) < 90 for _, agent in runs)
 
@@ -137,7 +139,7 @@ def test_pe_gp_ucb_drops_the_wrong_period():
     0.9 of the first: elsewhere 0.20 (0.16), 1e-5.
     """
     worlds = [smooth(seed, 180, period=12.0) for seed in range(4)]
-    runs = [live("pe-gp-ucb:periods=[7,12]", world, i) for i, world in enumerate(worlds)]
+    runs = [played("pe-gp-ucb:periods=[7,12]", world, i) for i, world in enumerate(worlds)]
     regrets = sum(regrets for regrets, _ in runs)
     left = [agent.periods for _, agent in runs]
     assert sum(12.0 in periods for periods in left) >= 2
@@ -147,7 +149,7 @@ def test_pe_gp_ucb_drops_the_wrong_period():
 
 
 def test_pe_gp_ucb_goes_on_without_the_dropped_one(tmp_path):
-    _, agent = live("pe-gp-ucb:periods=[7,12]", smooth(0, 100, period=12.0), 0)
+    _, agent = played("pe-gp-ucb:periods=[7,12]", smooth(0, 100, period=12.0), 0)
     agent.save(tmp_path / "agent")
     again = load(tmp_path / "agent")
     assert again.periods == agent.periods == [12.0]
@@ -224,14 +226,14 @@ def test_ui_tvbo_keeps_the_mean_and_loses_certainty():
 def test_ui_tvbo_starts_with_the_warm_start():
     past = Experience([-30.0, -20.0], [0, 1], [1.0, 2.0])
     problem = example_problem("warm")
-    told = Problem(
+    warm = Problem(
         problem.action_space,
         problem.observation_space,
         reward_scale=(0.0, 1.0),
         action_features=problem.action_features,
         warm_start=past,
     )
-    agent = make_agent("ui-tvbo:prior_mean=0,prior_scale=1", told, np.random.default_rng(0))
+    agent = make_agent("ui-tvbo:prior_mean=0,prior_scale=1", warm, np.random.default_rng(0))
     assert agent.predict(-30.0).variance[4] == pytest.approx(1.0, abs=0.2)
     assert agent.predict(70.0).variance[4] == pytest.approx(1.0 + 0.03 * 100, abs=0.2)
 
@@ -260,13 +262,13 @@ def test_bad_settings(text, message):
 
 
 def test_the_rules_for_windows_and_discounts():
-    """Powers of T / P_T, with the horizon of 40 that is told, or 1000."""
+    """Powers of T / P_T, with the known horizon of 40, or 1000."""
     problem = example_problem("plane")
-    assert make_agent("sw-gp-ucb", problem, np.random.default_rng(0))._window == 7
+    assert make_agent("sw-gp-ucb", problem, np.random.default_rng(0)).model.length == 7
     agent = make_agent("wgp-ucb:variation=10", problem, np.random.default_rng(0))
-    assert agent._gamma == pytest.approx(0.5)
+    assert agent.model.gamma == pytest.approx(0.5)
     endless = make_agent("sw-gp-ucb", example_problem("box"), np.random.default_rng(0))
-    assert endless._window == 32
+    assert endless.model.length == 32
 
 
 @pytest.mark.parametrize("name", ["ui-tvbo", "w-dbo", "pe-gp-ucb", "wgp-ucb"])

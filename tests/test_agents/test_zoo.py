@@ -131,7 +131,7 @@ def test_telling_the_noise_does_not_fix_the_scale() -> None:
     for t in range(60):
         action = agent.act(observe(t))
         agent.update(observe(t), action, 500.0 + 100.0 * example_reward("finite", action, t))
-    assert agent.posterior.noise_variance == pytest.approx((10.0 / agent._normaliser.scale) ** 2)
+    assert agent.posterior.noise_variance == pytest.approx((10.0 / agent.scale.scale) ** 2)
     rewards = [example_reward("finite", a, 60) for a in range(5)]
     assert agent.act(observe(60)) == int(np.argmax(rewards))
 
@@ -225,7 +225,7 @@ def test_r_gp_ucb_formula() -> None:
     agent = make_agent(
         "r-gp-ucb:block_size=formula,eps=0.0625", example_problem("plane"), np.random.default_rng(0)
     )
-    assert agent._block_size == 24  # 12 * 0.0625 ** (-1/4), below the horizon of 40
+    assert agent.model.size == 24  # 12 * 0.0625 ** (-1/4), below the horizon of 40
 
 
 def test_late_rewards_lead_to_the_same_belief() -> None:

@@ -11,6 +11,43 @@ from agents.base import Problem
 from agents.checks import share
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model, Prior
+
+
+class EventTriggered(Model):
+    """Forgets everything when a reward contradicts it; ``start`` is when it last did."""
+
+    saved = ("start", "resets")
+
+    def __init__(self, delta: float) -> None:
+        super().__init__(Constant())
+        self._delta = delta
+
+    def begin(self, prior: Prior) -> None:
+        """Start without observations, and without a reset."""
+        self.start, self.resets = -math.inf, 0
+        super().begin(prior)
+
+    def visit(self, action: Any, t: float) -> None:
+        """Take in where an action was taken: without a scale there is nothing to contradict."""
+        self.posterior.observe(action, t, 0.0)
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Start afresh if the reward contradicts the belief; then take it in."""
+        if t < self.start:
+            return
+        if self._contradicts(action, t, y):
+            self.posterior.reset()
+            self.start, self.resets = t, self.resets + 1
+        super().observe(action, t, y)
+
+    def _contradicts(self, action: Any, t: float, y: float) -> bool:
+        """Whether a reward lies outside the bound around what is believed."""
+        mean, variance = self.posterior.predict(t, action)
+        p = math.pi**2 * (self.posterior.count + 1) ** 2 / 6.0
+        spread = math.sqrt(variance[0]) + math.sqrt(self.posterior.noise_variance)
+        bound = math.sqrt(2.0 * math.log(2.0 * p / self._delta)) * spread
+        return abs(y - float(mean[0])) > bound
 
 
 class ETGPUCB(GPAgent):
@@ -48,39 +85,10 @@ class ETGPUCB(GPAgent):
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, delta: float = 0.1, **common: Any
     ) -> None:
-        self._delta = share("delta", delta)
-        super().__init__(problem, rng, clock=Constant(), **common)
+        self.model: EventTriggered
+        super().__init__(problem, rng, model=EventTriggered(share("delta", delta)), **common)
 
-    def _begin(self) -> None:
-        """Nothing seen, and no reset yet."""
-        self._start, self.resets = -math.inf, 0
-        super()._begin()
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Start afresh if the reward contradicts the belief; then take it in."""
-        if t < self._start:
-            return
-        # Before the scale of the rewards is known there is nothing to contradict.
-        if self._normaliser is not None and self._contradicts(action, t, y):
-            self.posterior.reset()
-            self._start, self.resets = t, self.resets + 1
-        super().observe(action, t, y)
-
-    def _contradicts(self, action: Any, t: float, y: float) -> bool:
-        """The trigger."""
-        mean, variance = self.posterior.predict(t, action)
-        p = math.pi**2 * (self.posterior.count + 1) ** 2 / 6.0
-        spread = math.sqrt(variance[0]) + math.sqrt(self.posterior.noise_variance)
-        bound = math.sqrt(2.0 * math.log(2.0 * p / self._delta)) * spread
-        return abs(y - float(mean[0])) > bound
-
-    def state(self) -> dict[str, Any]:
-        """Also when the last reset was, and how many there were."""
-        start = self._start if math.isfinite(self._start) else None
-        return {**super().state(), "start": start, "resets": self.resets}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._start = -math.inf if state["start"] is None else float(state["start"])
-        self.resets = int(state["resets"])
+    @property
+    def resets(self) -> int:
+        """How often it has started afresh."""
+        return self.model.resets

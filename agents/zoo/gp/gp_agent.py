@@ -1,60 +1,45 @@
-"""What all Gaussian-process agents share: a belief, a scale of rewards, a way to choose."""
+"""What all Gaussian-process agents share: the wiring of their parts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.base import Experience, Problem, is_news, time_of
+from agents.base import Problem, is_news, time_of
 from agents.checks import number, positive
 from agents.gp import (
-    UCB,
-    Actions,
+    Array,
     ContextSquaredExponential,
-    InContext,
-    InThisContext,
+    Fit,
     Kernel,
-    Mixture,
     Normaliser,
     Posterior,
     Prediction,
-    Predictive,
-    fit,
-    from_state,
-    make_posterior,
     parse_beta,
-    to_state,
 )
-from agents.gp.parameters import free_parameters, get, put
-from agents.gp.posteriors.mixture import make_members
 from agents.saving import Saveable
-from agents.zoo.gp.prior import (
-    action_kernel_of,
-    actions_of,
+from agents.zoo.gp import training
+from agents.zoo.gp.parts import (
+    ActionSpaceMap,
+    ContextView,
+    Model,
+    Prior,
+    RewardNormalisation,
     context_columns,
-    finite_context,
-    first_normaliser,
-    noise_variance_of,
-    same_actions,
 )
-from agents.zoo.gp.training import random_stretches
-
-Array = NDArray[np.float64]
-
-FIRST_REWARDS = 10
-"""Rewards seen before a scale is set, where nothing is known about it."""
+from agents.zoo.gp.prior import action_kernel_of, actions_of, past_decisions
 
 
 class GPAgent(Saveable):
-    """Upper confidence bounds on a Gaussian process; subclasses choose the time kernel.
+    """A model, a scale of rewards, a context view and exploration; subclasses choose the model.
 
     Rewards are brought to the scale of the prior (mean 0, variance 1) once and for all: by
     ``prior_mean`` and ``prior_scale`` if they are given, by the warm start if there is one, by the
-    problem's ``reward_scale`` if it tells one, otherwise by the first ten rewards, until which
+    problem's ``reward_scale`` if it has one, otherwise by the first ten rewards, until which
     actions are chosen for their uncertainty alone. (The paper does not say how it normalises.)
     Every ``act`` counts as a step of the exploration schedule.
 
@@ -66,7 +51,8 @@ class GPAgent(Saveable):
     Args:
         problem: What is known.
         rng: Breaks ties.
-        clock: Time kernel.
+        model: What is believed and how it is learned; ``Model(clock)`` has the time kernel
+            ``clock``, keeps every reward, and chooses by upper confidence bounds.
         action_kernel: "se", "matern" or "linear"; arms without coordinates are independent.
         length_scale: Of the action kernel, in the unit of the action coordinates.
         nu: Smoothness of "matern".
@@ -82,15 +68,12 @@ class GPAgent(Saveable):
         context_length_scale: Of the reward over contexts, in their unit; None ignores contexts.
     """
 
-    posterior: Posterior
-    _view: Predictive
-
     def __init__(
         self,
         problem: Problem,
         rng: np.random.Generator,
         *,
-        clock: Kernel,
+        model: Model,
         action_kernel: str = "se",
         length_scale: float = 1.0,
         nu: float = 2.5,
@@ -102,46 +85,74 @@ class GPAgent(Saveable):
         engine: str = "auto",
         context_length_scale: float | None = None,
     ) -> None:
-        self._actions: Actions = actions_of(problem)
-        self._beta = parse_beta(beta, self._actions)
+        if context_length_scale is not None and not model.takes_contexts:
+            raise ValueError("this agent looks at no contexts: leave out context_length_scale")
+        self.model, self._space = model, ActionSpaceMap(problem)
+        self._beta = parse_beta(beta, actions_of(problem))
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
-        self._kernel: Kernel = action_kernel_of(problem, action_kernel, length_scale, nu) * clock
-        self._columns: tuple[int, ...] = ()
-        if context_length_scale is not None:
-            self._look_at_contexts(positive("context_length_scale", context_length_scale))
+        over_actions = action_kernel_of(problem, action_kernel, length_scale, nu)
+        self._kernel: Kernel = over_actions * model.clock
+        self._look_at_contexts(context_length_scale)
         self._given_noise, self._engine = noise_variance, engine
-        self._normaliser = first_normaliser(problem, prior_mean, prior_scale)
-        self._waiting: list[tuple[Any, float, float]] = []
+        self._rewards = RewardNormalisation.of(problem, prior_mean, prior_scale)
         self._steps = 0
         if fit_warm_start not in (True, False):
             raise ValueError(f"fit_warm_start is true or false, got {fit_warm_start!r}")
         if fit_warm_start:
-            self._fit()
+            noise = self._noise_variance()
+            self._adopt(
+                training.fit_warm_start(self._kernel, self._contexts.actions, self._space, noise)
+            )
         self._begin()
-        self._relive(problem.warm_start)
+        self._learn_from_warm_start()
 
-    def _look_at_contexts(self, length_scale: float) -> None:
-        self._columns = context_columns(self._problem)
-        if not self._columns:
-            return
-        self._actions = InContext(actions_of(self._problem), len(self._columns))
-        self._kernel = self._kernel * ContextSquaredExponential(length_scale)
+    def _look_at_contexts(self, length_scale: float | None) -> None:
+        """Contexts of the problem, if there are any and if they are to be looked at."""
+        columns: tuple[int, ...] = ()
+        if length_scale is not None:
+            over_contexts = ContextSquaredExponential(
+                positive("context_length_scale", length_scale)
+            )
+            columns = context_columns(self._problem)
+            self._kernel = self._kernel * over_contexts if columns else self._kernel
+        self._contexts = ContextView(actions_of(self._problem), columns)
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is believed at the moment, on the scale of the prior."""
+        return self.model.posterior
+
+    @property
+    def scale(self) -> Normaliser | None:
+        """The scale of the rewards, once there is one."""
+        return self._rewards.normaliser
 
     def act(self, observation: Array) -> Any:
-        """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
-        t = time_of(observation)
-        self._see(observation)
+        """Choose by the model's acquisition at the time of the observation: UCB as a rule."""
+        t, context = time_of(observation), self._contexts.read(observation)
+        self._contexts.context = context
+        self.model.advance(t)
         self._steps += 1
-        return self._to_space(self.choose(t, self._beta(self._steps)))
-
-    def choose(self, t: float, beta: float) -> Any:
-        """An action in the coordinates of the kernel."""
-        return self._ucb.choose(t, beta)
+        return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
-        context = np.array(observation, dtype=np.float64)[list(self._columns)]
-        self._learn(action, float(observation[0]), float(reward), context)
+        self._learn(observation, action, float(reward))
+
+    def _learn(self, observation: Array, action: Any, reward: float) -> None:
+        t = float(observation[0])
+        if not is_news(reward, t):
+            return
+        taken = self._space.from_space(self._problem.checked(action))
+        placed = self._contexts.place(taken, self._contexts.read(observation))
+        if self.scale is not None:
+            self.model.observe(placed, t, self._rewards.forward(reward))
+        elif self._rewards.keep(placed, t, reward):
+            self._begin()
+            for past in self._rewards.release():
+                self.model.observe(past.action, past.t, self._rewards.forward(past.reward))
+        else:
+            self.model.visit(placed, t)
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
         """Mean and standard deviation of the mean reward at time t, in units of the reward.
@@ -153,105 +164,35 @@ class GPAgent(Saveable):
             t: When.
             actions: Arms, or box actions (q, d) in [-1, 1]; all arms if None.
         """
-        if self._problem.n_actions is None:
-            if actions is None:
-                raise ValueError("actions must be given for a box: an array (q, d) in [-1, 1]")
-            actions = np.asarray(actions, dtype=np.float64) * self._problem.action_half_width
-        mean, variance = self.predict(t, actions)
-        scale = self._normaliser or Normaliser()
-        return scale.backward(mean), scale.scale * np.sqrt(variance)
+        return self._rewards.backward(self.predict(t, self._space.asked(actions)))
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t) on the scale of the prior, in the kernel's coordinates."""
-        return self._view.predict(t, actions)
+        return self.model.predict(self._view, t, actions)
 
     def _begin(self) -> None:
-        """A posterior without observations, on the scale known now."""
-        noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
-        self._look(self.prior(noise))
+        """Start without observations, on the scale known now."""
+        horizon, noise = self._problem.horizon, self._noise_variance()
+        self.model.begin(Prior(self._kernel, self._contexts.actions, noise, horizon, self._engine))
+        self._connect()
 
-    def _look(self, posterior: Posterior) -> None:
-        """Choose by this posterior from now on."""
-        self.posterior, self._view = posterior, posterior
-        if self._columns:
-            self._view = InThisContext(posterior)
-        self._ucb = UCB(self._view, self._rng)
+    def _connect(self) -> None:
+        """Choose by the model's posterior from now on."""
+        self._view = self._contexts.show(self.posterior)
+        self._acquisition = self.model.acquisition(self._view, self._rng)
 
-    def _see(self, observation: Array) -> None:
-        """The context of the moment."""
-        if isinstance(self._view, InThisContext):
-            context = np.array(observation, dtype=np.float64)[list(self._columns)]
-            self._view.context = finite_context(context)
+    def _noise_variance(self) -> float:
+        return self._rewards.noise_variance(self._problem.noise_std, self._given_noise)
 
-    def prior(self, noise_variance: float) -> Posterior:
-        """The belief before anything is seen; an agent with several kernels overrides it."""
-        return make_posterior(
-            self._kernel,
-            self._actions,
-            noise_variance,
-            horizon=self._problem.horizon,
-            engine=self._engine,
-        )
+    def _learn_from_warm_start(self) -> None:
+        """Take in past decisions, unless contexts matter: theirs are not known."""
+        if not self._contexts:
+            for observation, action, reward in past_decisions(self._problem):
+                self._learn(observation, action, reward)
 
-    def mixture(
-        self, kernels: Sequence[Kernel], noise_variance: float, prior: Array | None = None
-    ) -> Mixture:
-        """A belief over several kernels, all equally likely beforehand if there is no ``prior``."""
-        options: dict[str, Any] = {"horizon": self._problem.horizon, "engine": self._engine}
-        return Mixture(make_members(kernels, self._actions, noise_variance, **options), prior)
-
-    def _relive(self, past: Experience | None) -> None:
-        if past is not None and not self._columns:
-            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
-                self._learn(action, float(t), float(reward), np.empty(0))
-
-    def _learn(self, action: Any, t: float, reward: float, context: Array) -> None:
-        if not is_news(reward, t):
-            return
-        placed = self._placed(self._problem.checked(action), finite_context(context))
-        if self._normaliser is None:
-            self._wait(placed, t, reward)
-        else:
-            self.observe(placed, t, float(self._normaliser.forward(reward)))
-
-    def _placed(self, action: Any, context: Array) -> Any:
-        """An action of the space as the posterior knows it."""
-        mine = self._from_space(action)
-        if isinstance(self._actions, InContext):
-            return self._actions.joined(mine, context)[0]
-        return mine
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward on the scale of the prior."""
-        self.posterior.observe(action, t, y)
-
-    def _wait(self, action: Any, t: float, reward: float) -> None:
-        """Without a scale yet, learn only where we have been; then see it all again."""
-        self._waiting.append((action, t, reward))
-        if len(self._waiting) < FIRST_REWARDS:
-            self.observe(action, t, 0.0)
-            return
-        self._normaliser = Normaliser.of([past[2] for past in self._waiting])
-        self._begin()
-        waiting, self._waiting = self._waiting, []
-        for action, t, reward in waiting:
-            self.observe(action, t, float(self._normaliser.forward(reward)))
-
-    def _fit(self) -> None:
-        past = self._problem.warm_start
-        if past is None or self._columns or not np.isfinite(past.reward).any():
-            raise ValueError("fit_warm_start needs a problem with a warm start")
-        known = np.isfinite(past.reward)
-        checked = [self._problem.checked(action) for action in past.action[known]]
-        actions = np.array([self._from_space(action) for action in checked])
-        noise = noise_variance_of(self._problem, self._normaliser, self._given_noise)
-        data = (actions, past.t[known], past.reward[known])
-        found = fit(self._kernel, self._actions, [data], noise)
-        self._adopt(found.kernel, found.normaliser, found.noise_variance)
-
-    def _adopt(self, kernel: Kernel, normaliser: Normaliser, noise_variance: float) -> None:
-        self._kernel, self._normaliser = kernel, normaliser
-        self._given_noise = noise_variance
+    def _adopt(self, found: Fit) -> None:
+        self._kernel, self._given_noise = found.kernel, found.noise_variance
+        self._rewards = RewardNormalisation(found.normaliser)
 
     @classmethod
     def train(
@@ -265,24 +206,16 @@ class GPAgent(Saveable):
     ) -> dict[str, NDArray[Any]]:
         """Hyper-parameters by evidence, and a prior around the settings, from random actions.
 
-        Of every world that was met 200 steps count, and of at most eight worlds: more would take
-        long and change little.
+        Of every world that was met 200 steps count, and of at most eight worlds.
 
         Args: see :class:`agents.base.Trainable`.
         """
         agent = cls(problem, rng, **settings)
-        if agent._columns:
+        if agent._contexts:
             raise ValueError("training looks at no contexts: leave out context_length_scale")
-        stretches = random_stretches(agent._from_space, envs, steps, rng)
-        noise = noise_variance_of(problem, agent._normaliser, agent._given_noise)
-        found = fit(agent._kernel, agent._actions, stretches, noise, spread=1.0, starts=3, scan=30)
-        free = free_parameters(found.kernel)
-        scale = found.normaliser
-        return {
-            "kernel": get(found.kernel, free),
-            "scale": np.array([scale.mean, scale.scale]),
-            "noise_variance": np.array(found.noise_variance),
-        }
+        stretches = training.random_stretches(agent._space, envs, steps, rng)
+        actions, noise = agent._contexts.actions, agent._noise_variance()
+        return training.fit_stretches(agent._kernel, actions, stretches, noise)
 
     @classmethod
     def after_training(
@@ -294,50 +227,25 @@ class GPAgent(Saveable):
     ) -> GPAgent:
         """An agent with these hyper-parameters, otherwise as fresh as any."""
         agent = cls(problem, rng, **settings)
-        kernel = put(agent._kernel, free_parameters(agent._kernel), learned["kernel"])
-        mean, scale = learned["scale"].tolist()
-        agent._adopt(kernel, Normaliser(mean, scale), float(learned["noise_variance"]))
-        agent._waiting = []
+        agent._adopt(training.unpacked(agent._kernel, learned))
         agent._begin()
-        agent._relive(problem.warm_start)
+        agent._learn_from_warm_start()
         return agent
 
-    def _from_space(self, action: Any) -> Any:
-        """From the action space to the coordinates of the kernel."""
-        if self._problem.n_actions is not None:
-            return action
-        return np.asarray(action, dtype=np.float64) * self._problem.action_half_width
-
-    def _to_space(self, action: Any) -> Any:
-        if self._problem.n_actions is not None:
-            return int(action)
-        scaled = np.asarray(action) / self._problem.action_half_width
-        return np.clip(scaled, -1.0, 1.0).astype(np.float32)
-
     def state(self) -> dict[str, Any]:
-        """The posterior, the scale of the rewards, and the number of decisions."""
-        scale = self._normaliser
+        """What the parts have learned, and the number of decisions."""
         return {
-            "posterior": to_state(self.posterior),
-            "normaliser": None if scale is None else [scale.mean, scale.scale],
-            "waiting": [[np.asarray(a).tolist(), t, r] for a, t, r in self._waiting],
+            "model": self.model.state(),
+            "rewards": self._rewards.state(),
+            "context": self._contexts.context,
             "steps": self._steps,
-            "context": self._view.context if isinstance(self._view, InThisContext) else None,
         }
-
-    @staticmethod
-    def _revived(action: Any) -> Any:
-        return np.array(action) if isinstance(action, list) else action
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
-        posterior = from_state(state["posterior"])
-        if not same_actions(posterior.actions, self._actions):
-            raise ValueError("the belief is about other actions than the problem has")
-        self._look(posterior)
-        if isinstance(self._view, InThisContext):
-            self._view.context = np.array(state["context"])
-        scale = state["normaliser"]
-        self._normaliser = None if scale is None else Normaliser(*scale)
-        self._waiting = [(self._revived(a), t, reward) for a, t, reward in state["waiting"]]
+        self.model.restore(state["model"], self._contexts.actions)
+        self._rewards.restore(state["rewards"])
+        if self._contexts:
+            self._contexts.context = np.array(state["context"])
         self._steps = int(state["steps"])
+        self._connect()

@@ -7,9 +7,34 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
+from agents.gp import Array, Box, Predictive
 from agents.zoo.gp.periodic_gp_ucb import PeriodicGPUCB
 
 LINE_CANDIDATES, BOX_CANDIDATES = 256, 512
+"""Points at which a draw is maximised: on a line, and in a box of more dimensions."""
+
+
+class Thompson:
+    """Maximises one draw from a posterior over its actions."""
+
+    def __init__(self, posterior: Predictive, rng: np.random.Generator) -> None:
+        self._posterior, self._rng = posterior, rng
+        actions = posterior.actions
+        self._points = _spread_points(actions) if isinstance(actions, Box) else None
+
+    def choose(self, t: float, beta: float) -> Any:
+        """The action to take at time t: an arm number, or a point of shape (d,)."""
+        best = int(self._posterior.sample(t, self._rng, self._points).argmax())
+        return best if self._points is None else self._points[best]
+
+
+def _spread_points(box: Box) -> Array:
+    """Evenly spread points of a box that is symmetric around 0."""
+    if box.dimension == 1:
+        spread = np.linspace(-1.0, 1.0, LINE_CANDIDATES)[:, None]
+    else:
+        spread = 2.0 * qmc.Sobol(box.dimension, scramble=False).random(BOX_CANDIDATES) - 1.0
+    return np.asarray(spread * box.high)
 
 
 class GPThompson(PeriodicGPUCB):
@@ -32,21 +57,4 @@ class GPThompson(PeriodicGPUCB):
 
     name = "gp-thompson"
     family = "GP, periodic"
-
-    def choose(self, t: float, beta: float) -> Any:
-        """The maximiser of one draw."""
-        points = self._points()
-        draw = self._view.sample(t, self._rng, points)
-        best = int(draw.argmax())
-        return best if points is None else points[best]
-
-    def _points(self) -> Any:
-        """All arms, or evenly spread points of the box."""
-        if self._problem.n_actions is not None:
-            return None
-        dim = self._problem.dim
-        if dim == 1:
-            spread = np.linspace(-1.0, 1.0, LINE_CANDIDATES)[:, None]
-        else:
-            spread = 2.0 * qmc.Sobol(dim, scramble=False).random(BOX_CANDIDATES) - 1.0
-        return spread * self._problem.action_half_width
+    acquisition = Thompson

@@ -9,6 +9,7 @@ import numpy as np
 from agents.base import Problem
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model
 
 
 class GPUCB(GPAgent):
@@ -36,4 +37,4 @@ class GPUCB(GPAgent):
     family = "GP, static"
 
     def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
-        super().__init__(problem, rng, clock=Constant(), **common)
+        super().__init__(problem, rng, model=Model(Constant()), **common)

@@ -13,22 +13,130 @@ from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several, share
 from agents.gp import (
     UCB,
+    Actions,
     Periodic,
-    Posterior,
+    Prediction,
+    Predictive,
     Sum,
     TimeKernel,
     argmax,
-    from_state,
-    make_posterior,
     to_state,
 )
 from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Acquisition, Model, Prior, restored_posterior
 from agents.zoo.gp.prior import FINDERS
 
 SHARES = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
-"""Candidates as shares of the period that is told, where none are given."""
-PENDING = 1000
+"""Candidates as shares of the problem's period, where none are given."""
+MAX_PENDING = 1000
 """Decisions without a reward that are remembered."""
+
+
+class Elimination(Model):
+    """One posterior for each candidate period that is alive: those that are dropped learn no more.
+
+    ``posterior`` is that of the candidate that decided last.
+    """
+
+    takes_contexts = False
+
+    def __init__(self, candidates: list[float], delta: float, length_scale: float) -> None:
+        super().__init__(Periodic(candidates[0], length_scale))
+        self.candidates, self._delta = candidates, delta
+        self._chosen: dict[float, int] = {}  # who decided, by the time of the decision
+        self._decisions = 0
+
+    def begin(self, prior: Prior) -> None:
+        """Start with all candidates, without observations."""
+        terms = prior.kernel.terms
+        self.posteriors = [
+            prior.posterior(Sum(tuple(replace(p, clocks=_at(p.clocks, period)) for p in terms)))
+            for period in self.candidates
+        ]
+        self.alive = np.ones(len(self.candidates), dtype=bool)
+        self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each
+        self._turn_to(0)
+
+    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+        """The most optimistic candidate decides."""
+        return MostOptimistic(self, rng)
+
+    def predict(self, view: Predictive, t: float, actions: Any) -> Prediction:
+        """What the candidate that decided last believes."""
+        return self.posterior.predict(t, actions)
+
+    def let_decide(self, which: int, t: float) -> None:
+        """Remember which candidate decides at time t."""
+        self._turn_to(which)
+        self._decisions += 1
+        self._chosen[t] = which
+        if len(self._chosen) > MAX_PENDING:
+            del self._chosen[min(self._chosen)]
+
+    def visit(self, action: Any, t: float) -> None:
+        """All candidates learn where an action was taken; none is judged without a scale."""
+        self._learn(action, t, 0.0)
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Judge the candidate that decided, then let all of them learn."""
+        who = self._chosen.pop(t, None)
+        if who is not None and self.alive[who] and self.alive.sum() > 1:
+            self._judge(who, action, t, y)
+        self._learn(action, t, y)
+
+    def _learn(self, action: Any, t: float, y: float) -> None:
+        for i in np.flatnonzero(self.alive):
+            self.posteriors[i].observe(action, t, y)
+
+    def _judge(self, who: int, action: Any, t: float, y: float) -> None:
+        mean, variance = self.posteriors[who].predict(t, action)
+        decisions = max(self._decisions, 1)
+        chance = 3.0 * self._delta / (len(self.candidates) * math.pi**2 * decisions**2)
+        b = -2.0 * math.log(chance)
+        self._record[who] += (1.0, y - mean[0], math.sqrt(b * variance[0]))
+        count, error, bound = self._record[who]
+        if abs(error) > bound + math.sqrt(count * b * self.posteriors[who].noise_variance):
+            self.alive[who] = False
+            self._turn_to(int(self.alive.argmax()))
+
+    def _turn_to(self, which: int) -> None:
+        self._current, self.posterior = which, self.posteriors[which]
+
+    def state(self) -> dict[str, Any]:
+        """All candidates that are left, and their records."""
+        return {
+            "posteriors": [to_state(self.posteriors[i]) for i in np.flatnonzero(self.alive)],
+            "alive": self.alive.astype(np.int64),
+            "record": self._record.copy(),
+            "chosen": [list(pair) for pair in self._chosen.items()],
+            "decisions": self._decisions,
+            "current": self._current,
+        }
+
+    def restore(self, state: dict[str, Any], actions: Actions) -> None:
+        """Put ``state()`` back, or say that it is not about these actions."""
+        self.alive, self._record = np.array(state["alive"], dtype=bool), np.array(state["record"])
+        for i, own in zip(np.flatnonzero(self.alive), state["posteriors"], strict=True):
+            self.posteriors[i] = restored_posterior(own, actions)
+        self._chosen = {float(t): int(who) for t, who in state["chosen"]}
+        self._decisions = int(state["decisions"])
+        self._turn_to(int(state["current"]))
+
+
+class MostOptimistic:
+    """Upper confidence bounds of the candidate whose highest one is the highest of all."""
+
+    def __init__(self, model: Elimination, rng: np.random.Generator) -> None:
+        self._model, self._rng = model, rng
+        self._searches = [UCB(each, rng) for each in model.posteriors]
+
+    def choose(self, t: float, beta: float) -> Any:
+        """The best action of the most optimistic candidate."""
+        left = np.flatnonzero(self._model.alive)
+        peaks = np.array([self._searches[i].peak(t, beta) for i in left])
+        which = int(left[argmax(peaks, self._rng)])
+        self._model.let_decide(which, t)
+        return self._searches[which].choose(t, beta)
 
 
 class PEGPUCB(GPAgent):
@@ -81,94 +189,15 @@ class PEGPUCB(GPAgent):
         time_length_scale: float = 1.0,
         **common: Any,
     ) -> None:
-        self._candidates, self._delta = _candidates(problem, periods), share("delta", delta)
-        self._chosen: dict[float, int] = {}
-        if common.get("context_length_scale") is not None:
-            raise ValueError("this agent looks at no contexts: leave out context_length_scale")
-        clock = Periodic(self._candidates[0], seasonal_length_scale(time_length_scale))
-        super().__init__(problem, rng, clock=clock, **common)
+        self.model: Elimination
+        candidates, delta = _candidates(problem, periods), share("delta", delta)
+        model = Elimination(candidates, delta, seasonal_length_scale(time_length_scale))
+        super().__init__(problem, rng, model=model, **common)
 
     @property
     def periods(self) -> list[float]:
         """The candidates that are left."""
-        return [self._candidates[i] for i in np.flatnonzero(self._alive)]
-
-    def _begin(self) -> None:
-        """All candidates, nothing seen."""
-        self._priors: list[Posterior] = []
-        super()._begin()
-        self._alive = np.ones(len(self._candidates), dtype=bool)
-        self._record = np.zeros((len(self._candidates), 3))  # S, E and B of each
-        self._searches = [UCB(each, self._rng) for each in self._priors]
-
-    def prior(self, noise_variance: float) -> Posterior:
-        """One belief for each candidate; the first is returned."""
-        horizon, engine = self._problem.horizon, self._engine
-        for period in self._candidates:
-            kernel = Sum(
-                tuple(replace(p, clocks=_at(p.clocks, period)) for p in self._kernel.terms)
-            )
-            self._priors.append(
-                make_posterior(
-                    kernel, self._actions, noise_variance, horizon=horizon, engine=engine
-                )
-            )
-        return self._priors[0]
-
-    def choose(self, t: float, beta: float) -> Any:
-        """The best action of the most optimistic candidate."""
-        left = np.flatnonzero(self._alive)
-        peaks = np.array([self._searches[i].peak(t, beta) for i in left])
-        best = argmax(peaks, self._rng)
-        self._turn_to(int(left[best]))
-        self._chosen[t] = int(left[best])
-        if len(self._chosen) > PENDING:
-            del self._chosen[min(self._chosen)]
-        return super().choose(t, beta)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Judge the candidate that decided, then let all of them learn."""
-        who = self._chosen.pop(t, None) if self._normaliser is not None else None
-        if who is not None and self._alive[who] and self._alive.sum() > 1:
-            self._judge(who, action, t, y)
-        for i in np.flatnonzero(self._alive):
-            self._priors[i].observe(action, t, y)
-
-    def _judge(self, who: int, action: Any, t: float, y: float) -> None:
-        mean, variance = self._priors[who].predict(t, action)
-        chance = 3.0 * self._delta / (len(self._candidates) * math.pi**2 * max(self._steps, 1) ** 2)
-        b = -2.0 * math.log(chance)
-        self._record[who] += (1.0, y - mean[0], math.sqrt(b * variance[0]))
-        count, error, bound = self._record[who]
-        if abs(error) > bound + math.sqrt(count * b * self._priors[who].noise_variance):
-            self._alive[who] = False
-            self._turn_to(int(self._alive.argmax()))
-
-    def _turn_to(self, which: int) -> None:
-        self.posterior, self._ucb = self._priors[which], self._searches[which]
-        self._view = self.posterior
-
-    def state(self) -> dict[str, Any]:
-        """All candidates, and their records."""
-        current = next(i for i, each in enumerate(self._priors) if each is self.posterior)
-        return {
-            **super().state(),
-            "priors": [to_state(self._priors[i]) for i in np.flatnonzero(self._alive)],
-            "alive": self._alive.astype(np.int64),
-            "record": self._record.copy(),
-            "chosen": [list(pair) for pair in self._chosen.items()],
-            "current": current,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._alive, self._record = np.array(state["alive"], dtype=bool), np.array(state["record"])
-        for i, own in zip(np.flatnonzero(self._alive), state["priors"], strict=True):
-            self._priors[i] = from_state(own)
-            self._searches[i] = UCB(self._priors[i], self._rng)
-        self._chosen = {float(t): int(who) for t, who in state["chosen"]}
-        self._turn_to(int(state["current"]))
+        return [self.model.candidates[i] for i in np.flatnonzero(self.model.alive)]
 
 
 def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float]:

@@ -1,4 +1,4 @@
-"""What an agent is told about the length of a season, and how far it relies on it."""
+"""The setting of a season's length: a number to rely on, or where to look for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.base import Problem
+from agents.gp import PeriodSearch, Posterior
 from agents.gp.posteriors.period_search import usual_range
+from agents.zoo.gp.parts import Prior
 from agents.zoo.gp.prior import main_period
 
 
@@ -16,30 +18,56 @@ class PeriodSetting:
     """A period that is known, or a range in which to look for one.
 
     Attributes:
-        told: What somebody said, or None.
-        known: Whether to rely on it.
+        given: What the setting or the problem says, or None.
+        relied_on: Whether that is taken to be right; otherwise the period is searched for.
         low: Shortest period to be looked for.
-        high: Longest.
+        high: Longest period to be looked for.
     """
 
-    told: float | None
-    known: bool
+    given: float | None
+    relied_on: bool
     low: float
     high: float
+
+    def posterior(self, prior: Prior) -> Posterior:
+        """One kernel if the period is relied on, otherwise a mixture over periods."""
+        if self.relied_on:
+            return prior.posterior()
+        return PeriodSearch(
+            prior.kernel,
+            prior.actions,
+            prior.noise_variance,
+            low=self.low,
+            high=self.high,
+            given_period=self.given,
+            horizon=prior.horizon,
+            engine=prior.engine,
+        )
 
 
 def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
     """The setting ``period`` in words and numbers.
 
     Args:
-        problem: Tells periods, or none, and the horizon.
+        problem: Its main period, if it has one, and its horizon.
         period: A number, "auto", "auto:LOW:HIGH", "about:TAU", or None.
     """
     if period is None and problem.period is None:
         period = "auto"
     low, high = usual_range(problem.horizon)
     if not isinstance(period, str):
-        return PeriodSetting(main_period(problem, period), known=True, low=low, high=high)
+        return PeriodSetting(main_period(problem, period), relied_on=True, low=low, high=high)
+    kind, numbers = _words(period)
+    if kind == "about":
+        return PeriodSetting(numbers[0], relied_on=False, low=low, high=high)
+    low, high = numbers or (low, high)
+    if not low < high:
+        raise _wrong("needs LOW below HIGH", period)
+    return PeriodSetting(problem.period, relied_on=False, low=low, high=high)
+
+
+def _words(period: str) -> tuple[str, list[float]]:
+    """The word of a setting, and its numbers."""
     kind, *texts = period.split(":")
     if (kind, len(texts)) not in (("auto", 0), ("auto", 2), ("about", 1)):
         raise _wrong("is a number, auto, auto:LOW:HIGH or about:TAU", period)
@@ -50,12 +78,7 @@ def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
     if not all(0 < number < np.inf for number in numbers):
         names = "TAU" if kind == "about" else "LOW and HIGH"
         raise _wrong(f"needs {names} positive and finite", period)
-    if kind == "about":
-        return PeriodSetting(numbers[0], known=False, low=low, high=high)
-    low, high = numbers or (low, high)
-    if not low < high:
-        raise _wrong("needs LOW below HIGH", period)
-    return PeriodSetting(problem.period, known=False, low=low, high=high)
+    return kind, numbers
 
 
 def _wrong(rule: str, period: str) -> ValueError:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from agents.base import Problem
 from agents.checks import seasonal_length_scale
-from agents.gp import Array, Periodic, PeriodSearch, Posterior
+from agents.gp import UCB, Array, Periodic, PeriodSearch
 from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import MakeAcquisition, Model
 from agents.zoo.gp.period_setting import parse_period
 
 
@@ -32,8 +33,7 @@ class PeriodicGPUCB(GPAgent):
         2. ``beta_t = 0.8 log(0.4 t)`` is clipped at 0; it is negative for t = 1, 2.
         3. Section 4.1 writes ``2 tau`` in the periodic kernel; Eq. (2), followed here, ``tau``.
         4. The posterior is computed in a finite state, exactly but for round-off.
-
-        5. Where nobody tells the period it is learned (the paper takes it as known): a belief over
+        5. Where the period is not known it is learned (the paper takes it as known): a belief over
            candidate periods, each with its own posterior, weighed by evidence, and one upper
            confidence bound from the mean and variance of the mixture
            (:mod:`agents.gp.posteriors.period_search`, :meth:`period_belief`).
@@ -44,8 +44,8 @@ class PeriodicGPUCB(GPAgent):
         period: tau, to be relied on; "auto" to learn it; "auto:LOW:HIGH" to say where it may lie
             (by default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU" to learn it
             with a hint: one third that it is TAU, one third that it is near, one third for all
-            others. "auto" takes what the problem tells for a hint. By default the problem's main
-            season, or "auto" if it tells none.
+            others. "auto" takes the problem's main season, if it has one, for a hint. By default
+            that season is relied on, or the period learned if there is none.
         time_length_scale: l of the periodic kernel. The default is the paper's; 1 suits worlds
             that change visibly within a season.
         common: Arguments of every GP agent, see :class:`GPAgent`.
@@ -53,6 +53,7 @@ class PeriodicGPUCB(GPAgent):
 
     name = "periodic-gp-ucb"
     family = "GP, periodic"
+    acquisition: ClassVar[MakeAcquisition] = UCB
 
     def __init__(
         self,
@@ -65,27 +66,14 @@ class PeriodicGPUCB(GPAgent):
     ) -> None:
         self._season = parse_period(problem, period)
         length_scale = seasonal_length_scale(time_length_scale)
-        clock = Periodic(self._season.told or self._season.low, length_scale)
-        super().__init__(problem, rng, clock=clock, **common)
-
-    def prior(self, noise_variance: float) -> Posterior:
-        """One kernel if the period is known, else a mixture of them."""
-        if self._season.known:
-            return super().prior(noise_variance)
-        return PeriodSearch(
-            self._kernel,
-            self._actions,
-            noise_variance,
-            low=self._season.low,
-            high=self._season.high,
-            given_period=self._season.told,
-            horizon=self._problem.horizon,
-            engine=self._engine,
-        )
+        clock = Periodic(self._season.given or self._season.low, length_scale)
+        build, acquisition = self._season.posterior, type(self).acquisition
+        model = Model(clock, build=build, acquisition=acquisition)
+        super().__init__(problem, rng, model=model, **common)
 
     def period_belief(self) -> tuple[Array, Array]:
         """Candidate periods, ascending, and their probabilities."""
         if not isinstance(self.posterior, PeriodSearch):
-            return np.array([self._season.told]), np.ones(1)
+            return np.array([self._season.given]), np.ones(1)
         order = np.argsort(self.posterior.periods)
         return self.posterior.periods[order], self.posterior.weights[order]

@@ -7,10 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, time_of
+from agents.base import Problem
 from agents.checks import share
 from agents.gp import Constant
-from agents.zoo.gp.gp_agent import Array, GPAgent
+from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model
+
+
+class Blocks(Model):
+    """Forgets everything after ``size`` steps; ``start`` is where the block began."""
+
+    saved = ("start",)
+
+    def __init__(self, size: int) -> None:
+        super().__init__(Constant())
+        self.size, self.start = size, -math.inf
+
+    def advance(self, t: float) -> None:
+        """Begin a new block if it is time."""
+        if self.start == -math.inf:
+            self.start = t
+        elif t >= self.start + self.size:
+            self.start += self.size * ((t - self.start) // self.size)
+            self.posterior.reset()
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, if the decision was made in this block."""
+        if t >= self.start:
+            super().observe(action, t, y)
 
 
 class RGPUCB(GPAgent):
@@ -59,30 +83,4 @@ class RGPUCB(GPAgent):
             raise ValueError(
                 f"block_size must be a whole number of at least 1 or 'formula', got {block_size!r}"
             )
-        self._block_size = block_size
-        self._start: float | None = None
-        super().__init__(problem, rng, clock=Constant(), **common)
-
-    def act(self, observation: Array) -> Any:
-        """Begin a new block if it is time, then choose."""
-        t = time_of(observation)
-        if self._start is None:
-            self._start = t
-        elif t >= self._start + self._block_size:
-            self._start += self._block_size * ((t - self._start) // self._block_size)
-            self.posterior.reset()
-        return super().act(observation)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, if the decision was made in this block."""
-        if self._start is None or t >= self._start:
-            super().observe(action, t, y)
-
-    def state(self) -> dict[str, Any]:
-        """Also where the block began."""
-        return {**super().state(), "start": self._start}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._start = state["start"]
+        super().__init__(problem, rng, model=Blocks(block_size), **common)

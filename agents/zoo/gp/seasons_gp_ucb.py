@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several
 from agents.gp import Constant, Kernel, Periodic, Posterior, Sum, Term, TimeKernel
 from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model, Prior
 from agents.zoo.gp.prior import main_period
 
-MOST_SEASONS = 4
-"""There are 2^n products of n seasons."""
+MAX_SEASONS = 4
+"""Seasons that are combined: there are 2^n products of n seasons."""
 COMBINATIONS = ("any", "sum", "product", "nested")
 
 
@@ -65,22 +67,22 @@ class SeasonsGPUCB(GPAgent):
             raise ValueError(f"combine is auto, {', '.join(COMBINATIONS)}, got {combine!r}")
         given = list(problem.periods) if periods is None else several("periods", periods)
         known = given or [main_period(problem, None, setting="periods=[24]")]
-        if len(known) > MOST_SEASONS:
-            raise ValueError(f"at most {MOST_SEASONS} seasons are combined, got {len(known)}")
+        if len(known) > MAX_SEASONS:
+            raise ValueError(f"at most {MAX_SEASONS} seasons are combined, got {len(known)}")
         length_scale = seasonal_length_scale(time_length_scale)
-        self._seasons = [Periodic(positive("periods", p), length_scale) for p in known]
-        self._combine = combine
-        clock = combined(self._seasons, "any" if combine == "auto" else combine)
-        super().__init__(problem, rng, clock=clock, **common)
+        seasons = [Periodic(positive("periods", period), length_scale) for period in known]
+        if combine == "auto":
+            model = Model(combined(seasons, "any"), build=partial(all_combinations, seasons))
+        else:
+            model = Model(combined(seasons, combine))
+        super().__init__(problem, rng, model=model, **common)
 
-    def prior(self, noise_variance: float) -> Posterior:
-        """One kernel, or a mixture of all combinations."""
-        if self._combine != "auto":
-            return super().prior(noise_variance)
-        terms = self._kernel.terms
-        over_actions = Sum((Term(sum(term.variance for term in terms), terms[0].actions),))
-        kernels = [over_actions * combined(self._seasons, way) for way in COMBINATIONS]
-        return self.mixture(kernels, noise_variance)
+
+def all_combinations(seasons: Sequence[TimeKernel], prior: Prior) -> Posterior:
+    """A mixture of all ways in which seasons may be combined."""
+    terms = prior.kernel.terms
+    over_actions = Sum((Term(sum(term.variance for term in terms), terms[0].actions),))
+    return prior.mixture([over_actions * combined(seasons, way) for way in COMBINATIONS])
 
 
 def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:

@@ -7,14 +7,45 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, time_of
+from agents.base import Problem
 from agents.gp import Constant, Posterior, Selective
-from agents.zoo.gp.clocked import ClockedGPAgent
-from agents.zoo.gp.gp_agent import Array
+from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model, Prior
 from agents.zoo.gp.prior import memory_of
 
 
-class SWGPUCB(ClockedGPAgent):
+class Window(Model):
+    """Forgets what is older than ``length`` steps; ``now`` is the latest time so far."""
+
+    posterior: Selective
+    saved = ("now",)
+
+    def __init__(self, length: int) -> None:
+        super().__init__(Constant(), build=selective_posterior)
+        self.length, self.now = length, -math.inf
+
+    def advance(self, t: float) -> None:
+        """Forget what has left the window."""
+        self.now = max(self.now, t)
+        inside = self.posterior.times >= self.now - self.length
+        if not inside.all():
+            self.posterior.keep(np.flatnonzero(inside))
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, if its decision lies within the window."""
+        if t >= self.now - self.length:
+            super().observe(action, t, y)
+
+
+def selective_posterior(prior: Prior) -> Posterior:
+    """A posterior that can forget single observations."""
+    found = prior.posterior()
+    if not isinstance(found, Selective):
+        raise ValueError(f"this agent's engine is incremental or dense, got {prior.engine!r}")
+    return found
+
+
+class SWGPUCB(GPAgent):
     """SW-GP-UCB: GP-UCB on the rewards of the last W steps alone.
 
     Pseudo-code::
@@ -47,7 +78,6 @@ class SWGPUCB(ClockedGPAgent):
 
     name = "sw-gp-ucb"
     family = "GP, forgetting"
-    posterior: Selective
 
     def __init__(
         self,
@@ -64,25 +94,5 @@ class SWGPUCB(ClockedGPAgent):
             raise ValueError(
                 f"window must be a whole number of at least 1 or 'formula', got {window!r}"
             )
-        self._window = window
-        super().__init__(problem, rng, clock=Constant(), **{"engine": "incremental", **common})
-
-    def prior(self, noise_variance: float) -> Posterior:
-        """A belief that can forget single observations."""
-        found = super().prior(noise_variance)
-        if not isinstance(found, Selective):
-            raise ValueError(f"this agent's engine is incremental or dense, got {self._engine!r}")
-        return found
-
-    def act(self, observation: Array) -> Any:
-        """Forget what has left the window, then choose."""
-        self.now = max(self.now, time_of(observation))
-        inside = self.posterior.times >= self.now - self._window
-        if not inside.all():
-            self.posterior.keep(np.flatnonzero(inside))
-        return super().act(observation)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, if its decision lies within the window."""
-        if t >= self.now - self._window:
-            super().observe(action, t, y)
+        settings = {"engine": "incremental", **common}
+        super().__init__(problem, rng, model=Window(window), **settings)

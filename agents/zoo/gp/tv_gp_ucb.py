@@ -10,6 +10,7 @@ from agents.base import Problem
 from agents.checks import number
 from agents.gp import Decay
 from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model
 
 
 class TVGPUCB(GPAgent):
@@ -41,4 +42,4 @@ class TVGPUCB(GPAgent):
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, eps: float = 0.03, **common: Any
     ) -> None:
-        super().__init__(problem, rng, clock=Decay(number("eps", eps)), **common)
+        super().__init__(problem, rng, model=Model(Decay(number("eps", eps))), **common)

@@ -10,11 +10,60 @@ import numpy as np
 
 from agents.base import Problem
 from agents.checks import share
-from agents.gp import Decay, Posterior, Prediction, Sum, Weighing, make_posterior
+from agents.gp import UCB, Decay, Prediction, Predictive, Sum, Weighing
 from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Acquisition, Model, Prior
 
 STEADY = Decay(1.0 - math.exp(-1.0))
 """exp(-|u - v| / 2): what a Wiener process is in logarithmic time, divided by its deviation."""
+
+
+class Wandering(Model):
+    """A function that takes a random step of variance ``rate`` at every time, from an origin."""
+
+    posterior: Weighing
+    saved = ("rate",)
+
+    def __init__(self, forgetting: float, origin: float) -> None:
+        super().__init__(Decay(forgetting))
+        self._origin = origin
+
+    def begin(self, prior: Prior) -> None:
+        """Start without observations, in logarithmic time."""
+        (term,) = prior.kernel.terms
+        (clock,) = (k for k in term.clocks if isinstance(k, Decay))
+        self.rate = clock.eps
+        super().begin(replace(prior, kernel=Sum((replace(term, clocks=(STEADY,)),))))
+
+    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+        """Upper confidence bounds in logarithmic time."""
+        return WanderingUCB(self, UCB(view, rng))
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, in the unit of the steady process."""
+        u = self.logarithmic(t)
+        self.posterior.observe(action, u, y * math.exp(-u / 2), math.exp(u))
+
+    def predict(self, view: Predictive, t: float, actions: Any) -> Prediction:
+        """Mean and variance of the process that wanders."""
+        u = self.logarithmic(t)
+        mean, variance = view.predict(u, actions)
+        return Prediction(math.exp(u / 2) * mean, math.exp(u) * variance)
+
+    def logarithmic(self, t: float) -> float:
+        """u; what lies before the start counts as of the start."""
+        return math.log1p(self.rate * max(t - self._origin, 0.0))
+
+
+class WanderingUCB:
+    """The same action in both times, since the factor exp(u/2) is common to all."""
+
+    def __init__(self, model: Wandering, ucb: UCB) -> None:
+        self._model, self._ucb = model, ucb
+
+    def choose(self, t: float, beta: float) -> Any:
+        """The action to take at time t."""
+        return self._ucb.choose(self._model.logarithmic(t), beta)
 
 
 class UITVBO(GPAgent):
@@ -49,49 +98,11 @@ class UITVBO(GPAgent):
 
     name = "ui-tvbo"
     family = "GP, forgetting"
-    posterior: Weighing
 
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, forgetting: float = 0.03, **common: Any
     ) -> None:
-        q = share("forgetting", forgetting)
         past = problem.warm_start
-        self._origin = float(past.t.min()) if past is not None and len(past.t) else 0.0
-        super().__init__(problem, rng, clock=Decay(q), **common)
-
-    def prior(self, noise_variance: float) -> Posterior:
-        """The belief in logarithmic time."""
-        (term,) = self._kernel.terms
-        (clock,) = (k for k in term.clocks if isinstance(k, Decay))
-        self._rate = clock.eps
-        kernel = Sum((replace(term, clocks=(STEADY,)),))
-        horizon, engine = self._problem.horizon, self._engine
-        return make_posterior(kernel, self._actions, noise_variance, horizon=horizon, engine=engine)
-
-    def choose(self, t: float, beta: float) -> Any:
-        """The same action in both times, since the factor exp(u/2) is common to all."""
-        return super().choose(self._logarithmic(t), beta)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, in the unit of the steady process."""
-        u = self._logarithmic(t)
-        self.posterior.observe(action, u, y * math.exp(-u / 2), math.exp(u))
-
-    def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of the process that wanders."""
-        u = self._logarithmic(t)
-        mean, variance = super().predict(u, actions)
-        return Prediction(math.exp(u / 2) * mean, math.exp(u) * variance)
-
-    def _logarithmic(self, t: float) -> float:
-        """u; what lies before the start counts as of the start."""
-        return math.log1p(self._rate * max(t - self._origin, 0.0))
-
-    def state(self) -> dict[str, Any]:
-        """Also the rate, which may have been fitted."""
-        return {**super().state(), "rate": self._rate}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._rate = float(state["rate"])
+        origin = float(past.t.min()) if past is not None and len(past.t) else 0.0
+        model = Wandering(share("forgetting", forgetting), origin)
+        super().__init__(problem, rng, model=model, **common)

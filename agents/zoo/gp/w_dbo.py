@@ -7,23 +7,82 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, time_of
+from agents.base import Problem
 from agents.checks import not_negative, number, positive, seasonal_length_scale
-from agents.gp import Box, Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
+from agents.gp import (
+    Array,
+    Box,
+    Decay,
+    Incremental,
+    Kernel,
+    Periodic,
+    Posterior,
+    TimeSquaredExponential,
+)
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
-from agents.zoo.gp.clocked import ClockedGPAgent
-from agents.zoo.gp.gp_agent import Array
+from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model, Prior
 from agents.zoo.gp.prior import main_period
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
-FEWEST = 2
+MIN_KEPT = 2
 """Observations that always stay, as in the authors' code."""
-LINE, SPACE = 64, 256
-"""Points of a box at which relevance is judged."""
+LINE_POINTS, BOX_POINTS = 64, 256
+"""Points at which relevance is judged: on a line, and in a box of more dimensions."""
 
 
-class WDBO(ClockedGPAgent):
+class RelevanceBudget(Model):
+    """Drops the observations that matter least; ``now`` is the latest time so far."""
+
+    posterior: Incremental
+    takes_contexts = False
+    saved = ("now", "budget")
+
+    def __init__(self, clock: Kernel, alpha: float, first: float) -> None:
+        super().__init__(clock, build=incremental_posterior)
+        self._alpha, self._first = alpha, first
+        self.now, self.budget = -math.inf, 1.0
+
+    def begin(self, prior: Prior) -> None:
+        """Start without observations."""
+        super().begin(prior)
+        self._points = _points(prior.actions) if isinstance(prior.actions, Box) else None
+
+    def advance(self, t: float) -> None:
+        """Let the budget grow, and drop what it allows."""
+        if t > self.now > -math.inf:
+            growth = (t - self.now) / time_scale(self.posterior.kernel)
+            self.budget *= (1.0 + self._alpha) ** min(growth, 100.0)
+        self.now = max(t, self.now)
+        if len(self.posterior.times) >= self._first:
+            self._drop()
+
+    def _drop(self) -> None:
+        coming = coming_times(self.posterior.kernel, self.now)
+        relevance = self.posterior.relevance(coming, self._points)
+        kept = list(range(len(self.posterior.times)))
+        while len(kept) > MIN_KEPT:
+            values = 1.0 + relevance()
+            least = int(values.argmin())
+            if values[least] >= self.budget:
+                break
+            self.budget /= float(values[least])
+            relevance = relevance.without(least)
+            del kept[least]
+        if len(kept) < len(self.posterior.times):
+            self.posterior.keep(np.array(kept))
+
+
+def incremental_posterior(prior: Prior) -> Posterior:
+    """A posterior that knows how much each observation matters."""
+    found = prior.posterior()
+    if not isinstance(found, Incremental):
+        raise ValueError(f"this agent's engine is incremental, got {prior.engine!r}")
+    return found
+
+
+class WDBO(GPAgent):
     """W-DBO: drops the observations that matter least for the future, within a budget.
 
     Pseudo-code::
@@ -66,7 +125,6 @@ class WDBO(ClockedGPAgent):
 
     name = "w-dbo"
     family = "GP, forgetting"
-    posterior: Incremental
 
     def __init__(
         self,
@@ -81,58 +139,12 @@ class WDBO(ClockedGPAgent):
         period: float | None = None,
         **common: Any,
     ) -> None:
-        if common.get("context_length_scale") is not None:
-            raise ValueError("this agent looks at no contexts: leave out context_length_scale")
-        self._alpha, self._first = not_negative("alpha", alpha), number("first", first)
-        self._budget = 1.0
         scale = (
             None if time_length_scale is None else positive("time_length_scale", time_length_scale)
         )
         clock = _clock(problem, time_kernel, scale, number("eps", eps), period)
-        super().__init__(problem, rng, clock=clock, **{"engine": "incremental", **common})
-        self._nodes = _nodes(self._actions) if isinstance(self._actions, Box) else None
-
-    def prior(self, noise_variance: float) -> Posterior:
-        """A belief that knows what each observation matters."""
-        found = super().prior(noise_variance)
-        if not isinstance(found, Incremental):
-            raise ValueError(f"this agent's engine is incremental, got {self._engine!r}")
-        return found
-
-    def act(self, observation: Array) -> Any:
-        """Drop what the budget allows, then choose."""
-        t = time_of(observation)
-        if t > self.now > -math.inf:
-            growth = (t - self.now) / time_scale(self.posterior.kernel)
-            self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)
-        self.now = max(t, self.now)
-        if len(self.posterior.times) >= self._first:
-            self._clean()
-        return super().act(observation)
-
-    def _clean(self) -> None:
-        coming = coming_times(self.posterior.kernel, self.now)
-        relevance = self.posterior.relevance(coming, self._nodes)
-        kept = list(range(len(self.posterior.times)))
-        while len(kept) > FEWEST:
-            values = 1.0 + relevance()
-            least = int(values.argmin())
-            if values[least] >= self._budget:
-                break
-            self._budget /= float(values[least])
-            relevance = relevance.without(least)
-            del kept[least]
-        if len(kept) < len(self.posterior.times):
-            self.posterior.keep(np.array(kept))
-
-    def state(self) -> dict[str, Any]:
-        """Also the budget."""
-        return {**super().state(), "budget": self._budget}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._budget = float(state["budget"])
+        model = RelevanceBudget(clock, not_negative("alpha", alpha), number("first", first))
+        super().__init__(problem, rng, model=model, **{"engine": "incremental", **common})
 
 
 def _clock(
@@ -149,5 +161,5 @@ def _clock(
     return season if kind == "periodic" else season * Decay(eps)
 
 
-def _nodes(box: Box) -> Array:
-    return grid(box, LINE) if box.dimension == 1 else sobol(box, SPACE)
+def _points(box: Box) -> Array:
+    return grid(box, LINE_POINTS) if box.dimension == 1 else sobol(box, BOX_POINTS)

@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, time_of
+from agents.base import Problem
 from agents.checks import share_or_one
-from agents.gp import Constant, Posterior, RankError, Weighing, make_posterior
+from agents.gp import Constant, Posterior, RankError, Weighing
 from agents.gp.posteriors.incremental import SPENT
-from agents.zoo.gp.clocked import ClockedGPAgent
-from agents.zoo.gp.gp_agent import Array
+from agents.zoo.gp.gp_agent import GPAgent
+from agents.zoo.gp.parts import Model, Prior
 from agents.zoo.gp.prior import memory_of
 
 
-class WGPUCB(ClockedGPAgent):
+class Discounted(Model):
+    """Lets the noise of a reward grow with its age; ``now`` is the latest time so far."""
+
+    posterior: Weighing
+    saved = ("now",)
+
+    def __init__(self, gamma: float) -> None:
+        super().__init__(Constant(), build=discountable_posterior)
+        self.gamma = gamma
+
+    def begin(self, prior: Prior) -> None:
+        """Start without observations, at no time yet."""
+        self.now = -math.inf
+        super().begin(prior)
+
+    def advance(self, t: float) -> None:
+        """Let all rewards grow older."""
+        if t > self.now > -math.inf and self.posterior.count:
+            self.posterior.discount(max(self.gamma ** (t - self.now), SPENT))
+        self.now = max(t, self.now)
+
+    def observe(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, aged already if it is late."""
+        self.advance(t)
+        weight = self.gamma ** (self.now - t)
+        if weight > SPENT:
+            self.posterior.observe(action, t, y, weight)
+
+
+def discountable_posterior(prior: Prior) -> Posterior:
+    """A state where there is one, since it discounts at a cost that does not grow."""
+    if prior.engine == "auto":
+        try:
+            return replace(prior, engine="state-space", horizon=None).posterior()
+        except RankError:
+            pass
+    return prior.posterior()
+
+
+class WGPUCB(GPAgent):
     """WGP-UCB: weighted regression, in which the noise of a reward grows with its age.
 
     Pseudo-code::
@@ -52,7 +92,6 @@ class WGPUCB(ClockedGPAgent):
 
     name = "wgp-ucb"
     family = "GP, forgetting"
-    posterior: Weighing
 
     def __init__(
         self,
@@ -65,34 +104,5 @@ class WGPUCB(ClockedGPAgent):
     ) -> None:
         if gamma == "formula":
             gamma = max(0.5, 1.0 - 1.0 / memory_of(problem, variation))
-        self._gamma = share_or_one("gamma", gamma)
-        super().__init__(problem, rng, clock=Constant(), **common)
-
-    def prior(self, noise_variance: float) -> Posterior:
-        """Nothing seen; a state where there is one, since it discounts at a cost that stays."""
-        self.now = -math.inf
-        if self._engine == "auto":
-            try:
-                return make_posterior(
-                    self._kernel, self._actions, noise_variance, engine="state-space"
-                )
-            except RankError:
-                pass
-        return super().prior(noise_variance)
-
-    def act(self, observation: Array) -> Any:
-        """Let all rewards grow older, then choose."""
-        self._age(time_of(observation))
-        return super().act(observation)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, aged already if it is late."""
-        self._age(t)
-        weight = self._gamma ** (self.now - t)
-        if weight > SPENT:
-            self.posterior.observe(action, t, y, weight)
-
-    def _age(self, t: float) -> None:
-        if t > self.now > -math.inf and self.posterior.count:
-            self.posterior.discount(max(self._gamma ** (t - self.now), SPENT))
-        self.now = max(t, self.now)
+        model = Discounted(share_or_one("gamma", gamma))
+        super().__init__(problem, rng, model=model, **common)

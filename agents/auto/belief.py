@@ -1,0 +1,124 @@
+"""What auto-gp-ucb believes: a scale of the rewards, and several structures weighed by evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from agents.auto.structures import NOISE, Candidate
+from agents.auto.transform import RewardTransform
+from agents.base import Problem
+from agents.gp import (
+    UCB,
+    Actions,
+    Array,
+    Kernel,
+    Mixture,
+    PeriodSearch,
+    Posterior,
+    Prediction,
+    Predictive,
+    argmax,
+    upper_bound,
+)
+from agents.gp.posteriors.mixture import make_members
+from agents.gp.posteriors.period_search import usual_range
+from agents.zoo.gp.parts import Acquisition
+from agents.zoo.gp.parts.normalisation import LEAST_NOISE_VARIANCE
+
+Offset = Callable[[float], Array]
+MIN_WEIGHT = 1e-3
+"""Structures less probable than this are dropped: they cost as much as the rest."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A belief about rewards.
+
+    Attributes:
+        scale: Of the rewards; None while there is none.
+        posterior: Of several structures, on that scale.
+        names: Of the structures.
+        offset: Prior mean of all arms at a time, on that scale; None if it is 0.
+    """
+
+    scale: RewardTransform | None
+    posterior: Mixture
+    names: tuple[str, ...]
+    offset: Offset | None = None
+
+    @classmethod
+    def of(
+        cls, scale: RewardTransform | None, found: list[Candidate], members: list[Posterior]
+    ) -> Belief:
+        """A mixture of structures, each believed beforehand as much as it says."""
+        weights = np.array([candidate.weight for candidate in found])
+        names = tuple(candidate.name for candidate in found)
+        return cls(scale, Mixture(members, weights), names)
+
+    @property
+    def simplest(self) -> Posterior:
+        """The mixture, or its only member."""
+        members = self.posterior.members
+        return self.posterior if len(members) > 1 else members[0]
+
+    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+        """Upper confidence bounds of a view of the posterior, around the offset."""
+        return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
+
+    def observe(self, action: Any, t: float, reward: float) -> None:
+        """Take in a reward; without a scale, only where an action was taken."""
+        y = 0.0 if self.scale is None else float(self.scale.forward(reward))
+        if self.offset is not None:
+            y -= float(self.offset(t)[action])
+        self.posterior.observe(action, t, y)
+
+    def rewards(self, prediction: Prediction, t: float, arms: Any) -> tuple[Array, Array]:
+        """Median and spread of the reward, from a prediction for some arms at time t."""
+        mean, half = prediction.mean, 0.5 * np.sqrt(prediction.variance)
+        if self.offset is not None:
+            offset = self.offset(t)
+            mean = mean + (offset if arms is None else offset[np.atleast_1d(arms)])
+        scale = self.scale or RewardTransform()
+        return scale.backward(mean), scale.backward(mean + half) - scale.backward(mean - half)
+
+    def pruned(self) -> Belief:
+        """Without the structures that are improbable."""
+        mixture = self.posterior
+        keep = np.flatnonzero(mixture.weights > MIN_WEIGHT).tolist()
+        if len(keep) == len(mixture.members):
+            return self
+        left = Mixture.revived([mixture.members[i] for i in keep], mixture.log_prior[keep])
+        return replace(self, posterior=left, names=tuple(self.names[i] for i in keep))
+
+
+class OffsetUCB:
+    """Upper confidence bounds of arms whose prior mean is not 0."""
+
+    def __init__(self, view: Predictive, rng: np.random.Generator, offset: Offset) -> None:
+        self._view, self._rng, self._offset = view, rng, offset
+
+    def choose(self, t: float, beta: float) -> int:
+        """The arm to take at time t."""
+        return argmax(upper_bound(self._view.predict(t), beta) + self._offset(t), self._rng)
+
+
+def make_member(
+    problem: Problem, actions: Actions, candidate: Candidate, kernel: Kernel, noise: float
+) -> Posterior:
+    """A posterior of a candidate with this kernel; a search if its period has yet to be found."""
+    horizon = problem.horizon
+    if candidate.searched:
+        low, high = usual_range(horizon)
+        return PeriodSearch(kernel, actions, noise, low=low, high=high, horizon=horizon)
+    return make_members([kernel], actions, noise, horizon=horizon)[0]
+
+
+def noise_variance_of(problem: Problem, scale: RewardTransform) -> float:
+    """The variance of the noise on the scale of the rewards, as far as the problem says."""
+    if problem.noise_std is None or scale.transform != "identity":
+        return NOISE
+    return max((problem.noise_std / scale.normaliser.scale) ** 2, LEAST_NOISE_VARIANCE)

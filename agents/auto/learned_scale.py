@@ -1,0 +1,136 @@
+"""The situation in which nothing is known: scale, structures and variances by evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.auto.belief import Belief, make_member, noise_variance_of
+from agents.auto.first_rewards import MIN_REWARDS, first_belief
+from agents.auto.history import History
+from agents.auto.options import Options
+from agents.auto.period import guess_period
+from agents.auto.refit import MAX_REFIT_OBSERVATIONS, Refit, refit
+from agents.auto.replay import replay_all
+from agents.auto.reward_level import RewardLevel, line
+from agents.auto.structures import NOISE, Candidate, candidates
+from agents.auto.transform import TRANSFORMS, RewardTransform
+from agents.base import Problem
+from agents.gp import Actions
+from agents.zoo.gp.parts import ContextView
+from agents.zoo.gp.prior import actions_of
+
+GROWTH, SEARCH_GROWTH = 3, 2
+"""The belief is built anew when this many times as many rewards have been seen; while a season is
+searched for."""
+MIN_PROBABILITY, MAX_STRUCTURES = 0.02, 3
+"""Probability from which a structure is followed further, and how many are at most: on average over
+what may be, less is lost than by the best guess alone."""
+
+
+class SearchedSeason(NamedTuple):
+    """A structure whose period is searched for, and the noise to begin with."""
+
+    candidate: Candidate
+    noise_variance: float
+
+
+class LearnedScale:
+    """Builds the belief at 8, 24, 72, ... rewards, each time from all that was seen.
+
+    Attributes:
+        reward_level: A context that the agent makes itself, where the season is known: while it
+            has still to be found, that is enough to find out.
+    """
+
+    def __init__(self, problem: Problem, options: Options) -> None:
+        self._problem, self._options = problem, options
+        wanted = options.reward_level and bool(problem.periods)
+        self.reward_level = RewardLevel() if wanted else None
+        self.contexts = ContextView(actions_of(problem), dimension=int(wanted))
+
+    def next_build(self, count: int) -> float:
+        """How many rewards there have to be for the next belief."""
+        if count < MIN_REWARDS:
+            return MIN_REWARDS
+        return count * (GROWTH if self._problem.periods else SEARCH_GROWTH)
+
+    def build(self, history: History) -> Belief:
+        """A belief from all of the history."""
+        problem, options, actions = self._problem, self._options, self.contexts.actions
+        if len(history) < MIN_REWARDS:
+            return first_belief(problem, actions, history)
+        seen = history.ends(MAX_REFIT_OBSERVATIONS)
+        slopes = line(history) if self.contexts else None
+        found = candidates(problem, **options.parts, reward_level=slopes)
+        searched = None if problem.periods else self._searched_season(seen)
+        template = found[-1] if searched is None else searched.candidate
+        scale = choose_scale(template, actions, seen, options.transform)
+        noise = self._noise_variance(scale, searched)
+        found = _likely(found, [_fit(c, actions, seen, scale, noise, move=False) for c in found])
+        found += [] if searched is None else [searched.candidate]
+        fits = [_fit(c, actions, seen, scale, noise, move=options.refit) for c in found]
+        members = [
+            make_member(problem, actions, candidate, fit.kernel, fit.noise_variance)
+            for candidate, fit in zip(found, fits, strict=True)
+        ]
+        replay_all(members, problem, history, scale, expert=options.expert)
+        return Belief.of(scale, found, members)
+
+    def _searched_season(self, seen: History) -> SearchedSeason | None:
+        """A season of unknown length; None if none is wanted, or too little was seen."""
+        if not self._options.season:
+            return None
+
+        def structure(period: float) -> Candidate:
+            return candidates(self._problem, **self._options.parts, period=period)[-1]
+
+        y = RewardTransform.of(seen.reward, "identity").forward(seen.reward)
+        actions = self.contexts.actions
+        guess = guess_period(lambda period: structure(period).kernel, actions, seen, y, NOISE)
+        if guess is None:
+            return None
+        return SearchedSeason(replace(structure(guess.period), searched=True), guess.noise_variance)
+
+    def _noise_variance(self, scale: RewardTransform, searched: SearchedSeason | None) -> float:
+        """As the problem says, or as it was found beside a season, or as is usual."""
+        if searched is not None and self._problem.noise_std is None:
+            return searched.noise_variance
+        return noise_variance_of(self._problem, scale)
+
+
+def choose_scale(
+    candidate: Candidate, actions: Actions, history: History, transform: str
+) -> RewardTransform:
+    """The transformation with more evidence, each with its mean and scale of the rewards."""
+    names = TRANSFORMS if transform == "auto" else (transform,)
+    scales = [RewardTransform.of(history.reward, name) for name in names]
+
+    def evidence(scale: RewardTransform) -> float:
+        fit = _fit(candidate, actions, history, scale, NOISE, move=False)
+        return fit.log_evidence + scale.log_slope(history.reward)
+
+    return max(scales, key=evidence) if len(scales) > 1 else scales[0]
+
+
+def _fit(
+    candidate: Candidate,
+    actions: Actions,
+    history: History,
+    scale: RewardTransform,
+    noise: float,
+    *,
+    move: bool,
+) -> Refit:
+    y = scale.forward(history.reward)
+    return refit(candidate.kernel, actions, history, y, noise, move=move)
+
+
+def _likely(found: list[Candidate], fits: list[Refit]) -> list[Candidate]:
+    """The best few, most probable first, as far as they are not improbable."""
+    score = np.log([c.weight for c in found]) + [fit.log_evidence for fit in fits]
+    weight = np.exp(score - score.max())
+    order = np.argsort(-weight, kind="stable")[:MAX_STRUCTURES]
+    return [found[i] for i in order if weight[i] >= MIN_PROBABILITY * weight.sum()]
