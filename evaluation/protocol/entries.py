@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agents.registry import AgentSpec, UnknownAgentError
+from evaluation.protocol.tracks import TRACKS
 from evaluation.protocol.world_spec import UnknownWorldError, WorldSpec
 
-TRACKS = ("online", "pretrained")
 LIMITS = ("seconds", "memory_mb", "training_seconds")
 MOST_SEEDS = 100_000
 MOST_STEPS = 10**9
@@ -177,3 +178,30 @@ def text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise ProtocolError(f"{what} must be a text, got {value!r}")
     return value
+
+
+def canonical_json(content: Any) -> str:
+    """The one way to write plain data down."""
+    try:
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
+
+
+__all__ = [
+    "LIMITS",
+    "TRACKS",
+    "AgentEntry",
+    "EnvEntry",
+    "Limits",
+    "ProtocolError",
+    "agent_entry",
+    "canonical_json",
+    "env_entry",
+    "listed",
+    "mapping",
+    "only_known",
+    "parse_seeds",
+    "text",
+    "track_of",
+]

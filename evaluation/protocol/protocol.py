@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -37,12 +36,19 @@ from evaluation.protocol.entries import (
     Limits,
     ProtocolError,
     agent_entry,
+    canonical_json,
     env_entry,
     listed,
     mapping,
     only_known,
     parse_seeds,
     text,
+)
+from evaluation.protocol.tracks import (
+    REFERENCE_ROWS,
+    REFERENCES,
+    TRAINING,
+    TRAINING_SEED,
 )
 from evaluation.protocol.world_spec import UnknownWorldError
 from periodic_envs import WORLDS_VERSION
@@ -54,14 +60,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-REFERENCE_ROWS = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
-"""Rows of every table that are computed, not run."""
-TRAINING_SEED = 2**31
-"""Seeds from here on are for training: nobody is judged in those worlds."""
-REFERENCES = "references"
-"""Agent and track of the run that computes them."""
-TRAINING = "training"
-"""Track of the runs that train agents of the track "pretrained"."""
 _FOLDER = resources.files("evaluation") / "protocols"
 
 
@@ -259,14 +257,6 @@ class Protocol:
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
-def canonical_json(content: Any) -> str:
-    """The one way to write plain data down."""
-    try:
-        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
-
-
 def names() -> list[str]:
     """The protocols that come with the package."""
     files = (entry.name for entry in _FOLDER.iterdir())
@@ -281,3 +271,15 @@ def _known(name: str) -> str:
 def _pick(wanted: Collection[str], entries: Sequence[Any], make: Any) -> list[Any]:
     by_label = {entry.label: entry for entry in entries}
     return [by_label.get(text) or make(text) for text in wanted]
+
+
+__all__ = [
+    "REFERENCES",
+    "REFERENCE_ROWS",
+    "TRAINING",
+    "TRAINING_SEED",
+    "Protocol",
+    "ProtocolError",
+    "canonical_json",
+    "names",
+]

@@ -201,13 +201,13 @@ def test_keys_change_with_code_and_not_with_labels(monkeypatch: pytest.MonkeyPat
     assert len(set(keys)) == len(keys)
     renamed = {**TABLE, "agents": ["gp-ucb", {**TABLE["agents"][1], "label": "Q"}]}
     assert [run.key for run in runs_of(Protocol.from_dict(renamed))] == keys
-    monkeypatch.setattr("evaluation.running.run.worlds_source", lambda world: "changed")
+    monkeypatch.setattr("evaluation.running.sources.world_source", lambda world: "changed")
     assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.running.run.harness_source", lambda: "changed")
+    monkeypatch.setattr("evaluation.running.sources.runner_source", lambda: "changed")
     assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.running.run.agent_source", lambda name: "changed")
+    monkeypatch.setattr("evaluation.running.sources.agent_source", lambda name: "changed")
     changed = {run.key for run in runs_of(protocol)}
     kept = {run.key for run in runs_of(protocol) if run.agent_spec is None}
     assert set(keys) & changed == kept

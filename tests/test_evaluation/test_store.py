@@ -13,7 +13,8 @@ import pytest
 
 from evaluation.database import StoreError
 from evaluation.protocol.protocol import Protocol
-from evaluation.running.run import Outcome, pack, runs_of, unpack
+from evaluation.running.record import Record, pack, unpack
+from evaluation.running.run import runs_of
 from evaluation.store import Store
 
 PROTOCOL = Protocol.from_dict(
@@ -22,10 +23,10 @@ PROTOCOL = Protocol.from_dict(
 CELLS = runs_of(PROTOCOL)
 
 
-def outcome(key: str, regret: float = 1.0, reason: str | None = None) -> Outcome:
+def outcome(key: str, regret: float = 1.0, reason: str | None = None) -> Record:
     columns = {"t": np.arange(3), "action": np.zeros(3, dtype=int), "reward": np.ones(3)}
     columns |= {"regret": np.full(3, regret), "seconds": np.full(3, 0.1)}
-    return Outcome(key, reason, {} if reason else columns, 0.5, {"python": "3"})
+    return Record(key, reason, b"" if reason else pack(columns), 0.5, {"python": "3"})
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ from tests.test_evaluation.test_store import CELLS, PROTOCOL, outcome
 from evaluation.database import StoreError
 from evaluation.store import Store
 import numpy as np
-from evaluation.running.run import Outcome
+from evaluation.running.record import Record
 store = Store(sys.argv[1])
 store.begin(PROTOCOL, CELLS)
 store.save(outcome(CELLS[0].key))
@@ -173,7 +174,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 rng = np.random.default_rng(0)
 try:
     for run in CELLS[1:]:
-        store.save(Outcome(run.key, None, {"t": np.arange(3), "regret": rng.random(20_000)}))
+        store.save(Record.of(run.key, {"t": np.arange(3), "regret": rng.random(20_000)}))
 except StoreError as error:
     print(error)
     sys.exit(7)

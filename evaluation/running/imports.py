@@ -1,0 +1,106 @@
+"""Which files of our packages a file depends on: imports followed without importing anything."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder of our packages."""
+DATA_SUFFIXES = (".csv", ".json", ".npz", ".toml")
+"""Files that count with the modules beside them."""
+FOLLOWED = {"evaluation": ("evaluation", "agents"), "periodic_envs": ("periodic_envs",)}
+"""Packages that imports are followed into, by the importing one; from all others, into agents."""
+PICTURES = "periodic_envs.rendering"
+"""Imported by the environment, but decides nothing."""
+
+
+class Scan(NamedTuple):
+    """What a file says: the files of ours that it imports, and the libraries that it names."""
+
+    imported: frozenset[Path] = frozenset()
+    libraries: tuple[str, ...] = ()
+
+
+def closure(starts: Iterable[Path], root: Path = ROOT) -> set[Path]:
+    """These files of ours and all that they import from our packages, directly or not.
+
+    The packages that a module is in count as well, and files of data beside it; the imports of a
+    package are followed only where something is imported from it by name.
+    """
+    waiting, seen = list(starts), set[Path]()
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            waiting += scan_ours(path, root).imported - seen
+    folders = {folder for path in seen for folder in path.relative_to(root).parents}
+    packages = {file for folder in folders if (file := root / folder / "__init__.py").is_file()}
+    beside = {path for folder in {file.parent for file in seen} for path in folder.iterdir()}
+    return seen | packages | {path for path in beside if path.suffix in DATA_SUFFIXES}
+
+
+def scan(path: Path, root: Path = ROOT) -> Scan:
+    """Read one file, ours or not."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):  # of somebody's package: then nobody can import it either
+        return Scan()
+    package = path.relative_to(root).parent.parts if path.is_relative_to(root) else ()
+    followed = FOLLOWED.get(package[0] if package else "", ("agents",))
+    modules: set[str] = set()
+    libraries: tuple[str, ...] = ()
+    for node in _nodes(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            modules |= _modules(node, package)
+        elif isinstance(node, ast.ClassDef):
+            libraries += _literal(node, "libraries")
+            modules |= set(_literal(node, "preload"))
+    wanted = (m for m in modules if m.partition(".")[0] in followed and m != PICTURES)
+    return Scan(frozenset(f for m in wanted if (f := file_of(m, root))), libraries)
+
+
+scan_ours = functools.cache(scan)
+"""Our own files do not change while a process runs them."""
+
+
+def file_of(module: str, root: Path = ROOT) -> Path | None:
+    """The file of a module of ours, None if there is none."""
+    place = root.joinpath(*module.split("."))
+    files = (place.with_name(f"{place.name}.py"), place / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but what only type checkers see."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        unseen = isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        waiting += [] if unseen else ast.iter_child_nodes(node)
+
+
+def _modules(node: ast.ImportFrom, package: tuple[str, ...]) -> set[str]:
+    """The modules that ``from ... import ...`` may mean: its names may be modules, too."""
+    above = package[: len(package) - node.level + 1] if node.level else ()
+    base = ".".join((*above, *((node.module,) if node.module else ())))
+    return {base, *(f"{base}.{alias.name}" for alias in node.names)}
+
+
+def _literal(node: ast.ClassDef, name: str) -> tuple[str, ...]:
+    """A tuple of texts that stands in the body of a class."""
+    for line in node.body:
+        target: Any = line.targets[0] if isinstance(line, ast.Assign) else None
+        target = line.target if isinstance(line, ast.AnnAssign) else target
+        if getattr(target, "id", None) == name and isinstance(line, ast.Assign | ast.AnnAssign):
+            return tuple(ast.literal_eval(line.value or ast.Tuple([])))
+    return ()
+
+
+__all__ = ["ROOT", "Scan", "closure", "file_of", "scan", "scan_ours"]
