@@ -51,6 +51,7 @@ class AdSwitch(ArmAgent):
     """
 
     name = "adswitch"
+    family = "arms, change detection"
     kept = ("episode", "_n", "_last", "_good", "_checks", "_gap", "_mean", "_lowest", "_highest")
 
     def __init__(

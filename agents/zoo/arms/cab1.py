@@ -41,6 +41,7 @@ class CAB1(UCB1):
     """
 
     name = "cab1"
+    family = "arms, many"
     kept: ClassVar[tuple[str, ...]] = (*UCB1.kept, "_epoch", "_begin")
 
     def __init__(

@@ -42,7 +42,9 @@ class DUCB(ArmAgent):
         common: Those of :class:`ArmAgent`.
     """
 
-    name, kept = "d-ucb", ("_means", "_now", "_zero")
+    name = "d-ucb"
+    family = "arms, forgetting"
+    kept = ("_means", "_now", "_zero")
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class Exp3S(ArmAgent):
     """
 
     name = "exp3-s"
+    family = "arms, forgetting"
     kept: ClassVar[tuple[str, ...]] = ("_weight",)
 
     def __init__(
@@ -106,7 +107,9 @@ class RExp3(Exp3S):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "rexp3", ("_weight", "_begin")
+    name = "rexp3"
+    family = "arms, forgetting"
+    kept = ("_weight", "_begin")
 
     def __init__(
         self,

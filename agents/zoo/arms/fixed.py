@@ -27,7 +27,9 @@ class Fixed(ArmAgent):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "fixed", ("_count", "_total")
+    name = "fixed"
+    family = "baselines"
+    kept = ("_count", "_total")
 
     def __init__(self, problem: Problem, rng: np.random.Generator, *, box_arms: int = 20) -> None:
         super().__init__(problem, rng, box_arms=box_arms)

@@ -46,6 +46,7 @@ class FourierPeriodUCB(ArmAgent):
     """
 
     name = "fourier-period-ucb"
+    family = "arms, periodic"
 
     def __init__(
         self,

@@ -44,6 +44,7 @@ class GLRUCB(ArmAgent):
     """
 
     name = "glr-ucb"
+    family = "arms, change detection"
 
     def __init__(
         self,

@@ -42,6 +42,7 @@ class KLUCB(UCB1):
     """
 
     name = "kl-ucb"
+    family = "arms, stationary"
 
     def __init__(
         self,

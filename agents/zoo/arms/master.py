@@ -63,6 +63,7 @@ class Master(ArmAgent):
     """
 
     name = "master"
+    family = "arms, change detection"
     kept: ClassVar[tuple[str, ...]] = (
         *("restarts", "_order", "_begin", "_scheduled", "_which"),
         *("_gained", "_bound", "_lowest", "_excess", "_told"),

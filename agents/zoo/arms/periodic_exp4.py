@@ -47,7 +47,9 @@ class PeriodicEXP4(ArmAgent):
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
-    name, kept = "periodic-exp4", ("_weight", "_log_sum", "_asked_at", "_asked")
+    name = "periodic-exp4"
+    family = "arms, periodic"
+    kept = ("_weight", "_log_sum", "_asked_at", "_asked")
 
     def __init__(
         self,

@@ -38,7 +38,9 @@ class PhaseUCB(ArmAgent):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "phase-ucb", ("_count", "_total")
+    name = "phase-ucb"
+    family = "arms, periodic"
+    kept = ("_count", "_total")
 
     def __init__(
         self,

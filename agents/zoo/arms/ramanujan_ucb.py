@@ -43,7 +43,9 @@ class RamanujanUCB(ArmAgent):
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
-    name, kept = "ramanujan-ucb", ("_count",)
+    name = "ramanujan-ucb"
+    family = "arms, periodic"
+    kept = ("_count",)
 
     def __init__(
         self,

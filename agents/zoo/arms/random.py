@@ -22,6 +22,7 @@ class Random(Saveable):
     """
 
     name = "random"
+    family = "baselines"
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._space = problem.action_space

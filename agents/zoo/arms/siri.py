@@ -43,7 +43,9 @@ class SiRI(ArmAgent):
         box_arms: Number of points of a box to draw from.
     """
 
-    name, kept = "siri", ("_count", "_total", "_arm", "_left")
+    name = "siri"
+    family = "arms, many"
+    kept = ("_count", "_total", "_arm", "_left")
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class SWTS(SWUCB):
     """
 
     name = "sw-ts"
+    family = "arms, forgetting"
 
     def __init__(
         self,

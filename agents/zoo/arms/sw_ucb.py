@@ -48,7 +48,9 @@ class SWUCB(ArmAgent):
         common: Those of :class:`ArmAgent`.
     """
 
-    name, kept = "sw-ucb", ("_window",)
+    name = "sw-ucb"
+    family = "arms, forgetting"
+    kept = ("_window",)
 
     def __init__(
         self,

@@ -34,7 +34,9 @@ class Thompson(ArmAgent):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "thompson", ("_means",)
+    name = "thompson"
+    family = "arms, stationary"
+    kept = ("_means",)
 
     def start(self) -> None:
         """No rewards."""

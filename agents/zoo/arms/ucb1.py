@@ -38,6 +38,7 @@ class UCB1(ArmAgent):
     """
 
     name = "ucb1"
+    family = "arms, stationary"
     kept: ClassVar[tuple[str, ...]] = ("_means", "_n")
 
     def __init__(

@@ -48,7 +48,9 @@ class UCBAIR(ArmAgent):
         box_arms: Number of points of a box to draw from.
     """
 
-    name, kept = "ucb-air", ("_count", "_mean", "_squares")
+    name = "ucb-air"
+    family = "arms, many"
+    kept = ("_count", "_mean", "_squares")
 
     def __init__(
         self,

@@ -35,6 +35,7 @@ class TVGPUCB(GPAgent):
     """
 
     name = "tv-gp-ucb"
+    family = "GP, forgetting"
 
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, eps: float = 0.03, **common: Any

@@ -66,6 +66,7 @@ class WDBO(ClockedGPAgent):
     """
 
     name = "w-dbo"
+    family = "GP, forgetting"
     posterior: Incremental
 
     def __init__(

@@ -38,6 +38,7 @@ class Bob(SWLinUCB):
     """
 
     name = "bob"
+    family = "linear, changing"
     kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
 
     def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:

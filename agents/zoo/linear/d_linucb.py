@@ -41,7 +41,9 @@ class DLinUCB(LinearAgent):
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 
-    name, kept = "d-linucb", ("_latest",)
+    name = "d-linucb"
+    family = "linear, changing"
+    kept = ("_latest",)
 
     def __init__(
         self,

@@ -58,6 +58,7 @@ class DLinUCBPool(LinearAgent):
     """
 
     name = "dlinucb-pool"
+    family = "linear, changing"
 
     def __init__(
         self,

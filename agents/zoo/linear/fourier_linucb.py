@@ -42,6 +42,7 @@ class FourierLinUCB(LinearAgent):
     """
 
     name = "fourier-linucb"
+    family = "arms, periodic"
 
     def __init__(
         self,

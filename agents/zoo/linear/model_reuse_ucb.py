@@ -45,6 +45,7 @@ class ModelReuseUCB(LinearAgent):
     """
 
     name = "model-reuse-ucb"
+    family = "arms, periodic"
 
     def __init__(
         self,

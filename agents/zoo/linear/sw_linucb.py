@@ -38,6 +38,7 @@ class SWLinUCB(LinearAgent):
     """
 
     name = "sw-linucb"
+    family = "linear, changing"
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
 from evaluation.studies.paper.compare import Comparison
 from evaluation.studies.zoo.bench import Bench
-from evaluation.studies.zoo.families import FAMILIES, PERIODIC, sweep_agents
+from evaluation.studies.zoo.families import BASELINES, FAMILIES, PERIODIC, sweep_agents
 
 Reporting = Callable[[str], AbstractContextManager[Callable[[Progress], object]]]
 
@@ -77,8 +77,8 @@ def run_controls(
 
 
 def cut_agents() -> list[str]:
-    """The agents of the sweep that see a box as ``box_arms`` points, but for references."""
-    listed = [name for name in sweep_agents() if name not in FAMILIES["references"]]
+    """The agents of the sweep that see a box as ``box_arms`` points, but for baselines."""
+    listed = [name for name in sweep_agents() if name not in FAMILIES[BASELINES]]
     return [n for n in listed if "box_arms" in (settings_of(find_class(n.partition(":")[0])) or ())]
 
 
