@@ -1,11 +1,14 @@
 """Protocols: plain data, checked before anything is run."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agents.registry import online_names
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import Limits, ProtocolError, agent_entry, parse_seeds
 from evaluation.protocol.protocol import Protocol
@@ -67,7 +70,7 @@ def test_hash_covers_what_matters() -> None:
 
 def test_hash_covers_the_version_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     before = Protocol.from_dict(TABLE).hash
-    monkeypatch.setattr(protocols, "WORLDS_VERSION", "99.0")
+    monkeypatch.setattr("periodic_envs.WORLDS_VERSION", "99.0")
     assert Protocol.from_dict(TABLE).hash != before
 
 
@@ -126,6 +129,40 @@ def test_restricted() -> None:
         "random",
     ]
     assert protocol.seeds == (7,)
+
+
+def test_online_stands_for_all_agents_but_generic_rl() -> None:
+    alone = Protocol.from_dict({**TABLE, "agents": "online"})
+    assert [agent.label for agent in alone.agents] == online_names()
+    assert not {"ppo", "sac"} & set(online_names())
+    extra = "periodic-gp-ucb:time_length_scale=1"
+    several = Protocol.from_dict({**TABLE, "agents": ["online", extra]})
+    assert [agent.label for agent in several.agents] == [*online_names(), extra]
+    assert several.agents == alone.restricted(agents=["online", extra]).agents
+    with pytest.raises(ProtocolError, match="agents has 'gp-ucb' twice"):
+        Protocol.from_dict({**TABLE, "agents": ["online", "gp-ucb"]})
+    standard = [agent.label for agent in Protocol.load("standard").agents]
+    assert standard == [*online_names(), extra]
+
+
+LOAD_ALL = """
+import sys
+from evaluation.protocol.protocol import Protocol, names
+for name in names():
+    Protocol.load(name)
+print(*sorted(sys.modules))
+"""
+
+
+def test_loading_a_protocol_imports_neither_agents_nor_worlds() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD_ALL], capture_output=True, text=True, check=True
+    )
+    modules = done.stdout.split()
+    assert "agents.registry" in modules
+    for strange in ("agents.zoo", "agents.gp", "agents.auto", "agents.rl", "periodic_envs"):
+        assert strange not in modules
+    assert not {"torch", "scipy", "stable_baselines3"} & set(modules)
 
 
 @pytest.mark.parametrize(
