@@ -37,10 +37,17 @@ def closure(starts: Iterable[Path], root: Path = ROOT) -> set[Path]:
         if path not in seen:
             seen.add(path)
             waiting += scan_ours(path, root).imported - seen
-    folders = {folder for path in seen for folder in path.relative_to(root).parents}
-    packages = {file for folder in folders if (file := root / folder / "__init__.py").is_file()}
-    beside = {path for folder in {file.parent for file in seen} for path in folder.iterdir()}
-    return seen | packages | {path for path in beside if path.suffix in DATA_SUFFIXES}
+    return seen | _packages(seen, root) | _data(seen)
+
+
+def _packages(files: set[Path], root: Path) -> set[Path]:
+    folders = {folder for path in files for folder in path.relative_to(root).parents}
+    return {file for folder in folders if (file := root / folder / "__init__.py").is_file()}
+
+
+def _data(files: set[Path]) -> set[Path]:
+    beside = (path for folder in {file.parent for file in files} for path in folder.iterdir())
+    return {path for path in beside if path.suffix in DATA_SUFFIXES}
 
 
 def scan(path: Path, root: Path = ROOT) -> Scan:
@@ -51,18 +58,15 @@ def scan(path: Path, root: Path = ROOT) -> Scan:
         return Scan()
     package = path.relative_to(root).parent.parts if path.is_relative_to(root) else ()
     followed = FOLLOWED.get(package[0] if package else "", ("agents",))
-    modules: set[str] = set()
-    libraries: tuple[str, ...] = ()
-    for node in _nodes(tree):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            modules |= _modules(node, package)
-        elif isinstance(node, ast.ClassDef):
-            libraries += _literal(node, "libraries")
-            modules |= set(_literal(node, "preload"))
+    nodes = list(_nodes(tree))
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    modules = {m for node in nodes for m in _modules(node, package)}
+    modules |= {m for node in classes for m in _literal(node, "preload")}
     wanted = (m for m in modules if m.partition(".")[0] in followed and m != PICTURES)
-    return Scan(frozenset(f for m in wanted if (f := file_of(m, root))), libraries)
+    return Scan(
+        frozenset(file for module in wanted if (file := file_of(module, root))),
+        tuple(library for node in classes for library in _literal(node, "libraries")),
+    )
 
 
 scan_ours = functools.cache(scan)
@@ -86,11 +90,14 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
         waiting += [] if unseen else ast.iter_child_nodes(node)
 
 
-def _modules(node: ast.ImportFrom, package: tuple[str, ...]) -> set[str]:
-    """The modules that ``from ... import ...`` may mean: its names may be modules, too."""
-    above = package[: len(package) - node.level + 1] if node.level else ()
-    base = ".".join((*above, *((node.module,) if node.module else ())))
-    return {base, *(f"{base}.{alias.name}" for alias in node.names)}
+def _modules(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """The modules that a node imports; what ``from ... import`` names may be modules, too."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        above = package[: len(package) - node.level + 1] if node.level else ()
+        base = ".".join((*above, *((node.module,) if node.module else ())))
+        yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
 def _literal(node: ast.ClassDef, name: str) -> tuple[str, ...]:

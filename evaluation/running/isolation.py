@@ -36,7 +36,7 @@ class AgentFailedError(Exception):
 
 
 class IsolatedAgent:
-    """An agent behind a socket, asked and told like ``AgentChannel``.
+    """An agent behind a socket, asked like ``AgentChannel``.
 
     Attributes:
         agent: None: it is elsewhere.
@@ -63,7 +63,7 @@ class IsolatedAgent:
         self._answer()
 
     def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
-        """Tell what the last action gave (None at the start), and ask for the next one."""
+        """Say what the last action gave (None at the start), and ask for the next one."""
         shown = None if observation is None else observation.tolist()
         # An answer must repeat what only the question says: it cannot be given ahead.
         self._token = secrets.token_hex(8)

@@ -130,20 +130,21 @@ def hash_of(files: Iterable[Path]) -> str:
 
 def _files_of_module(name: str, module: str) -> list[Path]:
     """Of its top-level package, which can be found without importing anything."""
+    top = module.partition(".")[0]
     try:
-        found = importlib.util.find_spec(module.partition(".")[0])
+        found = importlib.util.find_spec(top)
     except (ImportError, ValueError):
         found = None
     if found is None:
-        raise UnknownAgentError(
-            f"cannot find the agent {name!r}: no module {module.partition('.')[0]!r} is installed"
-        )
+        raise UnknownAgentError(f"cannot find the agent {name!r}: no module {top!r} is installed")
     folders = [Path(folder) for folder in found.submodule_search_locations or ()]
+    if not folders:
+        alone = Path(found.origin or "")
+        return [alone] if alone.is_file() else []
     files = [path for folder in folders for path in folder.rglob("*.py")]
     if len(files) > MAX_PACKAGE_FILES:
         raise UnknownAgentError(f"{name!r}: its package has more than {MAX_PACKAGE_FILES:,} files")
-    alone = found.origin is not None and not folders and Path(found.origin).is_file()
-    return [Path(str(found.origin))] if alone else files
+    return files
 
 
 def _require_defined(path: Path, attribute: str) -> None:

@@ -78,22 +78,23 @@ def run(
     stored = store.begin(protocol, runs)
     by_key = {run.key: run for run in runs}
     finished = store.finished(by_key, failures=not retry_failed)
-    missing = [
-        replace(run, isolated=isolated) for key, run in by_key.items() if key not in finished
-    ]
+    missing = [replace(by_key[key], isolated=isolated) for key in by_key if key not in finished]
     failed = len(finished - store.finished(finished, failures=False))
-    done = len(finished)
-    on_progress(Progress(len(by_key), done, failed))
+    on_progress(Progress(len(by_key), len(finished), failed))
     if missing:
         with closing(_executor(workers, dask)) as executor:
-            needed = {run.training for run in missing if run.training is not None}
-            trained = {key: packed for key in needed if (packed := store.packed(key))}
-            for record in _records(executor, missing, trained):
+            records = _records(executor, missing, _trained(missing, store))
+            for done, record in enumerate(records, len(finished) + 1):
                 store.save(record)
-                done += 1
                 failed += record.reason is not None
                 on_progress(Progress(len(by_key), done, failed, by_key[record.key], record))
     return Results(store, stored)
+
+
+def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
+    """Packed records of the trainings that runs build on and that are in the store."""
+    needed = {run.training for run in runs if run.training is not None}
+    return {key: packed for key in needed if (packed := store.packed(key)) is not None}
 
 
 def execute_all(
@@ -155,3 +156,6 @@ def _executor(workers: int | None, dask: str | None) -> Executor:
     if workers == 0:
         return InProcess()
     return Pool(os.cpu_count() or 1 if workers is None else workers)
+
+
+__all__ = ["Progress", "execute_all", "run"]
