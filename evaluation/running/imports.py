@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder of our packages."""
@@ -57,16 +57,21 @@ def scan(path: Path, root: Path = ROOT) -> Scan:
     except (SyntaxError, ValueError):  # of somebody's package: then nobody can import it either
         return Scan()
     package = path.relative_to(root).parent.parts if path.is_relative_to(root) else ()
+    modules: set[str] = set()
+    libraries: list[str] = []
+    for node in _nodes(tree):
+        modules.update(_modules(node, package), _literal(node, "preload"))
+        libraries += _literal(node, "libraries")
+    return Scan(frozenset(_files_of(modules, package, root)), tuple(libraries))
+
+
+def _files_of(modules: set[str], package: tuple[str, ...], root: Path) -> Iterator[Path]:
+    """The files of those modules that imports of a package are followed into."""
     followed = FOLLOWED.get(package[0] if package else "", ("agents",))
-    nodes = list(_nodes(tree))
-    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
-    modules = {m for node in nodes for m in _modules(node, package)}
-    modules |= {m for node in classes for m in _literal(node, "preload")}
-    wanted = (m for m in modules if m.partition(".")[0] in followed and m != PICTURES)
-    return Scan(
-        frozenset(file for module in wanted if (file := file_of(module, root))),
-        tuple(library for node in classes for library in _literal(node, "libraries")),
-    )
+    for module in modules - {PICTURES}:
+        file = file_of(module, root) if module.partition(".")[0] in followed else None
+        if file is not None:
+            yield file
 
 
 scan_ours = functools.cache(scan)
@@ -100,13 +105,13 @@ def _modules(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
         yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
-def _literal(node: ast.ClassDef, name: str) -> tuple[str, ...]:
-    """A tuple of texts that stands in the body of a class."""
-    for line in node.body:
-        target: Any = line.targets[0] if isinstance(line, ast.Assign) else None
-        target = line.target if isinstance(line, ast.AnnAssign) else target
-        if getattr(target, "id", None) == name and isinstance(line, ast.Assign | ast.AnnAssign):
-            return tuple(ast.literal_eval(line.value or ast.Tuple([])))
+def _literal(node: ast.AST, name: str) -> tuple[str, ...]:
+    """A tuple of texts that stands under this name in the body of a class."""
+    for line in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(line, ast.Assign | ast.AnnAssign) and line.value is not None:
+            target = line.target if isinstance(line, ast.AnnAssign) else line.targets[0]
+            if isinstance(target, ast.Name) and target.id == name:
+                return tuple(ast.literal_eval(line.value))
     return ()
 
 

@@ -48,10 +48,14 @@ def start_worker(environment: dict[str, str]) -> None:
     os.environ.update(environment)
     # The driver has said so, once; every child of every worker would say it again.
     warnings.simplefilter("ignore", SimulatedDataWarning)
-    # What every child needs is done once, before they are forked.
+    prepare()
+    open_zygote()
+
+
+def prepare() -> None:
+    """Do once what every child needs, before children are forked."""
     machine()
     runner_source()
-    open_zygote()
 
 
 def execute_all(runs: Sequence[Run]) -> list[Record]:
@@ -156,4 +160,4 @@ def _read(pipe: int, seconds: float) -> bytes | None:
     return None
 
 
-__all__ = ["ONE_THREAD", "execute_all", "start_worker"]
+__all__ = ["ONE_THREAD", "execute_all", "prepare", "start_worker"]
