@@ -72,7 +72,7 @@ def _hand_over(done: Any, future: Future[list[Record]], runs: Sequence[Run]) -> 
         reason = f"its process died (exit code {error.exitcode})"
         future.set_exception(BatchLostError(reason, hung=False))
     else:
-        reason = f"its outcome could not be brought back: {type(error).__name__}: {error}"
+        reason = f"its record could not be brought back: {type(error).__name__}: {error}"
         future.set_exception(BatchLostError(reason, hung=True))
 
 
