@@ -11,17 +11,18 @@ from pathlib import Path
 
 APPLICATION_ID = 0x50475053  # "PGPS" in the header of the file: this is ours
 FORMAT = 2
-SECONDS_TO_WAIT = 60.0
-"""For another process that is writing."""
-SECONDS_TO_BEGIN = 2.0
-"""For another process that is beginning the file."""
+MAX_WAIT_SECONDS = 60.0
+"""How long another process may be writing."""
+MAX_BEGIN_SECONDS = 2.0
+"""How long another process may be beginning the file."""
 
 _SCHEMA = """
 CREATE TABLE machines (id INTEGER PRIMARY KEY, about TEXT UNIQUE NOT NULL);
 CREATE TABLE runs (
     key TEXT PRIMARY KEY, reason TEXT, steps INTEGER NOT NULL, regret REAL, agent_seconds REAL,
     seconds REAL NOT NULL, finished TEXT NOT NULL, machine INTEGER NOT NULL REFERENCES machines,
-    sources TEXT NOT NULL, columns BLOB
+    sources TEXT NOT NULL, columns BLOB, columns_checksum INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
 );
 CREATE TABLE sweeps (
     id INTEGER PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT NULL, protocol TEXT NOT NULL,
@@ -44,9 +45,9 @@ def open_existing(path: Path) -> sqlite3.Connection:
     place = path.resolve().as_uri()
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     mode = "mode=rw" if writable else "mode=ro&immutable=1"
-    db = sqlite3.connect(f"{place}?{mode}", timeout=SECONDS_TO_WAIT, uri=True)
+    db = sqlite3.connect(f"{place}?{mode}", timeout=MAX_WAIT_SECONDS, uri=True)
     db.isolation_level = None
-    end = time.monotonic() + SECONDS_TO_BEGIN
+    end = time.monotonic() + MAX_BEGIN_SECONDS
     while _is_blank(db) and time.monotonic() < end:
         time.sleep(0.02)
     _check(db, path)
@@ -61,7 +62,7 @@ def _is_blank(db: sqlite3.Connection) -> bool:
 
 def open_or_begin(path: Path | None) -> sqlite3.Connection:
     """A store to write into, begun anew where there is none; in memory without a path."""
-    db = sqlite3.connect(path or ":memory:", timeout=SECONDS_TO_WAIT)
+    db = sqlite3.connect(path or ":memory:", timeout=MAX_WAIT_SECONDS)
     db.isolation_level = None  # transactions are written out below
     if not _is_blank(db):
         _check(db, path)

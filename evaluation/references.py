@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import optimize
 from scipy.stats import qmc
 
-from evaluation.protocol.protocol import REFERENCE_ROWS
-from evaluation.statistics import phase_bins
+from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.statistics.seasons import phase_bins
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.fields.maximise import maximise
 from periodic_envs.process import ContinuousProcess, RewardProcess

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -19,37 +20,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from evaluation.database import StoreError, open_existing, open_or_begin, transaction
-from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.protocol.entries import canonical_json
+from evaluation.protocol.protocol import Protocol
+from evaluation.records import RunSource, StoredRun, StoredSweep
 from evaluation.running.provenance import command_line
-from evaluation.running.run import Outcome, Run, pack, unpack
-
-
-@dataclass(frozen=True)
-class StoredSweep:
-    """A protocol that was run into this store."""
-
-    id: int
-    hash: str
-    name: str
-    protocol: dict[str, Any]
-    data: dict[str, str | None]
-    command: str
-    started: str
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run of a sweep with its totals; ``reason`` is set if it failed."""
-
-    key: str
-    env: str
-    agent: str
-    track: str
-    seed: int
-    reason: str | None
-    steps: int
-    regret: float | None
-    agent_seconds: float | None
+from evaluation.running.record import Record, RecordError, unpack
+from evaluation.running.run import Run
 
 
 class Store:
@@ -109,30 +85,30 @@ class Store:
             )
         return self.sweep(row[0])
 
-    def save(self, outcome: Outcome) -> None:
-        """Keep one outcome, whole or not at all. A success replaces a failure, nothing else."""
-        columns = outcome.columns
-        regret, seconds = columns.get("regret"), columns.get("seconds")
+    def save(self, record: Record) -> None:
+        """Keep one record, whole or not at all. A success replaces a failure, nothing else."""
+        row = (record.key, record.reason, record.steps, record.regret, record.agent_seconds)
+        packed = record.packed if record.reason is None else None
         with self._sentence("write"), transaction(self._db):
-            machine = self._machine(canonical_json(outcome.machine))
+            machine = self._machine(canonical_json(record.machine))
             self._db.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (key) DO UPDATE SET reason = excluded.reason,"
                 " steps = excluded.steps, regret = excluded.regret,"
                 " agent_seconds = excluded.agent_seconds, seconds = excluded.seconds,"
                 " finished = excluded.finished, machine = excluded.machine,"
-                " columns = excluded.columns WHERE runs.reason IS NOT NULL",
+                " sources = excluded.sources, columns = excluded.columns,"
+                " columns_checksum = excluded.columns_checksum, checksum = excluded.checksum"
+                " WHERE runs.reason IS NOT NULL",
                 (
-                    outcome.key,
-                    outcome.reason,
-                    len(columns.get("t", ())),
-                    None if regret is None else float(regret.sum()),
-                    None if seconds is None else float(seconds.sum()),
-                    outcome.seconds,
+                    *row,
+                    record.seconds,
                     _now(),
                     machine,
-                    outcome.sources,
-                    pack(columns) if outcome.reason is None else None,
+                    record.sources,
+                    packed,
+                    zlib.crc32(packed or b""),
+                    _checksum(row),
                 ),
             )
 
@@ -142,7 +118,7 @@ class Store:
         return int(row[0])
 
     def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
-        """Which of the runs are there already; failed ones count unless told otherwise."""
+        """Which of the runs are there already; failed ones count unless ``failures`` is false."""
         with self._sentence("read"):
             rows = self._db.execute(
                 "SELECT key FROM runs" + ("" if failures else " WHERE reason IS NULL")
@@ -165,16 +141,23 @@ class Store:
         """One sweep."""
         return next(sweep for sweep in self.sweeps() if sweep.id == number)
 
+    def source(self, sweep: int) -> RunSource:
+        """One sweep as results read it."""
+        return _StoredSource(self, self.sweep(sweep))
+
     def runs(self, sweep: int) -> list[StoredRun]:
         """The finished runs of a sweep."""
         with self._sentence("read"):
             rows = self._db.execute(
-                "SELECT r.key, r.env, r.agent, r.track, r.seed, c.reason, c.steps, c.regret,"
-                " c.agent_seconds FROM sweep_runs r JOIN runs c USING (key) WHERE r.sweep = ?"
-                " ORDER BY r.env, r.track, r.agent, r.seed",
+                "SELECT c.checksum, r.key, r.env, r.agent, r.track, r.seed, c.reason, c.steps,"
+                " c.regret, c.agent_seconds FROM sweep_runs r JOIN runs c USING (key)"
+                " WHERE r.sweep = ? ORDER BY r.env, r.track, r.agent, r.seed",
                 (sweep,),
             ).fetchall()
-        return [StoredRun(*row) for row in rows]
+            for checksum, key, *_, reason, steps, regret, seconds in rows:
+                if checksum != _checksum((key, reason, steps, regret, seconds)):
+                    raise sqlite3.DatabaseError(f"the run {key[:12]}: its totals have changed")
+        return [StoredRun(*row[1:]) for row in rows]
 
     def size(self, sweep: int) -> int:
         """How many runs a sweep has, finished or not."""
@@ -184,14 +167,22 @@ class Store:
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
         """The steps of a run."""
+        packed = self.packed(key)
         with self._sentence("read"):
-            row = self._db.execute("SELECT columns FROM runs WHERE key = ?", (key,)).fetchone()
-            if row is None or row[0] is None:
-                return {}
             try:
-                return unpack(row[0])
-            except Exception as error:  # zipfile answers damage with nearly any kind of exception
+                return {} if packed is None else unpack(packed)
+            except RecordError as error:
                 raise sqlite3.DatabaseError(f"the run {key[:12]}: {error}") from error
+
+    def packed(self, key: str) -> bytes | None:
+        """The packed columns of a run, None if it failed or is not there."""
+        with self._sentence("read"):
+            query = "SELECT columns, columns_checksum FROM runs WHERE key = ?"
+            packed: bytes | None
+            packed, checksum = self._db.execute(query, (key,)).fetchone() or (None, 0)
+            if packed is not None and zlib.crc32(packed) != checksum:
+                raise sqlite3.DatabaseError(f"the run {key[:12]}: its columns have changed")
+        return packed
 
     def machines(self, sweep: int) -> list[dict[str, Any]]:
         """Where the runs of a sweep were computed."""
@@ -224,5 +215,33 @@ class Store:
             ) from error
 
 
+@dataclass(frozen=True)
+class _StoredSource:
+    """The runs of one sweep of a store."""
+
+    store: Store
+    sweep: StoredSweep
+
+    def runs(self) -> list[StoredRun]:
+        return self.store.runs(self.sweep.id)
+
+    def columns(self, key: str) -> dict[str, NDArray[Any]]:
+        return self.store.columns(key)
+
+    def size(self) -> int:
+        return self.store.size(self.sweep.id)
+
+    def machines(self) -> list[dict[str, Any]]:
+        return self.store.machines(self.sweep.id)
+
+
+def _checksum(row: tuple[Any, ...]) -> int:
+    """Of the totals of a run, which nobody computes again: a flipped bit must not go unseen."""
+    return zlib.crc32(repr(row).encode())
+
+
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
+
+
+__all__ = ["RunSource", "Store", "StoreError", "StoredRun", "StoredSweep"]

@@ -25,7 +25,8 @@ app = typer.Typer(help="Import, download, list and check measurements.", no_args
 @app.command("import")
 def import_files(
     paths: Annotated[
-        list[Path], typer.Argument(help="The portal's files: csv, txt, zip, or folders of them.")
+        list[Path],
+        typer.Argument(help="Files of the portal (csv, txt or zip), or folders of them."),
     ],
 ) -> None:
     """Parse files of the Madrid portal once, into this computer's data folder."""
@@ -41,10 +42,15 @@ def import_files(
 
 @app.command()
 def download(
-    source: Annotated[str, typer.Argument(help="What to get: madrid.")],
-    year: Annotated[list[int], typer.Option(help="Which year; may be given several times.")],
+    source: Annotated[
+        str, typer.Argument(help="The source to download from; there is one: madrid.")
+    ],
+    year: Annotated[
+        list[int],
+        typer.Option(help="The year to download; give the option several times for several years."),
+    ],
     url: Annotated[
-        str | None, typer.Option(help="Take the zip from here instead of the source table.")
+        str | None, typer.Option(help="The address of the zip file, instead of the known one.")
     ] = None,
 ) -> None:
     """Get a year of measurements from the city's portal, and import it."""
@@ -72,10 +78,10 @@ def _download(year: int, url: str | None) -> None:
 @app.command("list")
 def list_data(
     provenance: Annotated[
-        bool, typer.Option("--provenance", help="Every file, with its SHA-256.")
+        bool, typer.Option("--provenance", help="Show every imported file with its SHA-256.")
     ] = False,
 ) -> None:
-    """What was imported, from what, and where it is kept."""
+    """List what was imported, from what, and where it is kept."""
     say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
     if cache.absence():
         say(f"Note: {cache.absence()}; an import will make it.")
@@ -88,49 +94,67 @@ def list_data(
     damaged = []
     for year in years:
         try:
-            entry = cache.entry(year)
+            _say_entry(cache.entry(year), provenance)
         except DataError as error:
             damaged.append(str(error))
-            continue
-        say(_entry_line(entry))
-        say(f"    magnitudes {', '.join(magnitude_name(m) for m in entry.magnitudes)}")
-        archives = dict.fromkeys(one["file"].partition(":")[0] for one in entry.imports)
-        say(f"    {len(entry.imports)} files, from {', '.join(archives)}")
-        for one in entry.imports if provenance else ():
-            origin = f", from {one['from']}" if "from" in one else ""
-            say(
-                f"    {one['imported']}  {one['file']}, {one['lines']:,} lines, "
-                f"sha256 {one['sha256'][:12]}{origin}"
-            )
     if damaged:
         raise DataError("; ".join(damaged))
+
+
+def _say_entry(entry: cache.Entry, provenance: bool) -> None:
+    say(_entry_line(entry))
+    say(f"    magnitudes {', '.join(magnitude_name(m) for m in entry.magnitudes)}")
+    archives = dict.fromkeys(one["file"].partition(":")[0] for one in entry.imports)
+    say(f"    {len(entry.imports)} files, from {', '.join(archives)}")
+    for one in entry.imports if provenance else ():
+        origin = f", from {one['from']}" if "from" in one else ""
+        say(
+            f"    {one['imported']}  {one['file']}, {one['lines']:,} lines, "
+            f"sha256 {one['sha256'][:12]}{origin}"
+        )
 
 
 @app.command()
 def check(
     file: Annotated[
-        Path, typer.Argument(help="A .csv, .tsv, .txt or .parquet file, long or wide.")
+        Path,
+        typer.Argument(help="The table to look at: .csv, .tsv, .txt or .parquet, long or wide."),
     ],
     period: Annotated[
-        float | None, typer.Option(help="The season in steps, instead of the one that is found.")
+        float | None, typer.Option(help="The period in steps, instead of the one that is found.")
     ] = None,
-    objective: Annotated[str, typer.Option(help="max, or min if less is better.")] = "max",
-    picture: Annotated[Path | None, typer.Option(help="Draw it into this file.")] = None,
-    time_column: Annotated[str | None, typer.Option(help="The column of times.")] = None,
-    arm_column: Annotated[str | None, typer.Option(help="The column of arms (long form).")] = None,
+    objective: Annotated[
+        str, typer.Option(help="Whether more is better (max) or less (min).")
+    ] = "max",
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the data and the season into this file.")
+    ] = None,
+    time_column: Annotated[
+        str | None, typer.Option(help="The name of the column of times.")
+    ] = None,
+    arm_column: Annotated[
+        str | None, typer.Option(help="The name of the column of arms, in a long table.")
+    ] = None,
     reward_column: Annotated[
-        str | None, typer.Option(help="The column of rewards (long form).")
+        str | None, typer.Option(help="The name of the column of rewards, in a long table.")
     ] = None,
     arms: Annotated[
-        list[str] | None, typer.Option(help="Only this arm; several times for several.")
+        list[str] | None,
+        typer.Option(help="An arm to keep; give the option several times for several arms."),
     ] = None,
     time_format: Annotated[
-        str | None, typer.Option(help="How times are written, like %d.%m.%Y %H:%M.")
+        str | None, typer.Option(help="How times are written, for example %d.%m.%Y %H:%M.")
     ] = None,
     duplicates: Annotated[
-        str | None, typer.Option(help="mean: average what is there twice, instead of an error.")
+        str | None,
+        typer.Option(
+            help="What to do with values that are there twice: mean averages them; by default "
+            "they are an error."
+        ),
     ] = None,
-    separator: Annotated[str | None, typer.Option(help="Between the cells of a CSV file.")] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="The sign between the values of a CSV file.")
+    ] = None,
     decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")] = None,
 ) -> None:
     """Look at your own data: what it holds, its season, and what knowing it would gain."""
@@ -159,8 +183,9 @@ def check(
     for line in found.lines():
         say(line)
     if found.gain is not None:
-        told = {"objective": objective} if objective != "max" else {}
-        say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, {**told, **reading})}")
+        asked_for = {"objective": objective} if objective != "max" else {}
+        rest = {**asked_for, **reading}
+        say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, rest)}")
     if picture is not None:
         save_picture(check_figure(found), picture)
         say(f"Drew it into {picture}")

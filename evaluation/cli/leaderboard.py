@@ -36,7 +36,7 @@ from evaluation.report.live import LiveStore, store_content
 from evaluation.report.page import render
 from evaluation.report.serve import serve
 from evaluation.report.worlds import Pictures
-from evaluation.running.isolation import hide_from_others
+from evaluation.running.fork import hide_from_others
 from evaluation.store import Store
 
 app = typer.Typer(help="Editions: open one, add submissions, build the page.", no_args_is_help=True)

@@ -10,11 +10,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from evaluation.cli.shared import screen
-from evaluation.protocol.protocol import TRAINING
+from evaluation.protocol.tracks import TRAINING
 from evaluation.running.sweep import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
-"""Where the progress is a log and not a terminal."""
+"""Seconds between two lines where the progress is a log and not a terminal."""
 
 
 class Reporter:
@@ -52,27 +52,30 @@ class Reporter:
         training = progress.run is not None and progress.run.track == TRAINING
         if self._first is None or training:  # trainings take longer: they say nothing of the rest
             self._first, self._begun = progress.done, time.monotonic()
-        now = time.monotonic()
-        rate = (progress.done - self._first) / max(now - self._begun, 1e-9)
-        failed = f", {progress.failed:,} failed" if progress.failed else ""
+        rate = (progress.done - self._first) / max(time.monotonic() - self._begun, 1e-9)
         shown = "training" if training else f"{rate:.1f}/s"
+        failed = f", {progress.failed:,} failed" if progress.failed else ""
         if self._bar is not None:
-            description = self._title + (progress.run.agent if progress.run else "")
+            agent = progress.run.agent if progress.run else ""
             self._bar.update(
                 self._task,
                 completed=progress.done,
                 total=progress.runs,
-                description=f"{description[:40]:<40}",
+                description=f"{(self._title + agent)[:40]:<40}",
                 rate=f"{shown}{failed}",
             )
+        elif not self._quiet:
+            self._print(progress, f"{failed}, {shown}", rate)
+
+    def _print(self, progress: Progress, state: str, rate: float) -> None:
+        """A line at the end, and not too often before."""
+        now, left = time.monotonic(), progress.runs - progress.done
+        if left and now - self._last <= SECONDS_BETWEEN_LINES:
             return
-        over = progress.done == progress.runs
-        if not self._quiet and (over or now - self._last > SECONDS_BETWEEN_LINES):
-            self._last = now
-            left = (progress.runs - progress.done) / rate if rate > 0 else None
-            self._screen.print(
-                f"{self._title}{progress.done:,} of {progress.runs:,} runs{failed}, {shown}"
-                + ("" if over or left is None else f", {left:,.0f} s left"),
-                highlight=False,
-                soft_wrap=True,
-            )
+        self._last = now
+        expected = f", {left / rate:,.0f} s left" if left and rate > 0 else ""
+        line = f"{self._title}{progress.done:,} of {progress.runs:,} runs{state}{expected}"
+        self._screen.print(line, highlight=False, soft_wrap=True)
+
+
+__all__ = ["Reporter"]

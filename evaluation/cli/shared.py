@@ -18,10 +18,13 @@ def screen(**settings: Any) -> Console:
 
 console = screen()
 
-StoreOption = Annotated[Path, typer.Option("--store", help="The file of results.")]
+StoreOption = Annotated[Path, typer.Option("--store", help="The file that results are kept in.")]
 ProcessesOption = Annotated[
     int | None,
-    typer.Option(min=0, help="Processes; 0 to run in this one. Default: one per core."),
+    typer.Option(
+        min=0,
+        help="Number of worker processes; 0 runs everything in this one. By default one per core.",
+    ),
 ]
 
 PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")

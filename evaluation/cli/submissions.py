@@ -30,7 +30,7 @@ from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import TRACKS, agent_entry
 from evaluation.protocol.protocol import Protocol
 from evaluation.report.serve import ServeError
-from evaluation.running.isolation import hide_from_others
+from evaluation.running.fork import hide_from_others
 
 SecretOption = Annotated[
     Path | None, typer.Option("--secret", help="The edition's secret; by default in your settings.")

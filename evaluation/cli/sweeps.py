@@ -37,31 +37,49 @@ SweepOption = Annotated[
     str | None,
     typer.Option(
         "--sweep",
-        help="Which sweep of the store: its protocol's name, or its number; by default the last.",
+        help="The sweep to show, by its protocol's name or by its number; by default the last one.",
     ),
 ]
+BaselineOption = Annotated[
+    str | None,
+    typer.Option(help="Compare every agent with this one, on the same worlds and seeds."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+MAX_SHOWN_FAILURES = 10
 DEFAULT_STORE = Path("results.sqlite")
 
 
 def run_protocol(
-    protocol: Annotated[str, typer.Argument(help="A protocol's name, or a .toml file.")],
+    protocol: Annotated[str, typer.Argument(help="The name of a protocol, or a .toml file.")],
     agents: Annotated[
-        list[str] | None, typer.Option(help="Instead of the protocol's; several times for several.")
+        list[str] | None,
+        typer.Option(
+            help="An agent to run instead of the protocol's; give the option several times for "
+            "several agents."
+        ),
     ] = None,
-    envs: Annotated[list[str] | None, typer.Option(help="Likewise.")] = None,
-    seeds: Annotated[str | None, typer.Option(help="Likewise: 0:100, or 1,4,9.")] = None,
+    envs: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An environment to run instead of the protocol's; give the option several times "
+            "for several environments."
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Seeds to run instead of the protocol's, written 0:100 or 1,4,9."),
+    ] = None,
     workers: ProcessesOption = None,
     dask: Annotated[
-        str | None, typer.Option(help="Run on a Dask cluster: tcp://host:port, or local.")
+        str | None,
+        typer.Option(help="Run on the Dask cluster at tcp://host:port, or on a local one: local."),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
+        bool, typer.Option("--retry-failed", help="Try runs that failed before again.")
     ] = False,
-    baseline: Annotated[
-        str | None, typer.Option(help="Compare every agent with this one, paired.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines: one JSON object.")] = False,
+    baseline: BaselineOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Run a protocol: what is in the store already is not run again."""
     if baseline is not None:
@@ -101,32 +119,30 @@ def run_protocol(
 def show(
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Compare every agent with this one, paired.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines: one JSON object.")] = False,
+    baseline: BaselineOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """The table of a sweep, with intervals, paired against a baseline if wanted."""
+    """Show the table of a sweep with intervals, paired against a baseline if wanted."""
     with Store(store, create=False) as opened:
         _print(chosen_results(opened, sweep), baseline, as_json)
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="An agent, as the table names it.")],
-    second: Annotated[str, typer.Argument(help="Another, or a reference row.")],
+    first: Annotated[str, typer.Argument(help="The first agent, as the table names it.")],
+    second: Annotated[str, typer.Argument(help="The second agent, or a reference row.")],
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
-    """Two agents on common seeds: paired differences with intervals, task by task."""
+    """Compare two agents on common seeds: paired differences with intervals, task by task."""
     with Store(store, create=False) as opened:
         for line in comparison_lines(chosen_results(opened, sweep), first, second):
             say(line)
 
 
 def plot(
-    out: Annotated[Path, typer.Argument(help="The picture: .png, .svg, .pdf or .jpg.")],
+    out: Annotated[Path, typer.Argument(help="The file to draw into: .png, .svg, .pdf or .jpg.")],
     kind: Annotated[
-        str, typer.Option(help="curves (regret over time), phases, or profiles.")
+        str, typer.Option(help="What to draw: curves (regret over time), phases or profiles.")
     ] = "curves",
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
@@ -147,11 +163,11 @@ def plot(
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="A .parquet or .csv file.")],
+    out: Annotated[Path, typer.Argument(help="The file to write: .parquet or .csv.")],
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
-    """Every step of every run: agent, env, seed, t, action, reward, regret."""
+    """Write every step of every run: agent, env, seed, t, action, reward, regret."""
     if out.suffix not in (".parquet", ".csv"):
         raise CommandError(f"the name must end in .parquet or .csv, got {str(out)!r}")
     with Store(store, create=False) as opened:
@@ -164,7 +180,7 @@ def export(
 
 def list_protocols(
     name: Annotated[
-        str | None, typer.Argument(help="A name or a .toml file, to see all of it.")
+        str | None, typer.Argument(help="The name of a protocol or a .toml file, to see all of it.")
     ] = None,
 ) -> None:
     """List the protocols, or show one."""
@@ -195,30 +211,7 @@ def chosen_results(store: Store, wanted: str | None) -> Results:
 def _print(results: Results, baseline: str | None, as_json: bool) -> None:
     check_known(results, baseline, *results.tracks)
     if as_json:
-        from evaluation.summary import overall, table
-
-        content: dict[str, Any] = {
-            "protocol": results.sweep.name,
-            "hash": results.sweep.hash,
-            "runs": results.size,
-            "finished": len(results.runs) + len(results.trainings),
-            "tracks": {
-                track: {
-                    "tasks": json.loads(
-                        table(results, baseline=baseline, track=track).to_json(orient="records")
-                    ),
-                    "overall": json.loads(
-                        overall(results, baseline=baseline, track=track).to_json(orient="records")
-                    ),
-                }
-                for track in results.tracks
-            },
-            "failures": [
-                {"env": c.env, "agent": c.agent, "seed": c.seed, "reason": c.reason}
-                for c in results.failures
-            ],
-        }
-        print(json.dumps(content, indent=1))
+        print(json.dumps(_content(results, baseline), indent=1))
         return
     say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
     for track in results.tracks:
@@ -230,10 +223,42 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         summary = overall_table(results, baseline=mine, track=track)
         if summary is not None:
             print_table(summary)
+    _say_what_is_missing(results)
+
+
+def _say_what_is_missing(results: Results) -> None:
     unfinished = results.size - len(results.runs) - len(results.trainings)
     if unfinished:
         say(f"{unfinished:,} of {results.size:,} runs are not finished yet.")
-    for failed in results.failures[:10]:
+    for failed in results.failures[:MAX_SHOWN_FAILURES]:
         say(f"Failed: {failed.agent} in {failed.env}, seed {failed.seed}: {failed.reason}")
-    if len(results.failures) > 10:
-        say(f"... and {len(results.failures) - 10:,} more failures (see --json)")
+    more = len(results.failures) - MAX_SHOWN_FAILURES
+    if more > 0:
+        say(f"... and {more:,} more failures (see --json)")
+
+
+def _content(results: Results, baseline: str | None) -> dict[str, Any]:
+    """All of it as plain data."""
+    from evaluation.summary import overall, table
+
+    return {
+        "protocol": results.sweep.name,
+        "hash": results.sweep.hash,
+        "runs": results.size,
+        "finished": len(results.runs) + len(results.trainings),
+        "tracks": {
+            track: {
+                "tasks": json.loads(
+                    table(results, baseline=baseline, track=track).to_json(orient="records")
+                ),
+                "overall": json.loads(
+                    overall(results, baseline=baseline, track=track).to_json(orient="records")
+                ),
+            }
+            for track in results.tracks
+        },
+        "failures": [
+            {"env": c.env, "agent": c.agent, "seed": c.seed, "reason": c.reason}
+            for c in results.failures
+        ],
+    }

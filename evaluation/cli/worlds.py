@@ -32,7 +32,7 @@ from evaluation.running.play import play
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.rendering import world_figure
 
-WORLD_HELP = "An environment: id, or id:argument=value,list=[1,2] (in quotes, for the shell)."
+WORLD_HELP = "An environment: its id, or id:argument=value,list=[1,2] in quotes."
 
 
 def envs(
@@ -42,7 +42,7 @@ def envs(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the landscape of one world into this file.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Which world to draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the world to draw.")] = 0,
 ) -> None:
     """List the environments, describe one, or draw one."""
     if env is None:
@@ -64,7 +64,8 @@ def envs(
 
 def list_agents(
     agent: Annotated[
-        str | None, typer.Argument(help="A name, to read about it; without, all are listed.")
+        str | None,
+        typer.Argument(help="The name of an agent, to read about it. Without one, all are listed."),
     ] = None,
 ) -> None:
     """List the agents, or describe one with its settings."""
@@ -98,14 +99,17 @@ def _describe_agent(agent: str) -> None:
 def play_one(
     env: Annotated[str, typer.Argument(help=WORLD_HELP)],
     agent: Annotated[
-        str, typer.Argument(help="An agent: name, name:setting=value, module:Class, file.py:Class.")
+        str,
+        typer.Argument(help="An agent: name, name:setting=value, module:Class or file.py:Class."),
     ],
-    seed: Annotated[int, typer.Option(min=0, help="Which world and noise.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="The seed of the world, its noise and the agent.")
+    ] = 0,
     picture: Annotated[
         Path | None, typer.Option(help="Draw choices, belief and regret into this file.")
     ] = None,
 ) -> None:
-    """Let one agent live through one episode."""
+    """Run one agent through one episode."""
     world = _make(env)
     if picture is not None:
         check_picture(picture)

@@ -21,7 +21,8 @@ from evaluation.protocol.entries import TRACKS, AgentEntry
 from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, Protocol
 from evaluation.protocol.world_spec import WorldSpec
 from evaluation.results import Results
-from evaluation.running.run import Outcome, Run
+from evaluation.running.record import Record
+from evaluation.running.run import Run
 from evaluation.store import Store
 
 VERIFIED = ("re-run", "hidden-seed")
@@ -121,7 +122,7 @@ def _results(edition: Edition, protocol: Protocol, rows: dict[str, Accepted]) ->
     store = Store()
     stored = store.begin(judged, [run for run, _ in outcomes])
     for run, columns in outcomes:
-        store.save(Outcome(run.key, None, columns))
+        store.save(Record.of(run.key, columns))
     return Results(store, stored)
 
 

@@ -57,7 +57,7 @@ class Manifest:
         settings: Its settings.
         track: "online" or "pretrained".
         training_steps: Interactions before judgement.
-        source_sha256: Of its own files (``agent_code.own_hash``), None for a built-in agent.
+        source_sha256: Of its own files (``sources.own_hash``), None for a built-in agent.
         authors: Who made it.
         link: Where to read about it, or None.
         machine: Versions and platform.

@@ -30,7 +30,8 @@ from evaluation.leaderboard.submit import run_names
 from evaluation.leaderboard.trial import Regrets
 from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
 from evaluation.protocol.protocol import REFERENCES, Protocol
-from evaluation.running.run import pack, runs_of, unpack
+from evaluation.running.record import pack, unpack
+from evaluation.running.run import runs_of
 from evaluation.running.sweep import Progress, execute_all
 from evaluation.summary import UNIFORM
 

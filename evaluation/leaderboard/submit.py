@@ -24,9 +24,9 @@ from evaluation.leaderboard.steps import write_steps
 from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
 from evaluation.protocol.protocol import Protocol, canonical_json
 from evaluation.running import sweep
-from evaluation.running.agent_code import own_hash
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of
+from evaluation.running.sources import own_hash
 from evaluation.store import Store
 
 
@@ -105,10 +105,10 @@ def submit(
 
 def _stop_at_failure(progress: sweep.Progress) -> None:
     """One failed run is enough: a submission needs all of them."""
-    outcome, run = progress.outcome, progress.run
-    if outcome is not None and run is not None and outcome.reason is not None:
+    record, run = progress.record, progress.run
+    if record is not None and run is not None and record.reason is not None:
         raise BundleError(
-            f"the agent failed in {run.env}, seed {run.seed}: {outcome.reason}; mend it and give "
+            f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and give "
             "the same command again (finished runs are kept)"
         )
 

@@ -15,8 +15,8 @@ from evaluation.leaderboard.submit import agent_runs
 from evaluation.leaderboard.verdict import CannotCheckError, Verification
 from evaluation.protocol.entries import AgentEntry, ProtocolError
 from evaluation.protocol.protocol import REFERENCES, Protocol
-from evaluation.running.agent_code import own_hash
 from evaluation.running.run import runs_of, with_key
+from evaluation.running.sources import own_hash
 from evaluation.running.sweep import Progress, execute_all
 from evaluation.summary import UNIFORM
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.registry import AgentSpec, UnknownAgentError
+from agents.registry import AgentSpec, UnknownAgentError, online_names
+from evaluation.protocol.tracks import TRACKS
 from evaluation.protocol.world_spec import UnknownWorldError, WorldSpec
 
-TRACKS = ("online", "pretrained")
 LIMITS = ("seconds", "memory_mb", "training_seconds")
-MOST_SEEDS = 100_000
-MOST_STEPS = 10**9
+MAX_SEEDS = 100_000
+MAX_TRAINING_STEPS = 10**9
+ONLINE = "online"
+"""Among the agents of a protocol: all agents of ours but generic RL."""
 _AGENT = ("name", "settings", "label", "track", "training_steps", "envs")
 
 
@@ -78,22 +81,26 @@ class AgentEntry:
 def parse_seeds(value: Any) -> tuple[int, ...]:
     """``"0:20"``, ``"3"``, ``"1,4,9"``, a number or a list of numbers."""
     if isinstance(value, str):
-        first, colon, end = value.partition(":")
-        try:
-            value = range(int(first), int(end)) if colon else [int(s) for s in value.split(",")]
-            len(value)
-        except (ValueError, OverflowError):
-            raise ProtocolError(f"seeds are written 0:20 or 1,4,9, got {value!r}") from None
+        value = _written_seeds(value)
     elif type(value) is int:
         value = [value]
-    if not isinstance(value, list | tuple | range) or len(value) > MOST_SEEDS:
-        raise ProtocolError(f"seeds must be a list of up to {MOST_SEEDS:,}, got {value!r}")
-    if isinstance(value, range) and not value:
-        ends = f"{value.start}:{value.stop}"
-        raise ProtocolError(f"seeds {ends} are none: the end must be above the start")
+    if not isinstance(value, list | tuple | range) or len(value) > MAX_SEEDS:
+        raise ProtocolError(f"seeds must be a list of up to {MAX_SEEDS:,}, got {value!r}")
     if not value or not all(type(seed) is int and seed >= 0 for seed in value):
         raise ProtocolError(f"seeds must be whole numbers from 0 on, got {value!r}")
     return tuple(value)
+
+
+def _written_seeds(written: str) -> Sequence[int]:
+    first, colon, end = written.partition(":")
+    try:
+        seeds = range(int(first), int(end)) if colon else [int(s) for s in written.split(",")]
+        empty = len(seeds) == 0
+    except (ValueError, OverflowError):
+        raise ProtocolError(f"seeds are written 0:20 or 1,4,9, got {written!r}") from None
+    if empty:
+        raise ProtocolError(f"seeds {written} are none: the end must be above the start")
+    return seeds
 
 
 def env_entry(value: Any) -> EnvEntry:
@@ -125,7 +132,7 @@ def agent_entry(value: Any) -> AgentEntry:
     spec = AgentSpec(parsed.name, settings)
     track = track_of(spec, table.get("track"))
     steps = table.get("training_steps", 0)
-    if type(steps) is not int or not 0 <= steps <= MOST_STEPS:
+    if type(steps) is not int or not 0 <= steps <= MAX_TRAINING_STEPS:
         raise ProtocolError(f"training_steps must be a whole number from 0 on, got {steps!r}")
     if steps and track != "pretrained":
         raise ProtocolError('training_steps are for agents of the track "pretrained"')
@@ -133,20 +140,26 @@ def agent_entry(value: Any) -> AgentEntry:
     return AgentEntry(text(table.get("label", str(spec)), "label"), spec, track, steps, envs)
 
 
-def track_of(spec: AgentSpec, told: Any = None) -> str:
-    """The track that is told; by default "online", unless the agent knows something beforehand.
+def agent_entries(values: Iterable[Any]) -> Iterator[AgentEntry]:
+    """Agents one by one; ``"online"`` stands for all of ours but generic RL."""
+    for value in values:
+        yield from map(agent_entry, online_names() if value == ONLINE else (value,))
+
+
+def track_of(spec: AgentSpec, asked: Any = None) -> str:
+    """The track that is asked for; by default "online", unless the agent knows something already.
 
     Raises:
         ProtocolError: If there is no such track, or the agent has no place in it.
     """
-    if told not in (None, *TRACKS):
-        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {told!r}")
-    if told == "online" and spec.pretrained:
+    if asked not in (None, *TRACKS):
+        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {asked!r}")
+    if asked == "online" and spec.pretrained:
         raise ProtocolError(
             f"{spec.name} with these settings starts from what was learned elsewhere: "
             'its track is "pretrained"'
         )
-    return told or ("pretrained" if spec.pretrained else "online")
+    return asked or ("pretrained" if spec.pretrained else "online")
 
 
 def only_known(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
@@ -177,3 +190,32 @@ def text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise ProtocolError(f"{what} must be a text, got {value!r}")
     return value
+
+
+def canonical_json(content: Any) -> str:
+    """The one way to write plain data down."""
+    try:
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
+
+
+__all__ = [
+    "LIMITS",
+    "ONLINE",
+    "TRACKS",
+    "AgentEntry",
+    "EnvEntry",
+    "Limits",
+    "ProtocolError",
+    "agent_entries",
+    "agent_entry",
+    "canonical_json",
+    "env_entry",
+    "listed",
+    "mapping",
+    "only_known",
+    "parse_seeds",
+    "text",
+    "track_of",
+]

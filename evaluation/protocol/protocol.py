@@ -13,30 +13,32 @@ A protocol is a TOML file::
 
 An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, label = "...", group =
 "..." }``, of ``agents`` ``{ name = "...", settings = {...}, label = "...", track = "online" }``.
-Worlds of one group are the runs of one row of a table: twelve windows of one year, say.
+Worlds of one group are the runs of one row of a table: twelve windows of one year, say. ``agents =
+"online"``, or ``"online"`` among them, stands for all agents of this package but generic RL.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evaluation.protocol.entries import (
     LIMITS,
+    ONLINE,
     AgentEntry,
     EnvEntry,
     Limits,
     ProtocolError,
-    agent_entry,
+    agent_entries,
+    canonical_json,
     env_entry,
     listed,
     mapping,
@@ -44,24 +46,24 @@ from evaluation.protocol.entries import (
     parse_seeds,
     text,
 )
+from evaluation.protocol.tracks import (
+    REFERENCE_ROWS,
+    REFERENCES,
+    TRAINING,
+    TRAINING_SEED,
+)
 from evaluation.protocol.world_spec import UnknownWorldError
-from periodic_envs import WORLDS_VERSION
-from periodic_envs.episode import Setup
-from periodic_envs.process import Origin
+
+if TYPE_CHECKING:  # the worlds are imported when one is made: to read a protocol, nobody needs them
+    from periodic_envs.episode import Setup
+    from periodic_envs.process import Origin
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-REFERENCE_ROWS = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
-"""Rows of every table that are computed, not run."""
-TRAINING_SEED = 2**31
-"""Seeds from here on are for training: nobody is judged in those worlds."""
-REFERENCES = "references"
-"""Agent and track of the run that computes them."""
-TRAINING = "training"
-"""Track of the runs that train agents of the track "pretrained"."""
+Entry = TypeVar("Entry", EnvEntry, AgentEntry)
 _FOLDER = resources.files("evaluation") / "protocols"
 
 
@@ -89,27 +91,20 @@ class Protocol:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        for what, entries in (("envs", self.envs), ("agents", self.agents), ("seeds", self.seeds)):
-            if not entries:
-                raise ProtocolError(f"{what} must not be empty")
-        for what, labels in (
-            ("envs", [entry.label for entry in self.envs]),
-            ("agents", [entry.label for entry in self.agents]),
-            ("seeds", [str(seed) for seed in self.seeds]),
-        ):
-            twice = [label for label, count in Counter(labels).items() if count > 1]
-            if twice:
-                raise ProtocolError(f"{what} has {twice[0]!r} twice; give each a label of its own")
+        _check_labels("envs", [entry.label for entry in self.envs])
+        _check_labels("agents", [entry.label for entry in self.agents])
+        _check_labels("seeds", [str(seed) for seed in self.seeds])
         worlds = {entry.label for entry in self.envs}
         for agent in self.agents:
-            strange = [env for env in agent.envs if env not in worlds]
-            if strange:
-                raise ProtocolError(f"agents: {agent.label!r} names no world: {strange[0]!r}")
-        if any(a.training_steps for a in self.agents) and max(self.seeds) >= TRAINING_SEED:
-            raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are for training")
-        taken = {entry.label for entry in self.agents} & {*REFERENCE_ROWS, REFERENCES}
-        if taken:
-            raise ProtocolError(f"agents: {min(taken)!r} is a reference row; choose another label")
+            for env in agent.envs:
+                if env not in worlds:
+                    raise ProtocolError(f"agents: {agent.label!r} names no world: {env!r}")
+            if agent.training_steps and max(self.seeds) >= TRAINING_SEED:
+                raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are for training")
+            if agent.label in (*REFERENCE_ROWS, REFERENCES):
+                raise ProtocolError(
+                    f"agents: {agent.label!r} is a reference row; choose another label"
+                )
 
     @classmethod
     def load(cls, name: str | Path) -> Protocol:
@@ -137,13 +132,14 @@ class Protocol:
         horizon = table.get("horizon")
         if horizon is not None and (type(horizon) is not int or horizon < 1):
             raise ProtocolError(f"horizon must be a whole number above 0, got {horizon!r}")
+        agents = table.get("agents", ())
         limits = mapping(table.get("limits", {}), "limits")
         only_known(limits, LIMITS, "limits")
         return cls(
             name=text(table.get("name", "protocol"), "name"),
             description=text(table.get("description", ""), "description"),
             envs=tuple(map(env_entry, listed(table.get("envs", ()), "envs"))),
-            agents=tuple(map(agent_entry, listed(table.get("agents", ()), "agents"))),
+            agents=tuple(agent_entries([ONLINE] if agents == ONLINE else listed(agents, "agents"))),
             seeds=parse_seeds(table.get("seeds", "0:10")),
             horizon=horizon,
             limits=Limits(**limits),
@@ -190,17 +186,12 @@ class Protocol:
 
         An entry is chosen by its label, or written anew in the command line's notation.
         """
-        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, env_entry))
-        chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entry))
-        if envs is not None:
-            labels = {entry.label for entry in kept}
-            fewer = [replace(a, envs=tuple(e for e in a.envs if e in labels)) for a in chosen]
-            pairs = zip(chosen, fewer, strict=True)
-            chosen = tuple(few for before, few in pairs if few.envs or not before.envs)
+        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, _env_entries))
+        chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entries))
         return replace(
             self,
             envs=kept,
-            agents=chosen,
+            agents=chosen if envs is None else tuple(_within(chosen, kept)),
             seeds=self.seeds if seeds is None else tuple(seeds),
         )
 
@@ -253,18 +244,12 @@ class Protocol:
         return self._hash_without("name", "description", "agents")
 
     def _hash_without(self, *names: str) -> str:
+        from periodic_envs import WORLDS_VERSION
+
         content = {key: value for key, value in self.to_dict().items() if key not in names}
         content["worlds"] = WORLDS_VERSION
         content["data"] = self.data_fingerprints
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()
-
-
-def canonical_json(content: Any) -> str:
-    """The one way to write plain data down."""
-    try:
-        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
 
 
 def names() -> list[str]:
@@ -278,6 +263,44 @@ def _known(name: str) -> str:
     return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names())}"
 
 
-def _pick(wanted: Collection[str], entries: Sequence[Any], make: Any) -> list[Any]:
+def _check_labels(what: str, labels: list[str]) -> None:
+    """Refuse an empty list, and a label that is there twice."""
+    if not labels:
+        raise ProtocolError(f"{what} must not be empty")
+    label, count = Counter(labels).most_common(1)[0]
+    if count > 1:
+        raise ProtocolError(f"{what} has {label!r} twice; give each a label of its own")
+
+
+def _pick(
+    wanted: Collection[str], entries: Sequence[Entry], make: Callable[[list[str]], Iterable[Entry]]
+) -> Iterator[Entry]:
+    """Entries by their labels, or made anew."""
     by_label = {entry.label: entry for entry in entries}
-    return [by_label.get(text) or make(text) for text in wanted]
+    for label in wanted:
+        yield from [by_label[label]] if label in by_label else make([label])
+
+
+def _env_entries(values: Iterable[Any]) -> Iterator[EnvEntry]:
+    return map(env_entry, values)
+
+
+def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[AgentEntry]:
+    """The agents that take part in one of these worlds, each in those that it takes part in."""
+    labels = {entry.label for entry in envs}
+    for agent in agents:
+        left = tuple(env for env in agent.envs if env in labels)
+        if left or not agent.envs:
+            yield replace(agent, envs=left)
+
+
+__all__ = [
+    "REFERENCES",
+    "REFERENCE_ROWS",
+    "TRAINING",
+    "TRAINING_SEED",
+    "Protocol",
+    "ProtocolError",
+    "canonical_json",
+    "names",
+]

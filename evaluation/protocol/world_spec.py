@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
-from gymnasium.error import Error as GymnasiumError
-
-import periodic_envs
 from agents.notation import NotationError, parse_settings, written_settings
-from periodic_envs.env import PeriodicBanditEnv
+
+if TYPE_CHECKING:
+    from periodic_envs.env import PeriodicBanditEnv
 
 
 class UnknownWorldError(ValueError):
@@ -50,9 +48,13 @@ class WorldSpec:
 
     def make(self) -> PeriodicBanditEnv:
         """The environment."""
+        import gymnasium as gym
+
+        from periodic_envs.env import PeriodicBanditEnv
+
         try:
             env = gym.make(self.env_id, **self.arguments).unwrapped
-        except (GymnasiumError, ModuleNotFoundError) as error:
+        except (gym.error.Error, ModuleNotFoundError) as error:
             raise UnknownWorldError(_unknown(self.env_id)) from error
         except ValueError as error:
             raise UnknownWorldError(f"{self.env_id}: {error}") from error
@@ -62,6 +64,8 @@ class WorldSpec:
 
 
 def _unknown(env_id: str) -> str:
+    import periodic_envs
+
     close = difflib.get_close_matches(env_id, periodic_envs.ids(), n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(close)}?" if close else "see: periodic-gp envs"
     return f"there is no environment {env_id!r}; {hint}"

@@ -1,7 +1,7 @@
 """An agent on a stack of its own.
 
 The judge's frames hold the world and its regret. Were the agent called from them, it could read
-them through ``sys._getframe().f_back``. So it lives in a greenlet: its outermost frame is ``_live``
+them through ``sys._getframe().f_back``. So it runs in a greenlet: its outermost frame is ``_serve``
 below, which knows observations, actions and rewards and nothing else.
 
 What this does not prevent: an agent in the same process that searches the garbage collector, the
@@ -53,7 +53,7 @@ def _described(action: Any) -> str:
 
 
 class AgentChannel:
-    """An agent that is asked and told through a narrow door: one switch of stacks per step.
+    """An agent that is asked through a narrow door: one switch of stacks per step.
 
     Attributes:
         agent: For pictures, once the run is over.
@@ -67,12 +67,12 @@ class AgentChannel:
         rng: np.random.Generator,
         learned: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        self._stack = greenlet(_live)
+        self._stack = greenlet(_serve)
         self.seconds: list[float] = []
         self.agent: Agent = self._stack.switch(spec, problem, rng, learned)
 
     def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
-        """Tell what the last action gave (None at the start), and ask for the next one.
+        """Say what the last action gave (None at the start), and ask for the next one.
 
         Without an observation there is no next one: the run is over.
         """
@@ -84,7 +84,7 @@ class AgentChannel:
         return action
 
 
-def _live(
+def _serve(
     spec: AgentSpec,
     problem: Problem,
     rng: np.random.Generator,
@@ -105,3 +105,6 @@ def _live(
         answer = plain(action)
         times = (middle - start, clock() - middle)
         reward, after = getcurrent().parent.switch((answer, *times))
+
+
+__all__ = ["AgentChannel", "plain"]

@@ -15,10 +15,9 @@ from agents.base import Agent, Experience, Problem
 from agents.registry import AgentSpec
 from evaluation.running.channel import AgentChannel
 from evaluation.running.isolation import IsolatedAgent
+from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import Origin
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -113,3 +112,6 @@ def play(
         np.array(regrets),
         np.array(channel.seconds),
     )
+
+
+__all__ = ["Trajectory", "agent_generator", "play", "problem_of"]

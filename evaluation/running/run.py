@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import io
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from agents.registry import AgentSpec, UnknownAgentError
-from evaluation.protocol.entries import AgentEntry, EnvEntry, Limits, ProtocolError
-from evaluation.protocol.protocol import (
-    REFERENCES,
-    TRAINING,
-    TRAINING_SEED,
-    Protocol,
-    canonical_json,
-)
+from evaluation.protocol.entries import AgentEntry, EnvEntry, Limits, ProtocolError, canonical_json
+from evaluation.protocol.tracks import REFERENCES, TRAINING, TRAINING_SEED
 from evaluation.protocol.world_spec import WorldSpec
-from evaluation.running.provenance import agent_source, harness_source, worlds_source
+from evaluation.running.sources import sources_of
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:  # the worker, which runs runs, needs no protocol
+    from evaluation.protocol.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -42,9 +33,10 @@ class Run:
         sources: SHA-256 of the code that the result depends on.
         training_steps: Interactions of a training, which is a run of the track ``TRAINING``.
         training: Key of the training that an agent builds on, None if there is none.
-        learned: What came of it, as ``pack`` writes it: added when it is there.
+        learned: The packed record of that training: added when it is there.
         agent_seed: Of the agent, where it must not give the world's away; None for ``seed``.
         isolated: Whether the agent has a process of its own, without the world.
+        horizon: Steps that the run has, None if it is not known.
     """
 
     key: str
@@ -62,28 +54,7 @@ class Run:
     learned: bytes | None = None
     agent_seed: int | None = None
     isolated: bool = False
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a run.
-
-    Attributes:
-        key: Which.
-        reason: Why it failed, or None.
-        columns: One entry per step: t, action, reward, regret, seconds (of the agent); of the
-            references: t, and the regret of each.
-        seconds: Of the whole run.
-        machine: Where it ran.
-        sources: The run's, for the record.
-    """
-
-    key: str
-    reason: str | None = None
-    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
-    seconds: float = 0.0
-    machine: dict[str, Any] = field(default_factory=dict)
-    sources: str = ""
+    horizon: int | None = None
 
 
 def runs_of(protocol: Protocol) -> list[Run]:
@@ -108,17 +79,19 @@ def runs_of(protocol: Protocol) -> list[Run]:
 
 def _first_run(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Run:
     agent_spec = None if agent.label == REFERENCES else agent.spec
+    arguments = protocol.arguments(entry)
     return Run(
         key="",
         env=entry.label,
         agent=agent.label,
         track=agent.track,
         seed=0,
-        world=WorldSpec(entry.spec.env_id, protocol.arguments(entry)),
+        world=WorldSpec(entry.spec.env_id, arguments),
         agent_spec=agent_spec,
         limits=protocol.limits,
         data=protocol.data_fingerprints[entry.label],
         sources=_sources(protocol, entry, agent_spec),
+        horizon=arguments.get("horizon") or protocol.setups[entry.label].horizon,
     )
 
 
@@ -140,16 +113,6 @@ def _training(protocol: Protocol, run: Run, steps: int) -> Run:
     limits = replace(run.limits, seconds=run.limits.training_seconds)
     training = replace(run, track=TRAINING, training_steps=steps, limits=limits)
     return with_key(training)
-
-
-def sources_of(world: object, agent_spec: AgentSpec | None) -> str:
-    """The code that a result depends on: that of the world, the harness and the agent."""
-    parts = [
-        worlds_source(world),
-        harness_source(),
-        agent_source(agent_spec.name) if agent_spec else "-",
-    ]
-    return " ".join(part[:16] for part in parts)
 
 
 def with_key(run: Run) -> Run:
@@ -174,17 +137,4 @@ def with_key(run: Run) -> Run:
     return replace(run, key=key)
 
 
-def pack(columns: dict[str, NDArray[Any]]) -> bytes:
-    """Columns as bytes of plain numbers."""
-    for name, column in columns.items():
-        if column.dtype.kind not in "biuf":
-            raise ValueError(f"{name} is not a column of numbers")
-    file = io.BytesIO()
-    np.savez_compressed(file, **columns)  # type: ignore[arg-type]
-    return file.getvalue()
-
-
-def unpack(data: bytes) -> dict[str, NDArray[Any]]:
-    """The inverse of ``pack``; never runs code from the data."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+__all__ = ["Run", "runs_of", "with_key"]

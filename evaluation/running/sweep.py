@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from evaluation.protocol.entries import parse_seeds
-from evaluation.protocol.protocol import TRAINING, Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import TRAINING
 from evaluation.results import Results
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
-from evaluation.running.run import Outcome, Run, pack, runs_of
-from evaluation.running.training import LEARNED
+from evaluation.running.record import Record
+from evaluation.running.run import Run, runs_of
 from evaluation.store import Store
 
 
@@ -27,14 +27,14 @@ class Progress:
         done: Finished by now, those of earlier runs included.
         failed: Failed among these.
         run: The one that has just been finished, None at the start.
-        outcome: What came of it.
+        record: What came of it.
     """
 
     runs: int
     done: int
     failed: int
     run: Run | None = None
-    outcome: Outcome | None = None
+    record: Record | None = None
 
 
 def run(
@@ -54,16 +54,16 @@ def run(
 
     Args:
         protocol: A protocol, the name of one that comes with the package, or a TOML file.
-        agents: Instead of the protocol's: labels of it, or the command line's notation.
-        envs: Likewise.
-        seeds: Likewise: "0:20" or numbers.
+        agents: Agents instead of the protocol's: its labels, or the command line's notation.
+        envs: Worlds instead of the protocol's: its labels, or the command line's notation.
+        seeds: Seeds instead of the protocol's: "0:20" or numbers.
         store: Where results are kept; None for memory. What is in it is not run again.
         workers: Processes; 0 to run everything in this one. By default one per core.
         dask: "tcp://host:port" of a Dask scheduler, or "local", instead of processes.
         retry_failed: Whether runs that failed before are tried again.
         isolated: Whether agents have processes of their own, without the worlds: slower by some
             0.1 ms a step, for agents that are not trusted.
-        on_progress: Told how far it is, at the start and after every run.
+        on_progress: Called with how far it is, at the start and after every run.
     """
     if not isinstance(protocol, Protocol):
         protocol = Protocol.load(protocol)
@@ -78,19 +78,23 @@ def run(
     stored = store.begin(protocol, runs)
     by_key = {run.key: run for run in runs}
     finished = store.finished(by_key, failures=not retry_failed)
-    missing = [
-        replace(run, isolated=isolated) for key, run in by_key.items() if key not in finished
-    ]
+    missing = [replace(by_key[key], isolated=isolated) for key in by_key if key not in finished]
     failed = len(finished - store.finished(finished, failures=False))
-    done = len(finished)
-    on_progress(Progress(len(by_key), done, failed))
+    on_progress(Progress(len(by_key), len(finished), failed))
     if missing:
         with closing(_executor(workers, dask)) as executor:
-            for outcome in _outcomes(executor, missing, store):
-                done += 1
-                failed += outcome.reason is not None
-                on_progress(Progress(len(by_key), done, failed, by_key[outcome.key], outcome))
+            records = _records(executor, missing, _trained(missing, store))
+            for done, record in enumerate(records, len(finished) + 1):
+                store.save(record)
+                failed += record.reason is not None
+                on_progress(Progress(len(by_key), done, failed, by_key[record.key], record))
     return Results(store, stored)
+
+
+def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
+    """Packed records of the trainings that runs build on and that are in the store."""
+    needed = {run.training for run in runs if run.training is not None}
+    return {key: packed for key in needed if (packed := store.packed(key)) is not None}
 
 
 def execute_all(
@@ -98,54 +102,50 @@ def execute_all(
     *,
     workers: int | None = None,
     on_progress: Callable[[Progress], object] = lambda progress: None,
-) -> dict[str, Outcome]:
+) -> dict[str, Record]:
     """Run a few runs in processes, trainings that they build on among them.
 
     Args:
         runs: Which.
         workers: Processes; by default one per core.
-        on_progress: Told how far it is.
+        on_progress: Called with how far it is.
 
     Returns:
         What came of each, by its key.
     """
-    found: dict[str, Outcome] = {}
+    found: dict[str, Record] = {}
     on_progress(Progress(len(runs), 0, 0))
-    with closing(_executor(workers, None)) as executor, Store() as store:
-        for outcome in _outcomes(executor, list(runs), store):
-            found[outcome.key] = outcome
+    with closing(_executor(workers, None)) as executor:
+        for record in _records(executor, runs, {}):
+            found[record.key] = record
             failed = sum(other.reason is not None for other in found.values())
             on_progress(Progress(len(runs), len(found), failed))
     return found
 
 
-def _outcomes(executor: Executor, runs: list[Run], store: Store) -> Iterator[Outcome]:
-    """Run and keep: trainings first, then what builds on them."""
-    trainings = [run for run in runs if run.track == TRAINING]
-    for outcome in dispatch(executor, trainings):
-        store.save(outcome)
-        yield outcome
-    keys = {run.training for run in runs if run.training is not None}
-    learned = {key: _learned(store.columns(key)) for key in keys}
+def _records(
+    executor: Executor, runs: Collection[Run], trained: dict[str, bytes]
+) -> Iterator[Record]:
+    """Run trainings first, then what builds on them.
+
+    Args:
+        executor: Who runs them.
+        runs: Which.
+        trained: Packed records of the trainings that were finished before, by their keys.
+    """
+    for record in dispatch(executor, (run for run in runs if run.track == TRAINING)):
+        if record.reason is None:
+            trained[record.key] = record.packed
+        yield record
     ready: list[Run] = []
     for run in (run for run in runs if run.track != TRAINING):
         if run.training is None:
             ready.append(run)
-        elif (known := learned[run.training]) is not None:
-            ready.append(replace(run, learned=known))
+        elif run.training in trained:
+            ready.append(replace(run, learned=trained[run.training]))
         else:
-            outcome = Outcome(run.key, "its training failed", sources=run.sources)
-            store.save(outcome)
-            yield outcome
-    for outcome in dispatch(executor, ready):
-        store.save(outcome)
-        yield outcome
-
-
-def _learned(columns: dict[str, Any]) -> bytes | None:
-    """What a training has taught, ready to be sent; None if it failed."""
-    learned = {name: array for name, array in columns.items() if name.startswith(LEARNED)}
-    return pack(learned) if columns else None
+            yield Record(run.key, "its training failed", sources=run.sources)
+    yield from dispatch(executor, ready)
 
 
 def _executor(workers: int | None, dask: str | None) -> Executor:
@@ -156,3 +156,6 @@ def _executor(workers: int | None, dask: str | None) -> Executor:
     if workers == 0:
         return InProcess()
     return Pool(os.cpu_count() or 1 if workers is None else workers)
+
+
+__all__ = ["Progress", "execute_all", "run"]

@@ -13,17 +13,15 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from agents.base import Problem, Trainable
-from evaluation.protocol.protocol import TRAINING_SEED
+from evaluation.protocol.tracks import TRAINING_SEED
 from evaluation.running.play import agent_generator, problem_of
-from evaluation.running.run import Run, unpack
+from evaluation.running.record import LEARNED, unpack
+from evaluation.running.run import Run
 from periodic_envs.env import PeriodicBanditEnv
 
 COPIES = 64
 """Worlds that are stepped at once."""
-MOST_BYTES = 2**26
-"""Of what is learned."""
-LEARNED = "learned."
-"""Before the names of what is learned, among the columns of a training."""
+MAX_LEARNED_BYTES = 2**26
 
 
 class BudgetSpentError(Exception):
@@ -116,7 +114,8 @@ def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
     """What the agent of a run learned before, if anything."""
     if run.learned is None:
         return None
-    return {name.removeprefix(LEARNED): array for name, array in unpack(run.learned).items()}
+    columns = unpack(run.learned)
+    return {n.removeprefix(LEARNED): c for n, c in columns.items() if n.startswith(LEARNED)}
 
 
 def _learn(
@@ -138,6 +137,9 @@ def _plain(learned: Any) -> dict[str, NDArray[Any]]:
                 f"train() must return arrays of numbers, got {name!r}: {array.dtype}"
             )
         arrays[name] = array
-    if sum(array.nbytes for array in arrays.values()) > MOST_BYTES:
-        raise TrainingError(f"train() returned more than {MOST_BYTES >> 20} MB")
+    if sum(array.nbytes for array in arrays.values()) > MAX_LEARNED_BYTES:
+        raise TrainingError(f"train() returned more than {MAX_LEARNED_BYTES >> 20} MB")
     return arrays
+
+
+__all__ = ["Budget", "BudgetSpentError", "TrainingError", "learned_before", "train"]

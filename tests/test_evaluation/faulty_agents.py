@@ -4,6 +4,7 @@ import collections
 import contextlib
 import gc
 import inspect
+import io
 import itertools
 import os
 import sys
@@ -372,3 +373,31 @@ class LeavesSomebody(Good):
                 time.sleep(600)
             os._exit(0)
         os.waitpid(child, 0)
+
+
+class Forges(Good):
+    """Puts something else in the place of the record of its run."""
+
+    def __init__(self, problem, rng, what):
+        super().__init__(problem, rng)
+        from evaluation.running import execution
+
+        steps = 3
+        forged = {
+            "text": {"reward": np.full(steps, "much")},
+            "endless": {"regret": np.full(steps, np.nan)},
+            "more": {"more": np.zeros(steps)},
+            "less": {},
+        }
+
+        def pack(columns):
+            if what == "junk":
+                return b"junk"
+            columns = {**columns, **forged[what]}
+            if what == "less":
+                del columns["regret"]
+            file = io.BytesIO()
+            np.savez_compressed(file, **columns)
+            return file.getvalue()
+
+        execution.pack = pack

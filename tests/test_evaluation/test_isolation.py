@@ -6,9 +6,9 @@ import time
 import pandas as pd
 import pytest
 
-from evaluation.running.agent_code import own_files, own_hash
+from evaluation.running.execution import execute
+from evaluation.running.sources import own_files, own_hash
 from evaluation.running.sweep import run
-from evaluation.running.worker import execute
 
 from .test_sweep import AGENTS, protocol, reasons
 
@@ -91,7 +91,7 @@ def test_no_line_to_the_driver_is_left_in_any_childs_hands() -> None:
     assert set(steps["action"]) == {0}
 
 
-def test_without_a_nursery_it_says_so() -> None:
+def test_without_a_zygote_it_says_so() -> None:
     from dataclasses import replace
 
     from evaluation.running.run import runs_of

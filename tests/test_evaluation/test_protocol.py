@@ -1,11 +1,14 @@
 """Protocols: plain data, checked before anything is run."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agents.registry import online_names
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import Limits, ProtocolError, agent_entry, parse_seeds
 from evaluation.protocol.protocol import Protocol
@@ -67,7 +70,7 @@ def test_hash_covers_what_matters() -> None:
 
 def test_hash_covers_the_version_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     before = Protocol.from_dict(TABLE).hash
-    monkeypatch.setattr(protocols, "WORLDS_VERSION", "99.0")
+    monkeypatch.setattr("periodic_envs.WORLDS_VERSION", "99.0")
     assert Protocol.from_dict(TABLE).hash != before
 
 
@@ -126,6 +129,56 @@ def test_restricted() -> None:
         "random",
     ]
     assert protocol.seeds == (7,)
+
+
+def test_online_stands_for_all_agents_but_generic_rl() -> None:
+    alone = Protocol.from_dict({**TABLE, "agents": "online"})
+    assert [agent.label for agent in alone.agents] == online_names()
+    assert not {"ppo", "sac"} & set(online_names())
+    extra = "periodic-gp-ucb:time_length_scale=1"
+    several = Protocol.from_dict({**TABLE, "agents": ["online", extra]})
+    assert [agent.label for agent in several.agents] == [*online_names(), extra]
+    assert several.agents == alone.restricted(agents=["online", extra]).agents
+    with pytest.raises(ProtocolError, match="agents has 'gp-ucb' twice"):
+        Protocol.from_dict({**TABLE, "agents": ["online", "gp-ucb"]})
+    standard = [agent.label for agent in Protocol.load("standard").agents]
+    assert standard == [*online_names(), extra]
+
+
+LOAD_ALL = """
+import sys
+from evaluation.protocol.protocol import Protocol, names
+for name in names():
+    Protocol.load(name)
+print(*sorted(sys.modules))
+"""
+LIST_ALL = """
+import sys
+from evaluation.cli import main
+sys.argv = ["periodic-gp", "protocols"]
+try:
+    main()
+except SystemExit:
+    print(*sorted(sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "strangers"),
+    [
+        (LOAD_ALL, {"periodic_envs", "torch", "scipy", "stable_baselines3"}),
+        (LIST_ALL, {"torch", "stable_baselines3", "sklearn"}),
+    ],
+    ids=["library", "command line"],
+)
+def test_loading_a_protocol_does_not_import_agents(script: str, strangers: set[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    modules = set(done.stdout.split())
+    assert "agents.registry" in modules
+    assert not modules & strangers
+    assert not modules & {"agents.zoo", "agents.gp", "agents.auto", "agents.rl"}
 
 
 @pytest.mark.parametrize(
@@ -201,13 +254,13 @@ def test_keys_change_with_code_and_not_with_labels(monkeypatch: pytest.MonkeyPat
     assert len(set(keys)) == len(keys)
     renamed = {**TABLE, "agents": ["gp-ucb", {**TABLE["agents"][1], "label": "Q"}]}
     assert [run.key for run in runs_of(Protocol.from_dict(renamed))] == keys
-    monkeypatch.setattr("evaluation.running.run.worlds_source", lambda world: "changed")
+    monkeypatch.setattr("evaluation.running.sources.world_source", lambda world: "changed")
     assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.running.run.harness_source", lambda: "changed")
+    monkeypatch.setattr("evaluation.running.sources.runner_source", lambda: "changed")
     assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.running.run.agent_source", lambda name: "changed")
+    monkeypatch.setattr("evaluation.running.sources.agent_source", lambda name: "changed")
     changed = {run.key for run in runs_of(protocol)}
     kept = {run.key for run in runs_of(protocol) if run.agent_spec is None}
     assert set(keys) & changed == kept

@@ -13,55 +13,56 @@ import pytest
 
 from evaluation.database import StoreError
 from evaluation.protocol.protocol import Protocol
-from evaluation.running.run import Outcome, pack, runs_of, unpack
+from evaluation.running.record import Record, pack, unpack
+from evaluation.running.run import runs_of
 from evaluation.store import Store
 
 PROTOCOL = Protocol.from_dict(
     {"name": "p", "envs": ["PeriodicGP-SyntheticDiscrete-v0"], "agents": ["random"], "seeds": "0:3"}
 )
-CELLS = runs_of(PROTOCOL)
+RUNS = runs_of(PROTOCOL)
 
 
-def outcome(key: str, regret: float = 1.0, reason: str | None = None) -> Outcome:
+def a_record(key: str, regret: float = 1.0, reason: str | None = None) -> Record:
     columns = {"t": np.arange(3), "action": np.zeros(3, dtype=int), "reward": np.ones(3)}
     columns |= {"regret": np.full(3, regret), "seconds": np.full(3, 0.1)}
-    return Outcome(key, reason, {} if reason else columns, 0.5, {"python": "3"})
+    return Record(key, reason, b"" if reason else pack(columns), 0.5, {"python": "3"})
 
 
 def test_round_trip(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
-        run = store.begin(PROTOCOL, CELLS)
-        store.save(outcome(CELLS[0].key, 2.0))
-        store.save(outcome(CELLS[1].key, reason="it hung"))
+        run = store.begin(PROTOCOL, RUNS)
+        store.save(a_record(RUNS[0].key, 2.0))
+        store.save(a_record(RUNS[1].key, reason="it hung"))
     with Store(tmp_path / "s.sqlite", create=False) as store:
         (again,) = store.sweeps()
         assert again == run
         assert Protocol.from_dict(again.protocol) == PROTOCOL
-        assert store.size(run.id) == len(CELLS) == 6
+        assert store.size(run.id) == len(RUNS) == 6
         good, bad = sorted(store.runs(run.id), key=lambda run: run.reason is not None)
         assert (good.regret, good.steps, good.agent_seconds) == (6.0, 3, pytest.approx(0.3))
         assert bad.reason == "it hung"
         np.testing.assert_array_equal(store.columns(good.key)["regret"], [2.0] * 3)
         assert store.columns(bad.key) == {}
         assert store.machines(run.id) == [{"python": "3"}]
-        assert store.finished([c.key for c in CELLS]) == {CELLS[0].key, CELLS[1].key}
-        assert store.finished([c.key for c in CELLS], failures=False) == {CELLS[0].key}
+        assert store.finished([c.key for c in RUNS]) == {RUNS[0].key, RUNS[1].key}
+        assert store.finished([c.key for c in RUNS], failures=False) == {RUNS[0].key}
 
 
 def test_the_same_protocol_is_the_same_run(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
-        first = store.begin(PROTOCOL, CELLS)
-        assert store.begin(PROTOCOL, CELLS).id == first.id
+        first = store.begin(PROTOCOL, RUNS)
+        assert store.begin(PROTOCOL, RUNS).id == first.id
         other = PROTOCOL.restricted(seeds=[5])
         assert store.begin(other, runs_of(other)).id != first.id
 
 
 def test_a_success_replaces_a_failure_and_nothing_else(tmp_path: Path) -> None:
-    key = CELLS[0].key
+    key = RUNS[0].key
     with Store(tmp_path / "s.sqlite") as store:
-        run = store.begin(PROTOCOL, CELLS)
+        run = store.begin(PROTOCOL, RUNS)
         for regret, reason in ((0.0, "failed"), (2.0, None), (3.0, None), (0.0, "failed again")):
-            store.save(outcome(key, regret, reason))
+            store.save(a_record(key, regret, reason))
         (run,) = store.runs(run.id)
         assert (run.regret, run.reason) == (6.0, None)
 
@@ -94,8 +95,8 @@ def test_damaged_and_foreign_files_are_left_alone(tmp_path: Path, damage, messag
     path = tmp_path / "s.sqlite"
     if damage is not foreign:
         with Store(path) as store:
-            store.begin(PROTOCOL, CELLS)
-            store.save(outcome(CELLS[0].key))
+            store.begin(PROTOCOL, RUNS)
+            store.save(a_record(RUNS[0].key))
     damage(path)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=message):
@@ -114,31 +115,31 @@ def test_a_file_of_somebody_else_without_tables(tmp_path: Path) -> None:
 
 def test_damaged_columns(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
-        store.begin(PROTOCOL, CELLS)
-        store.save(outcome(CELLS[0].key))
+        store.begin(PROTOCOL, RUNS)
+        store.save(a_record(RUNS[0].key))
         for junk in (b"junk", b""):
             store._db.execute("UPDATE runs SET columns = ?", (junk,))
             with pytest.raises(StoreError, match="damaged"):
-                store.columns(CELLS[0].key)
+                store.columns(RUNS[0].key)
 
 
 def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(tmp_path / "s.sqlite") as store:
-        store.begin(PROTOCOL, CELLS)
-        store.save(outcome(CELLS[0].key))
+        store.begin(PROTOCOL, RUNS)
+        store.save(a_record(RUNS[0].key))
     monkeypatch.setattr(os, "access", lambda *_: False)  # as root, nothing is forbidden
     with Store(tmp_path / "s.sqlite", create=False) as store:
         assert len(store.runs(1)) == 1
         with pytest.raises(StoreError, match="cannot write"):
-            store.save(outcome(CELLS[1].key))
+            store.save(a_record(RUNS[1].key))
 
 
 def test_the_run_that_was_run_last_is_the_last(tmp_path: Path) -> None:
     other = PROTOCOL.restricted(seeds=[5])
     with Store(tmp_path / "s.sqlite") as store:
-        first = store.begin(PROTOCOL, CELLS)
+        first = store.begin(PROTOCOL, RUNS)
         store.begin(other, runs_of(other))
-        store.begin(PROTOCOL, CELLS)
+        store.begin(PROTOCOL, RUNS)
         assert store.sweeps()[-1].id == first.id
 
 
@@ -161,19 +162,19 @@ def test_no_such_store(tmp_path: Path) -> None:
 
 FULL_DISK = """
 import resource, sys
-from tests.test_evaluation.test_store import CELLS, PROTOCOL, outcome
+from tests.test_evaluation.test_store import RUNS, PROTOCOL, a_record
 from evaluation.database import StoreError
 from evaluation.store import Store
 import numpy as np
-from evaluation.running.run import Outcome
+from evaluation.running.record import Record
 store = Store(sys.argv[1])
-store.begin(PROTOCOL, CELLS)
-store.save(outcome(CELLS[0].key))
+store.begin(PROTOCOL, RUNS)
+store.save(a_record(RUNS[0].key))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 rng = np.random.default_rng(0)
 try:
-    for run in CELLS[1:]:
-        store.save(Outcome(run.key, None, {"t": np.arange(3), "regret": rng.random(20_000)}))
+    for run in RUNS[1:]:
+        store.save(Record.of(run.key, {"t": np.arange(3), "regret": rng.random(20_000)}))
 except StoreError as error:
     print(error)
     sys.exit(7)
@@ -191,8 +192,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert "run the same command again" in done.stdout
     with Store(path, create=False) as store:  # whole, with what was finished before
         (run,) = store.sweeps()
-        assert CELLS[0].key in {run.key for run in store.runs(run.id)}
-        store.save(outcome(CELLS[1].key))
+        assert RUNS[0].key in {run.key for run in store.runs(run.id)}
+        store.save(a_record(RUNS[1].key))
 
 
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
@@ -201,8 +202,8 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
         "import sys\n"
         "from tests.test_evaluation.test_store import *\n"
         "store = Store(sys.argv[1])\n"
-        "store.begin(PROTOCOL, CELLS)\n"
-        "for i in range(60): store.save(outcome(f'{sys.argv[2]}-{i % 40}'))\n"
+        "store.begin(PROTOCOL, RUNS)\n"
+        "for i in range(60): store.save(a_record(f'{sys.argv[2]}-{i % 40}'))\n"
     )
     writers = [
         subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in ("a", "a", "b")
@@ -216,7 +217,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
 
 def test_run_protocol_is_json(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
-        run = store.begin(PROTOCOL, CELLS)
+        run = store.begin(PROTOCOL, RUNS)
     assert json.dumps(run.protocol)
 
 

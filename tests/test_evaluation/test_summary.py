@@ -5,7 +5,8 @@ import pytest
 
 from evaluation.protocol.protocol import REFERENCES, Protocol
 from evaluation.results import Results
-from evaluation.running.run import Outcome, runs_of
+from evaluation.running.record import Record
+from evaluation.running.run import runs_of
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
 from evaluation.summary import overall, paired, score_matrix, table
@@ -38,14 +39,14 @@ def results(regrets: dict[str, list[float]], *, grouped: bool = False) -> Result
         t = np.arange(STEPS)
         if run.agent == REFERENCES:
             columns = {k: np.full(STEPS, factor * v) for k, v in UNIFORM.items()}
-            store.save(Outcome(run.key, None, {"t": t, **columns}))
+            store.save(Record.of(run.key, {"t": t, **columns}))
             continue
         value = regrets[run.agent][place]
         if np.isnan(value):
-            store.save(Outcome(run.key, "failed"))
+            store.save(Record(run.key, "failed"))
             continue
         full = {name: np.full(STEPS, factor * value) for name in ("regret", "reward", "seconds")}
-        store.save(Outcome(run.key, None, {"t": t, "action": t, **full}))
+        store.save(Record.of(run.key, {"t": t, "action": t, **full}))
     return Results(store, sweep)
 
 

@@ -16,11 +16,11 @@ import pytest
 import evaluation
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
+from evaluation.running.execution import execute
 from evaluation.running.executors import InProcess, Pool, dispatch
 from evaluation.running.executors.base import BatchLostError, _Waiting
 from evaluation.running.run import runs_of
 from evaluation.running.sweep import run
-from evaluation.running.worker import execute
 from evaluation.store import Store
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
@@ -329,14 +329,14 @@ def test_workers_use_one_thread() -> None:
 
 
 def test_short_runs_are_handed_out_together() -> None:
-    from evaluation.running.run import Outcome
+    from evaluation.running.record import Record
 
     runs = runs_of(protocol("random", "Good", seeds="0:40"))
     waiting = _Waiting(runs)
     first = waiting.take()
     assert len(first) == 1  # nobody knows how long it takes
     for one in runs[:3]:
-        waiting.learn(one, Outcome(one.key, seconds=0.01))
+        waiting.learn(one, Record(one.key, seconds=0.01))
     assert len(waiting.take()) > 20
     lost = BatchLostError("its process died", hung=False)
     assert list(waiting.give_back(runs[:3], lost)) == []

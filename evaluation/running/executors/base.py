@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
-from evaluation.running.run import Outcome, Run
+from evaluation.running.record import Record, checked
+from evaluation.running.run import Run
 
 SECONDS_PER_BATCH = 0.5
 """Short runs are handed out together until they are expected to take this long."""
@@ -17,7 +18,7 @@ DEATHS_ALLOWED = 1
 
 
 class BatchLostError(Exception):
-    """The process of a batch is gone, and its outcomes with it.
+    """The process of a batch is gone, and its records with it.
 
     Args:
         reason: Why, as the record of a run says it.
@@ -38,7 +39,7 @@ class Executor(Protocol):
 
     capacity: int
 
-    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
         """Run a batch; the future may raise ``BatchLostError``."""
 
     def close(self) -> None:
@@ -50,13 +51,13 @@ def batch_seconds(runs: Sequence[Run]) -> float:
     return sum(2.0 * run.limits.seconds + 10.0 for run in runs)
 
 
-def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Outcome]:
-    """Run all runs; outcomes come as they are finished, one for every run.
+def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Record]:
+    """Run all runs; records come as they are finished, one for every run, checked.
 
     A batch whose process dies costs nobody but the guilty: its runs are run again one by one.
     """
     waiting = _Waiting(runs)
-    running: dict[Future[list[Outcome]], list[Run]] = {}
+    running: dict[Future[list[Record]], list[Run]] = {}
     while waiting or running:
         while waiting and len(running) < executor.capacity:
             batch = waiting.take()
@@ -65,13 +66,14 @@ def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Outcome]:
         for future in done:
             batch = running.pop(future)
             try:
-                outcomes = future.result()
+                records = future.result()
             except BatchLostError as lost:
                 yield from waiting.give_back(batch, lost)
                 continue
-            for run, outcome in zip(batch, outcomes, strict=True):
-                waiting.learn(run, outcome)
-                yield outcome
+            for run, record in zip(batch, records, strict=True):
+                record = checked(record, run)
+                waiting.learn(run, record)
+                yield record
 
 
 class _Waiting:
@@ -102,11 +104,11 @@ class _Waiting:
     def _expected(self, run: Run) -> float:
         return self._seconds.get((run.env, run.agent), SECONDS_PER_BATCH)
 
-    def learn(self, run: Run, outcome: Outcome) -> None:
+    def learn(self, run: Run, record: Record) -> None:
         """Remember how long such a run takes."""
-        self._seconds[run.env, run.agent] = outcome.seconds
+        self._seconds[run.env, run.agent] = record.seconds
 
-    def give_back(self, batch: list[Run], lost: BatchLostError) -> Iterator[Outcome]:
+    def give_back(self, batch: list[Run], lost: BatchLostError) -> Iterator[Record]:
         """Runs of a lost batch are run alone; the one that is lost again has failed."""
         if len(batch) > 1:
             self._alone.extend(batch)
@@ -114,6 +116,6 @@ class _Waiting:
         (run,) = batch
         deaths = self._deaths[run.key] = self._deaths.get(run.key, 0) + 1
         if lost.hung or deaths > DEATHS_ALLOWED:
-            yield Outcome(run.key, lost.reason)
+            yield Record(run.key, lost.reason, sources=run.sources)
         else:
             self._alone.append(run)

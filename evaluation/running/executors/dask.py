@@ -11,7 +11,11 @@ from typing import Any
 
 from evaluation.running.executors.base import BatchLostError
 from evaluation.running.executors.pool import Pool
-from evaluation.running.run import Outcome, Run
+from evaluation.running.record import Record
+from evaluation.running.run import Run
+
+CONNECT_SECONDS = 20.0
+"""How long a scheduler may take to answer."""
 
 
 class DaskUnavailableError(Exception):
@@ -40,7 +44,7 @@ class Dask:
                 if address == "local"
                 else None
             )
-            self._client: Any = Client(self._cluster or address, timeout=20)
+            self._client: Any = Client(self._cluster or address, timeout=CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
             raise DaskUnavailableError(
                 f"no Dask scheduler answers at {address!r}: {error}"
@@ -48,9 +52,9 @@ class Dask:
         threads = sum(self._client.nthreads().values())
         self.capacity = max(2, 2 * threads)
 
-    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
         """Run a batch somewhere in the cluster."""
-        future: Future[list[Outcome]] = Future()
+        future: Future[list[Record]] = Future()
         task = self._client.submit(_run_in_worker, list(runs), pure=False)
         task.add_done_callback(lambda done: _hand_over(done, future))
         return future
@@ -65,7 +69,7 @@ class Dask:
             self._cluster.close()
 
 
-def _hand_over(done: Any, future: Future[list[Outcome]]) -> None:
+def _hand_over(done: Any, future: Future[list[Record]]) -> None:
     if done.status == "finished":
         answer = done.result()
         if isinstance(answer, BatchLostError):
@@ -77,7 +81,7 @@ def _hand_over(done: Any, future: Future[list[Outcome]]) -> None:
     future.set_exception(BatchLostError(f"lost in the cluster: {error}", hung=False))
 
 
-def _run_in_worker(runs: list[Run]) -> list[Outcome] | BatchLostError:
+def _run_in_worker(runs: list[Run]) -> list[Record] | BatchLostError:
     """In a thread of a Dask worker. A loss is an answer: raised, it would fill Dask's log."""
     try:
         return _pool().submit(runs).result()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from evaluation.running.run import Outcome, Run
-from evaluation.running.worker import execute
+from evaluation.running.execution import execute
+from evaluation.running.record import Record
+from evaluation.running.run import Run
 
 
 class InProcess:
@@ -14,9 +15,9 @@ class InProcess:
 
     capacity = 1
 
-    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
         """Run a batch now."""
-        future: Future[list[Outcome]] = Future()
+        future: Future[list[Record]] = Future()
         future.set_result([execute(run) for run in runs])
         return future
 

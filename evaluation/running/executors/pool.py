@@ -13,7 +13,8 @@ from pebble import ProcessExpired, ProcessPool
 
 from evaluation.running.executors.base import BatchLostError, batch_seconds
 from evaluation.running.executors.processes import process_context
-from evaluation.running.run import Outcome, Run
+from evaluation.running.record import Record
+from evaluation.running.run import Run
 from evaluation.running.worker import ONE_THREAD, execute_all, start_worker
 from periodic_envs.data.madrid.cache import VARIABLE
 
@@ -29,10 +30,10 @@ class Pool:
         self.capacity = 2 * workers  # one at work and one at hand
         self._pool: Any = worker_pool(workers)
 
-    def submit(self, runs: Sequence[Run]) -> Future[list[Outcome]]:
+    def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
         """Run a batch in one of the processes."""
         task: Any = self._pool.schedule(execute_all, args=[runs], timeout=batch_seconds(runs))
-        future: Future[list[Outcome]] = Future()
+        future: Future[list[Record]] = Future()
         task.add_done_callback(lambda done: _hand_over(done, future, runs))
         return future
 
@@ -56,7 +57,7 @@ def worker_pool(workers: int) -> Any:
     return pool
 
 
-def _hand_over(done: Any, future: Future[list[Outcome]], runs: Sequence[Run]) -> None:
+def _hand_over(done: Any, future: Future[list[Record]], runs: Sequence[Run]) -> None:
     """Pebble's future as ours."""
     if done.cancelled():
         future.set_exception(BatchLostError("it was stopped", hung=False))
@@ -71,7 +72,7 @@ def _hand_over(done: Any, future: Future[list[Outcome]], runs: Sequence[Run]) ->
         reason = f"its process died (exit code {error.exitcode})"
         future.set_exception(BatchLostError(reason, hung=False))
     else:
-        reason = f"its outcome could not be brought back: {type(error).__name__}: {error}"
+        reason = f"its record could not be brought back: {type(error).__name__}: {error}"
         future.set_exception(BatchLostError(reason, hung=True))
 
 

@@ -21,7 +21,7 @@ from evaluation.summary import UNIFORM
 WHERE = "Section 2.3"
 BEYOND = "Beyond the paper"
 PIECEWISE = ("PeriodicGP-Piecewise-v0",)
-CONTINUOUS = ("PeriodicGP-Synthetic-v0", "PeriodicGP-HiddenPeriod-v0, told")
+CONTINUOUS = ("PeriodicGP-Synthetic-v0", "PeriodicGP-HiddenPeriod-v0, period known")
 FINITE = ("PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-RideShare-v0")
 Answers = Mapping[str, bool | None]
 

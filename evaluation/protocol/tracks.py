@@ -1,0 +1,14 @@
+"""Names that protocols, runs and results share."""
+
+TRACKS = ("online", "pretrained")
+"""Tracks of agents: rankings never mix them."""
+REFERENCE_ROWS = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
+"""Rows of every table that are computed, not run."""
+REFERENCES = "references"
+"""Agent and track of the run that computes them."""
+TRAINING = "training"
+"""Track of the runs that train agents of the track "pretrained"."""
+TRAINING_SEED = 2**31
+"""Seeds from here on are for training: nobody is judged in those worlds."""
+
+__all__ = ["REFERENCES", "REFERENCE_ROWS", "TRACKS", "TRAINING", "TRAINING_SEED"]

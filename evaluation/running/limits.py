@@ -1,0 +1,67 @@
+"""Limits on time and memory, where the system has them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+if sys.platform != "win32":
+    import resource
+
+
+class OverTimeError(BaseException):
+    """The run's time is over. Not an Exception, so that an agent does not catch it by accident."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float, memory_mb: float) -> Iterator[None]:
+    """Limit the code inside, in this process; memory is counted from what is used now."""
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield  # the pool's own limit must do
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    most = _address_space(memory_mb)
+    if most is not None:
+        hard = before[1]
+        soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    alarm = signal.signal(signal.SIGALRM, _over_time)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, alarm)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def limit_for_good(cpu_seconds: float, memory_mb: float) -> None:
+    """Limit the whole process, never to be raised again. The judge's clock is the stricter one."""
+    most = _address_space(memory_mb) if math.isfinite(memory_mb) else None
+    if most is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    if math.isfinite(cpu_seconds):
+        longest = math.ceil(cpu_seconds) + 5
+        resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))
+
+
+def _over_time(signum: int, frame: FrameType | None) -> None:
+    raise OverTimeError
+
+
+def _address_space(more_mb: float) -> int | None:
+    """Bytes of address space in use and so many more, None where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return None
+    return used + int(more_mb * 2**20)
+
+
+__all__ = ["OverTimeError", "limit_for_good", "limited"]

@@ -1,0 +1,208 @@
+"""The record of a run: packed once, where its columns are made, and checked wherever it arrives.
+
+The process that runs an agent packs the columns of its steps. The worker, the driver and the store
+hand the bytes on as they are. Nobody believes them: the driver unpacks them within bounds and
+checks names, kinds, lengths and values, and a record that is not what it should be is that run's
+failure, in one sentence.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING
+from evaluation.running.run import Run
+
+MAX_BYTES = 2**30
+"""Of a record, packed and unpacked."""
+MAX_REASON_LETTERS = 2000
+ROUND_OFF = 1e-9
+"""A regret may be below 0 by this much, relative to the largest."""
+LEARNED = "learned."
+"""Before the names of what is learned, among the columns of a training."""
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+class RecordError(ValueError):
+    """A record that cannot be kept: one sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came of a run.
+
+    Attributes:
+        key: Which run.
+        reason: Why it failed, or None; fit for a file and a screen, whatever an agent put into it.
+        packed: The columns as ``pack`` writes them; empty if it failed.
+        seconds: Time that the whole run took.
+        machine: Where it ran.
+        sources: The run's, for the record.
+    """
+
+    key: str
+    reason: str | None = None
+    packed: bytes = b""
+    seconds: float = 0.0
+    machine: dict[str, Any] = field(default_factory=dict)
+    sources: str = ""
+
+    def __post_init__(self) -> None:
+        if self.reason is not None:
+            object.__setattr__(self, "reason", _printable(self.reason))
+
+    @classmethod
+    def of(cls, key: str, columns: Columns, **more: Any) -> Record:
+        """The record of a run that has not failed."""
+        return cls(key, None, pack(columns), **more)
+
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """One entry per step: t, action, reward, regret, seconds (of the agent).
+
+        Of the references: t, the period and the regret of each; of a training: the interactions
+        and seconds that it took, and what was learned.
+        """
+        return unpack(self.packed) if self.packed else {}
+
+    @property
+    def steps(self) -> int:
+        """How many steps it has."""
+        return len(self.columns.get("t", ()))
+
+    @property
+    def regret(self) -> float | None:
+        """The sum over the steps, where there is an agent that can regret."""
+        return self._total("regret")
+
+    @property
+    def agent_seconds(self) -> float | None:
+        """Time that the agent took, all steps together."""
+        return self._total("seconds")
+
+    def _total(self, name: str) -> float | None:
+        column = self.columns.get(name)
+        return None if column is None else float(column.sum())
+
+
+def checked(record: Record, run: Run) -> Record:
+    """The record if it is what it should be, else the failure of the run."""
+    try:
+        if not (math.isfinite(record.seconds) and record.seconds >= 0.0):
+            raise RecordError("the run says that it took no time that a clock can show")
+        if record.reason is None:
+            check(record.columns, run)
+    except RecordError as error:
+        return Record(run.key, str(error), sources=run.sources)
+    return record
+
+
+def check(columns: Columns, run: Run) -> None:
+    """Refuse columns that are not those of this run.
+
+    Raises:
+        RecordError: One sentence that names the column.
+    """
+    if run.track == TRAINING:
+        _check_training(columns, run)
+        return
+    if run.track == REFERENCES:
+        losses: tuple[str, ...] = REFERENCE_ROWS
+        names = ("t", "period", *losses)
+    else:
+        losses = ("regret",)
+        names = ("t", "action", "reward", "regret", "seconds")
+    _check_names(columns, set(names))
+    steps = columns["t"].size
+    if run.horizon not in (None, steps):
+        raise RecordError(f"the record has {steps} steps where the run has {run.horizon}")
+    for name in names:
+        _check_column(name, columns[name], 1 if name == "period" else steps)
+    for name in losses:
+        largest = float(columns[name].max(initial=0))
+        _check_not_negative(name, columns[name], ROUND_OFF * max(1.0, largest))
+    if "seconds" in columns:
+        _check_not_negative("seconds", columns["seconds"])
+
+
+def _check_training(columns: Columns, run: Run) -> None:
+    own = {"interactions", "seconds"}
+    _check_names({n: c for n, c in columns.items() if not n.startswith(LEARNED)}, own)
+    for name in own:
+        _check_column(name, columns[name], 1)
+        _check_not_negative(name, columns[name])
+    if columns["interactions"][0] > run.training_steps:
+        raise RecordError("the record has more interactions than training_steps allows")
+
+
+def _check_names(columns: Columns, expected: set[str]) -> None:
+    for name in sorted(expected - columns.keys()):
+        raise RecordError(f"the record has no column {name!r}")
+    for name in sorted(columns.keys() - expected):
+        raise RecordError(f"the record has a column {name[:40]!r} that nobody asked for")
+
+
+def _check_column(name: str, column: NDArray[Any], length: int) -> None:
+    shape = column.shape[:1] if name == "action" and column.ndim == 2 else column.shape
+    if shape != (length,):
+        raise RecordError(f"the column {name!r} has the shape {column.shape}, not ({length},)")
+    if name == "t" and column.dtype.kind not in "iu":
+        raise RecordError("the column 't' has times that are not whole numbers")
+    if not np.isfinite(column).all():
+        raise RecordError(f"the column {name!r} has values that are not finite")
+
+
+def _check_not_negative(name: str, column: NDArray[Any], round_off: float = 0.0) -> None:
+    if column.size and column.min() < -round_off:
+        raise RecordError(f"the column {name!r} has values below 0")
+
+
+def pack(columns: Columns) -> bytes:
+    """Columns as bytes of plain numbers."""
+    for name, column in columns.items():
+        _check_kind(name, column)
+    file = io.BytesIO()
+    np.savez_compressed(file, **columns)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def unpack(data: bytes) -> dict[str, NDArray[Any]]:
+    """The inverse of ``pack``; never runs code from the data, nor grows beyond ``MAX_BYTES``.
+
+    Raises:
+        RecordError: If the data are nothing that ``pack`` has written.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            if sum(member.file_size for member in arrays.zip.infolist()) > MAX_BYTES:
+                raise RecordError(f"the record unpacks to more than {MAX_BYTES >> 20} MB")
+            columns = {name: arrays[name] for name in arrays.files}
+    except RecordError:
+        raise
+    except Exception as error:  # NumPy and zipfile answer damage with nearly any kind of exception
+        raise RecordError(f"the record is damaged: {error}") from error
+    for name, column in columns.items():
+        _check_kind(name, column)
+    return columns
+
+
+def _check_kind(name: str, column: Any) -> None:
+    if getattr(getattr(column, "dtype", None), "kind", None) not in tuple("biuf"):
+        raise RecordError(f"{name[:40]} is not a column of numbers")
+
+
+def _printable(reason: str) -> str:
+    text = reason[: 2 * MAX_REASON_LETTERS].encode("utf-8", "replace").decode()
+    return "".join(c if c.isprintable() else " " for c in text)[:MAX_REASON_LETTERS]
+
+
+__all__ = ["LEARNED", "MAX_BYTES", "Record", "RecordError", "check", "checked", "pack", "unpack"]

@@ -1,0 +1,183 @@
+"""The code that a result depends on, read and never run.
+
+A result depends on the agent with all that it imports, on the world with the machinery that steps
+it, and on the runner. Whoever judges must not import what is judged: a module can do anything when
+it is imported. Agents are imported only in processes that are thrown away.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import inspect
+from collections.abc import Iterable
+from pathlib import Path
+
+from agents.registry import AgentSpec, UnknownAgentError, names
+from evaluation.running.imports import ROOT, closure, file_of, scan, scan_ours
+from evaluation.running.provenance import version_of
+
+MAX_PACKAGE_FILES = 2000
+"""Of somebody else's package."""
+RUNNER = ("evaluation/running/worker.py",)
+MACHINERY = tuple(f"periodic_envs/{name}.py" for name in ("env", "vector", "registration"))
+"""What every world is stepped by."""
+
+
+def sources_of(world: object, agent_spec: AgentSpec | None) -> str:
+    """The code that a result depends on: that of the world, the runner and the agent."""
+    parts = [
+        world_source(world),
+        runner_source(),
+        agent_source(agent_spec.name) if agent_spec else "-",
+    ]
+    return " ".join(part[:16] for part in parts)
+
+
+def world_source(world: object, root: Path = ROOT) -> str:
+    """SHA-256 of the code of a world and of what steps it; of somebody else's, its own file."""
+    machinery = _hash_of_ours(MACHINERY, root)
+    try:
+        own = Path(inspect.getfile(type(world))).resolve()
+    except TypeError:  # built in C: nothing to hash
+        return machinery
+    if own.is_relative_to(ROOT / "periodic_envs"):
+        return _hash_of_ours((*MACHINERY, own.relative_to(ROOT).as_posix()), root)
+    return _hash([machinery.encode(), own.read_bytes() if own.is_file() else b""])
+
+
+def runner_source(root: Path = ROOT) -> str:
+    """SHA-256 of the code that plays and judges."""
+    return _hash_of_ours(RUNNER, root)
+
+
+def agent_source(name: str, root: Path = ROOT) -> str:
+    """SHA-256 of the code of an agent: of its own files, and of what they import from ``agents``.
+
+    The versions of the ``libraries`` that a class of ours names count, too.
+    """
+    if (file := _our_file(name)) is not None:
+        return _hash_of_ours((file.relative_to(ROOT).as_posix(),), root)
+    # Read anew every time: people edit their agents while they work.
+    own = own_files(name)
+    imported = {found for path in own for found in scan(path, root).imported}
+    parts = [hash_of(own), *_parts(closure(imported, root), root)]
+    return _hash(part.encode() for part in parts)
+
+
+@functools.cache
+def _hash_of_ours(starts: tuple[str, ...], root: Path) -> str:
+    files = closure((root / start for start in starts), root)
+    return _hash(part.encode() for part in _parts(files, root))
+
+
+def _parts(files: Iterable[Path], root: Path) -> list[str]:
+    """Names and contents of files of ours, and the versions of the libraries that they name."""
+    parts = []
+    for path in sorted(files):
+        libraries = scan_ours(path, root).libraries if path.suffix == ".py" else ()
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        parts += [path.relative_to(root).as_posix(), content]
+        parts += [f"{library} {version_of(library)}" for library in libraries]
+    return parts
+
+
+def _hash(parts: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def _our_file(name: str) -> Path | None:
+    """The file of an agent of ours, None if it is somebody else's."""
+    place = names().get(name, name).partition(":")[0]
+    if place.endswith(".py"):
+        file = Path(place).resolve()
+        return file if file.is_relative_to(ROOT / "agents") and file.is_file() else None
+    return file_of(place) if place.partition(".")[0] == "agents" else None
+
+
+def own_files(name: str) -> list[Path]:
+    """The files of an agent that is not ours: one file, or all of its package.
+
+    Raises:
+        UnknownAgentError: One sentence, where there is no such file, module or class.
+    """
+    if _our_file(name) is not None:
+        return []
+    place, _, attribute = names().get(name, name).partition(":")
+    if not place.endswith(".py"):
+        return _files_of_module(name, place)
+    if not Path(place).is_file():
+        raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")
+    _require_defined(Path(place), attribute)
+    return [Path(place)]
+
+
+def own_hash(name: str) -> str | None:
+    """SHA-256 of these files; None for an agent of ours."""
+    files = own_files(name)
+    return hash_of(files) if files else None
+
+
+def hash_of(files: Iterable[Path]) -> str:
+    """SHA-256 over names and contents."""
+    digest = hashlib.sha256()
+    for path in sorted(files, key=lambda path: (path.name, str(path))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _files_of_module(name: str, module: str) -> list[Path]:
+    """Of its top-level package, which can be found without importing anything."""
+    top = module.partition(".")[0]
+    try:
+        found = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        raise UnknownAgentError(f"cannot find the agent {name!r}: no module {top!r} is installed")
+    folders = [Path(folder) for folder in found.submodule_search_locations or ()]
+    if not folders:
+        alone = Path(found.origin or "")
+        return [alone] if alone.is_file() else []
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    if len(files) > MAX_PACKAGE_FILES:
+        raise UnknownAgentError(f"{name!r}: its package has more than {MAX_PACKAGE_FILES:,} files")
+    return files
+
+
+def _require_defined(path: Path, attribute: str) -> None:
+    """Refuse a file that cannot have what is asked for, before anything is run."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        raise UnknownAgentError(f"cannot read the agent's file {str(path)!r}: {error}") from error
+    found = set(_bound(tree.body))
+    if attribute not in found and "*" not in found:
+        known = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+        there = f"; it has {', '.join(known)}" if known else ""
+        raise UnknownAgentError(
+            f"cannot find the agent {attribute!r}: {str(path)!r} has no such class{there}"
+        )
+
+
+def _bound(body: list[ast.stmt]) -> Iterable[str]:
+    """Names that statements at the top of a file may bind, ``*`` for unknown ones."""
+    for node in (inner for statement in body for inner in ast.walk(statement)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0]
+
+
+__all__ = [
+    "agent_source",
+    "own_files",
+    "own_hash",
+    "runner_source",
+    "sources_of",
+    "world_source",
+]

@@ -1,0 +1,139 @@
+"""The process that agents' processes are forked from, and what happens in those.
+
+It is forked by a worker before the worker is given anything to run, so that neither it nor an
+agent's process knows a world or a seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import socket
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from evaluation.running.channel import plain
+from evaluation.running.fork import adopt_orphans, close_files, end_children
+from evaluation.running.limits import limit_for_good
+from evaluation.running.messages import receive, send
+
+MAX_QUESTION_BYTES = 2**30
+
+
+class Zygote:
+    """A process that forks agents' processes, one at a time."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
+        if os.fork() == 0:
+            self._control.close()
+            _fork_agents(theirs)
+        theirs.close()
+
+    def fileno(self) -> int:
+        """Of the line to it."""
+        return self._control.fileno()
+
+    def new_agent(self, preload: Sequence[str]) -> socket.socket:
+        """A line to a new agent's process; the one before it is ended."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [json.dumps(list(preload)).encode()], [theirs.fileno()])
+        return ours
+
+
+_zygote: Zygote | None = None
+
+
+def open_zygote() -> None:
+    """To be called by a worker before it is given any run."""
+    global _zygote
+    if hasattr(socket, "send_fds") and hasattr(os, "fork"):
+        _zygote = Zygote()
+
+
+def new_agent(preload: Sequence[str]) -> socket.socket:
+    """A line to a new agent's process, forked from this worker's zygote."""
+    if _zygote is None:
+        raise RuntimeError("isolated agents need worker processes on a system that can fork")
+    return _zygote.new_agent(preload)
+
+
+def zygote_file() -> set[int]:
+    """The line to the zygote, where there is one."""
+    return set() if _zygote is None else {_zygote.fileno()}
+
+
+def _fork_agents(control: socket.socket) -> None:
+    """Fork one agent's process after the other, until the worker ends."""
+    try:
+        # What an agent prints is not shown: it could forge the judge's words on the screen.
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(nowhere, standard)
+        close_files({control.fileno()})
+        adopt_orphans()
+        while True:
+            wish, lines, _, _ = socket.recv_fds(control, 4096, 1)
+            end_children()
+            if not wish:
+                return
+            for module in json.loads(wish):
+                import_module(module)
+            if os.fork() == 0:
+                control.close()
+                _serve_agent(socket.socket(fileno=lines[0]))
+            os.close(lines[0])
+    finally:
+        os._exit(0)
+
+
+def _serve_agent(line: socket.socket) -> None:
+    """Make the agent, and answer the judge's questions until the judge hangs up."""
+    try:
+        spec, problem, rng, learned, memory_mb, cpu_seconds = pickle.loads(
+            receive(line, MAX_QUESTION_BYTES)
+        )
+        limit_for_good(cpu_seconds, memory_mb)
+        with threadpool_limits(1):
+            agent = spec.make(problem, rng, learned)
+            send(line, b'["ready",null,""]')
+            observation: Any = None
+            action: Any = None
+            while True:
+                reward, shown, token = json.loads(receive(line, MAX_QUESTION_BYTES))
+                if reward is not None:
+                    agent.update(observation, action, reward)
+                observation = None if shown is None else np.array(shown)
+                action = None if observation is None else agent.act(observation)
+                send(line, _worded(plain(action), token))
+    except (EOFError, OSError):
+        pass
+    except BaseException as error:  # an agent can fail in any way, sys.exit() included
+        send(line, json.dumps(["error", _failure(error)]).encode())
+    finally:
+        os._exit(0)
+
+
+def _failure(error: BaseException) -> str:
+    """With the place: the author of the agent needs it."""
+    if isinstance(error, MemoryError):
+        return "the agent took more memory than it may"
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{os.path.basename(where.filename)}, line {where.lineno}"
+    return f"{type(error).__name__}: {error} ({place})"
+
+
+def _worded(action: Any, token: str) -> bytes:
+    if isinstance(action, np.ndarray):
+        return json.dumps(["array", action.tolist(), token]).encode()
+    return json.dumps(["value", action, token]).encode()
+
+
+__all__ = ["Zygote", "new_agent", "open_zygote", "zygote_file"]

@@ -1,0 +1,113 @@
+"""Keys of results change with the code that the results depend on, and with nothing else."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluation.running import imports, sources
+from evaluation.running.sources import agent_source, runner_source, world_source
+from periodic_envs.worlds.switching import Switching
+from periodic_envs.worlds.synthetic import Synthetic
+
+AGENTS = ("ucb1", "exp3-s", "gp-ucb", "auto-gp-ucb", "ppo")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our packages elsewhere, to be edited."""
+    root = tmp_path_factory.mktemp("root")
+    for package in ("agents", "evaluation", "periodic_envs"):
+        shutil.copytree(
+            imports.ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return root
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    yield
+    imports.scan_ours.cache_clear()
+    sources._hash_of_ours.cache_clear()
+
+
+def hashes(root: Path) -> dict[str, str]:
+    imports.scan_ours.cache_clear()
+    sources._hash_of_ours.cache_clear()
+    found = {name: agent_source(name, root) for name in AGENTS}
+    for world in (Switching, Synthetic):
+        found[world.__name__] = world_source(object.__new__(world), root)
+    return found | {"runner": runner_source(root)}
+
+
+GP = {"gp-ucb", "auto-gp-ucb"}
+WORLDS = {"Switching", "Synthetic"}
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("agents/testing.py", set()),
+        ("agents/zoo/arms/thompson.py", set()),
+        ("agents/zoo/arms/exp3.py", {"exp3-s"}),
+        ("agents/gp/kernels/base.py", GP),
+        ("agents/auto/madrid.json", {"auto-gp-ucb"}),
+        ("agents/rl/loop.py", {"ppo"}),
+        ("agents/registry.py", {*AGENTS, "runner"}),
+        ("periodic_envs/worlds/switching.py", {"Switching"}),
+        ("periodic_envs/episode.py", WORLDS),
+        ("periodic_envs/rendering.py", set()),
+        ("evaluation/running/play.py", {"runner"}),
+        ("evaluation/protocol/protocol.py", set()),
+        ("evaluation/store.py", set()),
+    ],
+)
+def test_what_a_result_depends_on(copy: Path, file: str, changed: set[str]) -> None:
+    before, path = hashes(copy), copy / file
+    text = path.read_bytes()
+    path.write_bytes(text + b"\n# edited\n")
+    try:
+        after = hashes(copy)
+    finally:
+        path.write_bytes(text)
+    assert {name for name in before if before[name] != after[name]} == changed
+
+
+def test_the_versions_of_libraries_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = hashes(imports.ROOT)
+    monkeypatch.setattr(sources, "version_of", lambda library: "99")
+    after = hashes(imports.ROOT)
+    assert {name for name in before if before[name] != after[name]} == {"ppo"}
+
+
+def test_an_agent_of_somebody_else_depends_on_what_it_imports(tmp_path: Path, copy: Path) -> None:
+    alone, built = tmp_path / "alone.py", tmp_path / "built.py"
+    alone.write_text("class Agent: ...\n")
+    built.write_text("from agents.zoo.arms.exp3 import Exp3S\nclass Agent(Exp3S): ...\n")
+    names = [f"{alone}:Agent", f"{built}:Agent"]
+    before = [agent_source(name, copy) for name in names]
+    path = copy / "agents" / "zoo" / "arms" / "exp3.py"
+    path.write_bytes(path.read_bytes() + b"\n# edited\n")
+    imports.scan_ours.cache_clear()
+    after = [agent_source(name, copy) for name in names]
+    assert (before[0] == after[0], before[1] == after[1]) == (True, False)
+    alone.write_text("class Agent: x = 1\n")
+    assert agent_source(names[0], copy) != after[0]
+
+
+def test_imports_are_followed_however_they_are_written(tmp_path: Path) -> None:
+    package = tmp_path / "agents"
+    package.mkdir()
+    for name in ("__init__", "a", "b", "c", "d", "e", "typed"):
+        (package / f"{name}.py").write_text("")
+    (package / "a.py").write_text(
+        "from typing import TYPE_CHECKING\n"
+        "from . import b\n"
+        "from .c import x\n"
+        "import agents.d as d\n"
+        "def later():\n    from agents import e\n"
+        "if TYPE_CHECKING:\n    from agents import typed\n"
+    )
+    found = imports.closure([package / "a.py"], tmp_path)
+    assert {path.stem for path in found} == {"__init__", "a", "b", "c", "d", "e"}
