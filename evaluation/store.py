@@ -20,36 +20,9 @@ from numpy.typing import NDArray
 
 from evaluation.database import StoreError, open_existing, open_or_begin, transaction
 from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.records import RunSource, StoredRun, StoredSweep
 from evaluation.running.provenance import command_line
 from evaluation.running.run import Outcome, Run, pack, unpack
-
-
-@dataclass(frozen=True)
-class StoredSweep:
-    """A protocol that was run into this store."""
-
-    id: int
-    hash: str
-    name: str
-    protocol: dict[str, Any]
-    data: dict[str, str | None]
-    command: str
-    started: str
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run of a sweep with its totals; ``reason`` is set if it failed."""
-
-    key: str
-    env: str
-    agent: str
-    track: str
-    seed: int
-    reason: str | None
-    steps: int
-    regret: float | None
-    agent_seconds: float | None
 
 
 class Store:
@@ -165,6 +138,10 @@ class Store:
         """One sweep."""
         return next(sweep for sweep in self.sweeps() if sweep.id == number)
 
+    def source(self, sweep: int) -> RunSource:
+        """One sweep as results read it."""
+        return _StoredSource(self, self.sweep(sweep))
+
     def runs(self, sweep: int) -> list[StoredRun]:
         """The finished runs of a sweep."""
         with self._sentence("read"):
@@ -224,5 +201,28 @@ class Store:
             ) from error
 
 
+@dataclass(frozen=True)
+class _StoredSource:
+    """The runs of one sweep of a store."""
+
+    store: Store
+    sweep: StoredSweep
+
+    def runs(self) -> list[StoredRun]:
+        return self.store.runs(self.sweep.id)
+
+    def columns(self, key: str) -> dict[str, NDArray[Any]]:
+        return self.store.columns(key)
+
+    def size(self) -> int:
+        return self.store.size(self.sweep.id)
+
+    def machines(self) -> list[dict[str, Any]]:
+        return self.store.machines(self.sweep.id)
+
+
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
+
+
+__all__ = ["RunSource", "Store", "StoreError", "StoredRun", "StoredSweep"]
