@@ -90,7 +90,7 @@ def run(
                 done += 1
                 failed += outcome.reason is not None
                 on_progress(Progress(len(by_key), done, failed, by_key[outcome.key], outcome))
-    return Results(store, stored)
+    return Results(store.source(stored.id))
 
 
 def execute_all(

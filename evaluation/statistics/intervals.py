@@ -7,6 +7,7 @@ always the run with all its steps; drawing steps would make intervals many times
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,7 +107,7 @@ def curve_band(
 
 def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Band:
     """``mean_interval`` of every column of values (runs, columns), on the same resamples."""
-    counts = resample_counts(require_runs(values), resamples, np.random.default_rng(seed))
+    counts = _seeded_counts(require_runs(values), resamples, seed)
     starts = range(0, values.shape[1], _COLUMNS)
     bands = [_mean_band(values[:, i : i + _COLUMNS], counts, level) for i in starts]
     estimate, low, high = zip(*((b.estimate, b.low, b.high) for b in bands), strict=True)
@@ -158,6 +159,14 @@ def studentised(
 def resample_counts(runs: int, resamples: int, rng: np.random.Generator) -> Array:
     """How often each run is drawn in each bootstrap sample, shape (resamples, runs)."""
     return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples).astype(np.float64)
+
+
+@lru_cache(maxsize=4)
+def _seeded_counts(runs: int, resamples: int, seed: int) -> Array:
+    """The counts of a seed, kept: a table asks for the same ones in every row."""
+    counts = resample_counts(runs, resamples, np.random.default_rng(seed))
+    counts.flags.writeable = False
+    return counts
 
 
 def tail_probabilities(level: float) -> tuple[float, float]:

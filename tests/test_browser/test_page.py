@@ -48,7 +48,7 @@ def test_columns_sort_both_ways(page: Any, made: dict[str, Any]) -> None:
     assert agents(page) == [row["agent"] for row in rows(made)]
     columns: dict[str, Callable[[Any], Any]] = {
         "normalised": lambda row: _number(row, "normalised"),
-        "ms": lambda row: row["ms_per_step"],
+        "ms_per_step": lambda row: row["ms_per_step"],
         "env PeriodicGP-SyntheticDiscrete-v0": lambda row: (
             row["envs"][1] and _number(row["envs"][1], "normalised")
         ),
@@ -196,9 +196,9 @@ def test_downloads_hold_the_numbers(page: Any, made: dict[str, Any]) -> None:
     ]
     assert [line[place["agent"]] for line in lines] == safe
     assert "'=cmd()" in safe
-    lows = [float(line[place["normalised_regret_low"]]) for line in lines[:-1]]
+    lows = [float(line[place["normalised_low"]]) for line in lines[:-1]]
     assert lows == pytest.approx([row["normalised"][1] for row in rows(made)[:-1]], rel=1e-6)
-    assert lines[-1][place["normalised_regret"]] == ""
+    assert lines[-1][place["normalised"]] == ""
     worlds = saved(page, "#csv-worlds")
     assert len(worlds) == 1 + 4 * 11 - 1  # ten agents and a reference, one run not run
     curves = saved(page, "#env-0 .csv-curves")
