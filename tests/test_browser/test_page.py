@@ -1,5 +1,6 @@
 """The page in a browser, from disk."""
 
+import copy
 import csv
 import io
 from collections.abc import Callable
@@ -210,6 +211,36 @@ def test_downloads_hold_the_numbers(page: Any, made: dict[str, Any]) -> None:
     first = made["boards"][0]["pairs"]["all"]["difference"][0][1]
     assert float(pairs[1][3]) == pytest.approx(first, rel=1e-6)
     assert first < 0  # and a negative number is no formula
+
+
+def test_a_column_that_python_declares_is_shown_sorted_and_saved(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    """No script knows its name."""
+    new = copy.deepcopy(made)
+    column = {"key": "median", "label": "Median", "title": "Of runs", "digits": 4}
+    for board in new["boards"]:
+        board["columns"].append({**column, "interval": True})
+        board["world_columns"].append({**column, "interval": False})
+        for i, row in enumerate(board["rows"]):
+            row["median"] = [10.0 - i, 9.5 - i, None] if i else None
+            for env in filter(None, row["envs"]):
+                env["median"] = 0.25 + i
+    path = tmp_path / "column.html"
+    path.write_text(render(new), encoding="utf-8")
+    page = opened(path.as_uri()).page
+    heading(page, "median").click()
+    assert agents(page) == expected(new, lambda row: _number(row, "median"), down=False)
+    assert page.locator("td.c-median").first.inner_text().startswith("1.0000")
+    assert heading(page, "median").get_attribute("title") == "Of runs"
+    head, *lines = saved(page, "#csv-ranking")
+    places = [head.index(name) for name in ("median", "median_low", "median_high")]
+    assert [lines[1][place] for place in places] == ["9", "8.5", ""]
+    head, *lines = saved(page, "#csv-worlds")
+    assert lines[0][head.index("median")] == "0.25"
+    page.locator("#env-0 summary").click()
+    assert "Median" in page.locator("#env-0 .numbers th").all_inner_texts()
+    assert "0.2500" in page.locator("#env-0 .numbers td").all_inner_texts()
 
 
 def test_hostile_names_are_text_everywhere(page: Any) -> None:

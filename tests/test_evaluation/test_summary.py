@@ -57,7 +57,9 @@ def test_table() -> None:
     row = frame.loc["world 1", "a"]
     totals = 2 * STEPS * np.array(A)
     expected = mean_interval(totals)
-    assert (row.regret, row.regret_low, row.regret_high) == pytest.approx(tuple(vars(expected).values()))
+    assert (row.regret, row.regret_low, row.regret_high) == pytest.approx(
+        tuple(vars(expected).values())
+    )
     assert row.normalised == pytest.approx(np.mean(A) / 2.0)
     gap = paired_difference(totals, 2 * STEPS * np.array(B))
     assert row.difference == pytest.approx(gap.estimate)
