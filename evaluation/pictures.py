@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from evaluation.beliefs import draw_decays, draw_periods, seasons_of
 from evaluation.running.play import Trajectory
+from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.labels import short, thinned
 from periodic_envs.rendering import (
@@ -23,8 +24,6 @@ from periodic_envs.rendering import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:

@@ -38,18 +38,17 @@ def scores_of(regrets: Mapping[str, pd.DataFrame], agents: Sequence[str]) -> Sco
         regrets: For each task a table with one row per run, and one column per agent and reference.
         agents: Labels of the agents to be scored.
     """
-    # Where choosing at random loses nothing there is nothing to learn, and no score.
-    scored = {
-        task: runs
-        for task, runs in regrets.items()
-        if UNIFORM not in runs or (runs[UNIFORM].dropna() > 0).all()
-    }
-    present = [set(runs.columns) for runs in scored.values()]
-    complete = [a for a in agents if present and all({a, UNIFORM} <= names for names in present)]
+    scored = {task: runs for task, runs in regrets.items() if _has_scores(runs)}
+    complete = [a for a in agents if all({a, UNIFORM} <= set(runs) for runs in scored.values())]
     columns = [_task_scores(runs, complete) for runs in scored.values()] if complete else []
     if not columns or min(column.shape[1] for column in columns) == 0:
         return Scores([], [], np.zeros((0, 0, 0)))
     return Scores(complete, list(scored), _stacked(columns))
+
+
+def _has_scores(runs: pd.DataFrame) -> bool:
+    """Where choosing at random loses nothing there is nothing to learn, and no score."""
+    return UNIFORM not in runs or bool((runs[UNIFORM].dropna() > 0).all())
 
 
 def _task_scores(runs: pd.DataFrame, agents: list[str]) -> Array:

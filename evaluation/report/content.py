@@ -75,7 +75,7 @@ def board_content(
     agents = list(order)
     sheets = [Sheet.of(results, t, track, table=means, agents=agents) for t in results.tasks]
     shapes = profiles(results, track)
-    shown = page_columns("overall", track=track)
+    shown, of_worlds = page_columns("overall", track=track), page_columns("task", track=track)
     totals = {str(row["agent"]): cells(shown, row) for row in ranked.to_dict("records")}
     rows = [
         {
@@ -94,7 +94,7 @@ def board_content(
         "title": title,
         "note": note,
         "columns": [column.about() for column in shown],
-        "world_columns": [column.about() for column in page_columns("task", track=track)],
+        "world_columns": [column.about() for column in of_worlds],
         "envs": [sheet.about(pictures) for sheet in sheets],
         "thresholds": numbers(THRESHOLDS),
         "rows": rows,

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 _COLUMNS = 512
 """Steps of a curve that are resampled at once: bounds the memory."""
@@ -75,7 +75,7 @@ def mean_interval(
     Args:
         totals: One number per run, shape (runs,).
         level: Share of intervals that shall contain the true mean.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
@@ -95,7 +95,7 @@ def curve_band(
     Args:
         regret: Regret of each step, shape (runs, steps).
         level: Coverage at each step by itself; the whole curve leaves its band more often.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:

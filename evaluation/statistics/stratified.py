@@ -6,12 +6,11 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from evaluation.statistics.intervals import Band, resample_counts, tail_probabilities
+from periodic_envs.arrays import Array
 
-Array = NDArray[np.float64]
 Statistic = Callable[[Array], Array]
 """From how often each run counts, (samples, runs, tasks), to numbers (samples, k)."""
 
@@ -30,7 +29,7 @@ def stratified_band(
         runs: Runs per task.
         tasks: Tasks, drawn independently of each other.
         level: Coverage of each interval by itself.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
     """
     estimate = statistic(np.ones((1, runs, tasks)))[0]
