@@ -17,137 +17,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import pandas as pd
 
-from evaluation.protocol.protocol import REFERENCE_ROWS
-from evaluation.results import Results
-from evaluation.scores import UNIFORM, Scores
+from evaluation.compared import AllTasks, Compared, TaskRuns
+from evaluation.scores import UNIFORM
 from evaluation.statistics import (
-    Band,
     Interval,
     PairedDifference,
-    holm,
     iqm,
-    mean_interval,
-    mean_ranks,
     normalised_regret,
-    paired_difference,
     probability_of_improvement,
 )
 
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""
-Value = Interval | float | None
-
-
-@dataclass(frozen=True)
-class TaskRuns:
-    """The runs of a task: what its columns are computed from.
-
-    Attributes:
-        results: All runs of the sweep.
-        task: Name of the task.
-        track: Track of the agents.
-        baseline: The row that the others are compared with, or None.
-        seed: Seed of the bootstrap.
-    """
-
-    results: Results
-    task: str
-    track: str
-    baseline: str | None
-    seed: int
-
-    @cached_property
-    def regrets(self) -> pd.DataFrame:
-        """Total regret of each run (rows) of each agent and reference (columns)."""
-        return self.results.regrets(self.task, self.track)
-
-    @property
-    def agents(self) -> list[str]:
-        """The rows of the table: agents in the protocol's order, references last."""
-        rows = [*self.results.agents(self.track), *REFERENCE_ROWS]
-        return [agent for agent in rows if agent in self.regrets]
-
-    @cached_property
-    def means(self) -> dict[str, Interval]:
-        """Mean regret of each row."""
-        totals = {agent: self.regrets[agent].dropna().to_numpy() for agent in self.agents}
-        return {agent: mean_interval(mine, seed=self.seed) for agent, mine in totals.items()}
-
-    @cached_property
-    def differences(self) -> dict[str, PairedDifference]:
-        """Each row minus the baseline on common runs, where there are any."""
-        found = {}
-        for agent in self.agents:
-            if self.baseline in self.regrets and agent != self.baseline:
-                common = self.regrets[[agent, self.baseline]].dropna()
-                if len(common):
-                    pair = (common[name].to_numpy() for name in (agent, self.baseline))
-                    found[agent] = paired_difference(*pair, seed=self.seed)
-        return found
-
-    @cached_property
-    def p_values(self) -> dict[str, float]:
-        """Corrected for the number of agents. References are not tested: they are computed."""
-        tested = [agent for agent in self.differences if agent not in REFERENCE_ROWS]
-        corrected = holm([self.differences[agent].p_value for agent in tested])
-        return dict(zip(tested, corrected.tolist(), strict=True))
-
-    @cached_property
-    def ms_per_step(self) -> dict[str, float]:
-        """Mean time of an agent's step."""
-        frame = self.results.totals
-        mine = frame[(frame["task"] == self.task) & (frame["track"] == self.track)]
-        return dict(mine.groupby("agent")["ms_per_step"].mean())
-
-    def interactions(self, agent: str) -> float | None:
-        """Interactions of an agent, those of its training included."""
-        if agent in REFERENCE_ROWS:
-            return None
-        frame = self.results.totals
-        steps = frame[(frame["task"] == self.task) & (frame["agent"] == agent)]["steps"].max()
-        training = self.results.training(self.task, agent)
-        return float(steps) + (0 if training is None else training[0])
-
-
-@dataclass(frozen=True)
-class AllTasks:
-    """The runs of all tasks: what the columns of the overall table are computed from.
-
-    Attributes:
-        results: All runs of the sweep.
-        track: Track of the agents.
-        baseline: The agent that the others are compared with, or None.
-        seed: Seed of the bootstrap.
-    """
-
-    results: Results
-    track: str
-    baseline: str | None
-    seed: int
-
-    @property
-    def scores(self) -> Scores:
-        """Scores of the agents that are in the table."""
-        return self.results.scores(self.track)
-
-    def score(self, agent: str) -> Any:
-        """Scores of an agent, shape (runs, tasks)."""
-        return self.scores.values[self.scores.agents.index(agent)]
-
-    @cached_property
-    def ranks(self) -> Band:
-        """Mean rank of each agent."""
-        return mean_ranks(self.scores.values, seed=self.seed)
-
-    @cached_property
-    def ms_per_step(self) -> dict[str, float]:
-        """Mean time of an agent's step."""
-        return dict(self.results.totals.groupby("agent")["ms_per_step"].mean())
+Value = Interval | PairedDifference | float | None
 
 
 @dataclass(frozen=True)
@@ -187,7 +73,7 @@ class Column:
 
     def cells(self, value: Value) -> dict[str, float | None]:
         """A computed value as the cells of a row."""
-        if isinstance(value, Interval):
+        if isinstance(value, Interval | PairedDifference):
             return dict(zip(self.keys, (value.estimate, value.low, value.high), strict=True))
         return {**dict.fromkeys(self.keys), self.key: value}
 
@@ -267,14 +153,8 @@ def _better(tasks: AllTasks, agent: str) -> Interval | None:
     return probability_of_improvement(tasks.score(agent), baseline, seed=tasks.seed)
 
 
-def _difference(runs: TaskRuns, agent: str) -> Interval | None:
-    gap = runs.differences.get(agent)
-    return None if gap is None else Interval(gap.estimate, gap.low, gap.high)
-
-
-def _training_seconds(runs: TaskRuns, agent: str) -> float | None:
-    training = runs.results.training(runs.task, agent)
-    return None if training is None else training[1]
+def _ms_per_step(runs: Compared, agent: str) -> float:
+    return float(runs.totals(agent)["ms_per_step"].mean())
 
 
 COLUMNS: list[Column] = [
@@ -317,8 +197,8 @@ COLUMNS: list[Column] = [
         "ms/step",
         "The agent's own time per step, in milliseconds",
         digits=3,
-        task=lambda runs, agent: runs.ms_per_step.get(agent),
-        overall=lambda tasks, agent: tasks.ms_per_step.get(agent),
+        task=_ms_per_step,
+        overall=_ms_per_step,
         page=("overall",),  # where the maintainers' own measurement may stand in for it
     ),
     Column(
@@ -335,7 +215,7 @@ COLUMNS: list[Column] = [
         "Training s",
         "Seconds that the training took",
         digits=0,
-        task=_training_seconds,
+        task=lambda runs, agent: (runs.results.training(runs.task, agent) or (0, None))[1],
         when="pretrained",
         page=(),
     ),
@@ -345,7 +225,7 @@ COLUMNS: list[Column] = [
         "Regret minus the baseline's on common runs, with its 95 % interval",
         digits=1,
         interval=True,
-        task=_difference,
+        task=lambda runs, agent: runs.differences.get(agent),
         when="baseline",
     ),
     Column(
@@ -368,13 +248,4 @@ COLUMNS: list[Column] = [
 ]
 """Every column of every table, in the order in which they are shown."""
 
-__all__ = [
-    "COLUMNS",
-    "AllTasks",
-    "Column",
-    "TaskRuns",
-    "columns_in",
-    "columns_of",
-    "page_columns",
-    "row_of",
-]
+__all__ = ["COLUMNS", "Column", "columns_in", "columns_of", "page_columns", "row_of"]

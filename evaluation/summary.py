@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from evaluation.columns import AllTasks, Column, TaskRuns, columns_of, row_of
+from evaluation.columns import Column, columns_of, row_of
+from evaluation.compared import AllTasks, TaskRuns
 from evaluation.protocol.protocol import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.scores import UNIFORM
@@ -29,7 +30,7 @@ def table(
     rows = [
         {"task": task, "agent": agent, **row_of(shown, runs, agent)}
         for task in results.tasks
-        for runs in [TaskRuns(results, task, track, known, seed)]
+        for runs in [TaskRuns(results, track, known, seed, task)]
         for agent in runs.agents
     ]
     return pd.DataFrame(rows, columns=["task", "agent", *_keys(shown)])
