@@ -68,7 +68,9 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
 
 def _belief(agent: Any, method: str) -> tuple[Array, Array] | None:
     """Candidates and their probabilities, if the agent has several to believe in."""
-    candidates, weights = getattr(agent, method)() if hasattr(agent, method) else ((), ())
+    if not hasattr(agent, method):
+        return None
+    candidates, weights = getattr(agent, method)()
     return (candidates, weights) if len(candidates) > 1 else None
 
 

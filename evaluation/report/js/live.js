@@ -30,5 +30,5 @@ async function ask() {
 function connected(here) {
   if (gone === !here) return;
   gone = !here;
-  find("#connection").textContent = here ? "" : "The server is gone; this is the last that it sent.";
+  find("#connection").textContent = here ? "" : "The server is gone; this is the last it told.";
 }
