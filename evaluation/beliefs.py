@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.piecewise import Piecewise
 from periodic_envs.worlds.stationary import Stationary
@@ -15,14 +15,13 @@ from periodic_envs.worlds.stationary import Stationary
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 
 SEASONLESS = (Stationary, Piecewise)
 """They have a clock for agents to look at, and nothing that repeats with it."""
 
 
 def seasons_of(env: PeriodicBanditEnv) -> tuple[float, ...]:
-    """The world's seasons, told or not; none where nothing repeats."""
+    """The world's seasons, whether agents know them or not; none where nothing repeats."""
     if env.episode is None or isinstance(env.setup.world, SEASONLESS):
         return ()
     return env.setup.world.public.periods or (float(env.episode.process.period),)
@@ -45,8 +44,8 @@ def draw_periods(axes: Axes, periods: Array, weights: Array, truth: Sequence[flo
 
 def draw_decays(axes: Axes, decays: Array, weights: Array, truth: float | None) -> None:
     """The probability of each forgetting rate, with the season (row 0) and without (row 1)."""
-    least = float(decays[decays > 0].min(initial=1.0))
-    axes.set_xscale("symlog", linthresh=least)
+    smallest = float(decays[decays > 0].min(initial=1.0))
+    axes.set_xscale("symlog", linthresh=smallest)
     for row, (name, colour) in enumerate((("season", "tab:blue"), ("no season", "tab:orange"))):
         base = weights[:row].sum(0) if row else np.zeros(len(decays))
         axes.vlines(decays, base, base + weights[row], color=colour, lw=6, label=name)

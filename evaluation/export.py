@@ -1,4 +1,4 @@
-"""Every step of a run, in a file that any program can read."""
+"""Every step of a sweep, in a file that any program can read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def export_steps(results: Results, out: Path) -> int:
     a list of numbers; in a CSV file a list is written as JSON.
 
     Args:
-        results: Of a run.
+        results: The runs of a sweep.
         out: A .parquet or .csv file; it appears when it is complete.
 
     Returns:

@@ -1,17 +1,17 @@
-"""Pictures of a run: numbers from the store, drawn by ``evaluation.plots``."""
+"""Pictures of a sweep: numbers from its results, drawn by ``evaluation.plots``."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evaluation.plots import curves_figure, phase_figure, profile_figure
 from evaluation.results import Curves, Results
 from evaluation.statistics import curve_band, performance_profile, regret_by_phase
-from evaluation.summary import score_matrix
+from periodic_envs.arrays import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,27 +34,14 @@ def curves(results: Results) -> Figure:
 
 def phases(results: Results) -> Figure:
     """Mean regret of a step by phase of the season."""
-    by_phase: dict[str, dict[str, Any]] = {}
-    shown: dict[str, float] = {}
-    for task in _all_runs(results):
-        by_phase[task] = {
-            _label(agent, track): row
-            for track in results.tracks
-            for agent, row in phase_rows(results, task, track).items()
-        }
-        shown[task] = _shown_period(results, task)
-    return phase_figure(by_phase, period=shown)
+    by_phase = {task: phase_rows(results, task, runs) for task, runs in _all_runs(results).items()}
+    return phase_figure(by_phase, period={task: _shown_period(results, task) for task in by_phase})
 
 
-def phase_rows(results: Results, task: str, track: str) -> dict[str, Any]:
-    """For every agent of a track its mean regret of a step in each phase of the season."""
+def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
+    """Mean regret of a step in each phase of the season, for the runs of each agent in a task."""
     periods, shown = results.periods(task), _shown_period(results, task)
-    runs = {agent: results.curves(task, agent, track) for agent in results.agents(track)}
-    return {
-        agent: _by_phase(found, periods, shown)
-        for agent, found in runs.items()
-        if len(found.regret)
-    }
+    return {agent: _by_phase(found, periods, shown) for agent, found in runs.items()}
 
 
 def _shown_period(results: Results, task: str) -> float:
@@ -63,14 +50,14 @@ def _shown_period(results: Results, task: str) -> float:
     return periods.pop() if len(periods) == 1 else 24.0
 
 
-def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float) -> Any:
+def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float) -> Array:
     rows = [
         regret_by_phase(regret[None], found.t * (shown / periods.get(name, shown)), shown)
         for name, regret in zip(found.names, found.regret, strict=True)
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a phase that no run has reached
-        return np.nanmean(rows, axis=0)
+        return np.asarray(np.nanmean(rows, axis=0))
 
 
 def profiles(results: Results) -> Figure:
@@ -78,8 +65,8 @@ def profiles(results: Results) -> Figure:
     thresholds = np.linspace(-0.2, 1.0, 121)
     found = {}
     for track in results.tracks:
-        agents, scores = score_matrix(results, track=track)
-        for agent, score in zip(agents, scores, strict=True):
+        scores = results.scores(track)
+        for agent, score in zip(scores.agents, scores.values, strict=True):
             found[_label(agent, track)] = performance_profile(score, thresholds)
     if not found:
         raise NothingToDrawError("no agent has finished a run in every task: no profiles to draw")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from evaluation.beliefs import draw_decays, draw_periods, seasons_of
 from evaluation.running.play import Trajectory
+from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.labels import short, thinned
 from periodic_envs.rendering import (
@@ -23,8 +24,6 @@ from periodic_envs.rendering import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
@@ -41,7 +40,8 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
     from matplotlib.figure import Figure
 
     believes = hasattr(run.agent, "belief")
-    periods, decays = _periods(run.agent), _decays(run.agent)
+    periods = _belief(run.agent, "period_belief")
+    decays = _belief(run.agent, "decay_belief")
     smaller = [found is not None for found in (periods, decays)]
     heights = [2.0, *[2.0] * believes, *[1.0] * sum(smaller), 1.0]
     figure = Figure(figsize=(10.0, 1.25 + 1.75 * sum(heights)), dpi=100, layout="constrained")
@@ -66,20 +66,12 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
     return figure
 
 
-def _decays(agent: Any) -> tuple[Array, Array] | None:
-    """What the agent believes about forgetting, if there is a choice."""
-    if not hasattr(agent, "decay_belief"):
+def _belief(agent: Any, method: str) -> tuple[Array, Array] | None:
+    """Candidates and their probabilities, if the agent has several to believe in."""
+    if not hasattr(agent, method):
         return None
-    decays, weights = agent.decay_belief()
-    return (decays, weights) if len(decays) > 1 else None
-
-
-def _periods(agent: Any) -> tuple[Array, Array] | None:
-    """What the agent believes about the season, if there is a choice."""
-    if not hasattr(agent, "period_belief"):
-        return None
-    periods, weights = agent.period_belief()
-    return (periods, weights) if len(periods) > 1 else None
+    candidates, weights = getattr(agent, method)()
+    return (candidates, weights) if len(candidates) > 1 else None
 
 
 def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Trajectory) -> None:

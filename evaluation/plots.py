@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evaluation.statistics import Band
 
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's, told apart with any kind of colour vision; without their yellow, too pale."""
+"""Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow."""
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
-"""A second round of colours is dashed, a third dotted: 21 agents can be told apart."""
+"""A second round of colours is dashed, a third dotted: 21 agents look different."""
 
 
 def agent_styles(agents: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -76,8 +75,8 @@ def phase_figure(
         by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``statistics.regret_by_phase``.
         period: ``period[env]``, the season's length in steps; without it, the number of bins.
     """
-    most = max(len(rows) for rows in by_phase.values())
-    figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * most)
+    tallest = max(len(rows) for rows in by_phase.values())
+    figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * tallest)
     for (env, rows), axes in zip(by_phase.items(), panels, strict=True):
         values = np.array(list(rows.values()), dtype=np.float64)
         order = np.argsort(np.nanmean(values, axis=1), kind="stable")

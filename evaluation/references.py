@@ -17,12 +17,12 @@ from scipy import optimize
 from scipy.stats import qmc
 
 from evaluation.protocol.tracks import REFERENCE_ROWS
-from evaluation.statistics.seasons import phase_bins
+from evaluation.statistics import phase_bins
+from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.fields.maximise import maximise
 from periodic_envs.process import ContinuousProcess, RewardProcess
 
-Array = NDArray[np.float64]
 Groups = NDArray[np.intp]
 
 

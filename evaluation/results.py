@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, TRAINING
-from evaluation.store import Store, StoredRun, StoredSweep
-
-Array = NDArray[np.float64]
+from evaluation.records import RunSource, StoredRun
+from evaluation.scores import Scores, scores_of
+from periodic_envs.arrays import Array
 
 STEP_COLUMNS = ["agent", "env", "seed", "t", "action", "reward", "regret"]
 
@@ -37,18 +38,23 @@ class Curves:
 class Results:
     """What came of a sweep: tables of it as DataFrames, steps of it as arrays.
 
+    Args:
+        source: Where the runs come from: a store, or the accepted submissions of an edition.
+
     Attributes:
         sweep: Its protocol, hash and data.
         runs: Its finished runs; failed ones have a ``reason``.
         trainings: Finished trainings, which ``runs`` leaves out.
     """
 
-    def __init__(self, store: Store, sweep: StoredSweep) -> None:
-        self._store = store
-        self.sweep = sweep
-        everything = store.runs(sweep.id)
+    def __init__(self, source: RunSource) -> None:
+        self._source = source
+        self.sweep = source.sweep
+        everything = source.runs()
         self.runs: list[StoredRun] = [run for run in everything if run.track != TRAINING]
         self.trainings: list[StoredRun] = [run for run in everything if run.track == TRAINING]
+        self._regrets: dict[tuple[str, str], pd.DataFrame] = {}
+        self._scores: dict[str, Scores] = {}
 
     def table(self, *, baseline: str | None = None, track: str = "online") -> pd.DataFrame:
         """See ``evaluation.summary.table``."""
@@ -65,7 +71,7 @@ class Results:
     @property
     def size(self) -> int:
         """How many runs the sweep has, finished or not."""
-        return self._store.size(self.sweep.id)
+        return self._source.size()
 
     @property
     def failures(self) -> list[StoredRun]:
@@ -76,7 +82,7 @@ class Results:
     @property
     def machines(self) -> list[dict[str, Any]]:
         """Where it was computed."""
-        return self._store.machines(self.sweep.id)
+        return self._source.machines()
 
     @cached_property
     def tasks(self) -> dict[str, list[str]]:
@@ -102,7 +108,7 @@ class Results:
         ]
         if not mine:
             return None
-        used = [int(self._store.columns(run.key)["interactions"][0]) for run in mine]
+        used = [int(self._source.columns(run.key)["interactions"][0]) for run in mine]
         return max(used), max(run.agent_seconds or 0.0 for run in mine)
 
     @property
@@ -119,16 +125,36 @@ class Results:
         """
         task_of = {env: task for task, envs in self.tasks.items() for env in envs}
         rows: list[dict[str, Any]] = []
-        for run in self._good(REFERENCES, other=True):
+        for run in self._judged:
             seconds = (run.agent_seconds or 0.0) / max(run.steps, 1)
             rows.append({**_key(run), "regret": run.regret, "ms_per_step": 1e3 * seconds})
-        for run in self._good(REFERENCES):
-            for name, regret in self._references(run).items():
-                rows.append({**_key(run), "agent": name, "regret": float(regret.sum())})
-        columns = ["env", "agent", "track", "seed", "steps", "regret", "ms_per_step"]
-        frame = pd.DataFrame(rows, columns=columns)
+        for run in self._computed:
+            columns = self._source.columns(run.key)
+            for name in REFERENCE_ROWS:
+                rows.append({**_key(run), "agent": name, "regret": float(columns[name].sum())})
+        columns_ = ["env", "agent", "track", "seed", "steps", "regret", "ms_per_step"]
+        frame = pd.DataFrame(rows, columns=columns_)
         frame.insert(0, "task", frame["env"].map(task_of))
         return frame
+
+    def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
+        """Total regret of each run of a task: a column for each agent of a track and reference.
+
+        Rows are named by world and seed; what an agent has not finished is NaN.
+        """
+        if (task, track) not in self._regrets:
+            frame = self.totals
+            chosen = frame[(frame["task"] == task) & frame["track"].isin([track, REFERENCES])]
+            wide = chosen.pivot(index=["env", "seed"], columns="agent", values="regret")
+            self._regrets[task, track] = wide.sort_index()
+        return self._regrets[task, track]
+
+    def scores(self, track: str = "online") -> Scores:
+        """Scores of the agents of a track over all tasks."""
+        if track not in self._scores:
+            regrets = {task: self.regrets(task, track) for task in self.tasks}
+            self._scores[track] = scores_of(regrets, self.agents(track))
+        return self._scores[track]
 
     @property
     def steps(self) -> pd.DataFrame:
@@ -138,9 +164,9 @@ class Results:
         return pd.concat(frames, ignore_index=True) if frames else empty
 
     def step_frames(self) -> Iterator[pd.DataFrame]:
-        """The same, run by run, so that large results need little memory."""
-        for run in self._good(REFERENCES, other=True):
-            columns = self._store.columns(run.key)
+        """The steps run by run, so that large results need little memory."""
+        for run in self._judged:
+            columns = self._source.columns(run.key)
             frame = pd.DataFrame({name: columns[name] for name in ("t", "reward", "regret")})
             action = columns["action"]
             action = action[:, 0] if action.ndim == 2 and action.shape[1] == 1 else action
@@ -154,47 +180,52 @@ class Results:
 
         Worlds of one task may differ in length: then only the steps that all have are returned.
         """
-        envs = self.tasks[task]
-        reference = track == REFERENCES
-        runs = self._good(REFERENCES if reference else agent, track=track)
-        chosen = [run for run in runs if run.env in envs]
-        columns = [self._store.columns(run.key) for run in chosen]
-        name = agent if reference else "regret"
-        steps = min((len(c["t"]) for c in columns), default=0)
-        regret = [c[name][:steps] for c in columns]
+        is_reference = track == REFERENCES
+        runs = self._computed if is_reference else self._by_agent[agent, track]
+        runs = [run for run in runs if run.env in self.tasks[task]]
+        if not runs:
+            return Curves([], np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
+        columns = [self._source.columns(run.key) for run in runs]
+        steps = min(len(c["t"]) for c in columns)
+        regret = [c[agent if is_reference else "regret"][:steps] for c in columns]
         return Curves(
-            [(run.env, run.seed) for run in chosen],
-            columns[0]["t"][:steps] if columns else np.zeros(0, dtype=np.int64),
-            np.stack(regret) if regret else np.zeros((0, 0)),
+            [(run.env, run.seed) for run in runs], columns[0]["t"][:steps], np.stack(regret)
         )
-
-    def _good(
-        self, agent: str, *, track: str | None = None, other: bool = False
-    ) -> list[StoredRun]:
-        """Runs of an agent (or of all others) that did not fail."""
-        return [
-            run
-            for run in self.runs
-            if run.reason is None
-            and (run.agent == agent) != other
-            and (track is None or run.track == track)
-        ]
-
-    def _references(self, run: StoredRun) -> dict[str, Array]:
-        columns = self._store.columns(run.key)
-        return {name: columns[name] for name in REFERENCE_ROWS}
 
     def periods(self, task: str) -> dict[tuple[str, int], float]:
         """The season of every run of a task, by world and seed."""
-        runs = [run for run in self._good(REFERENCES) if run.env in self.tasks[task]]
-        return {(c.env, c.seed): float(self._store.columns(c.key)["period"][0]) for c in runs}
+        return {
+            name: period for name, period in self._periods.items() if name[0] in self.tasks[task]
+        }
+
+    @cached_property
+    def _periods(self) -> dict[tuple[str, int], float]:
+        return {
+            (run.env, run.seed): float(self._source.columns(run.key)["period"][0])
+            for run in self._computed
+        }
+
+    @property
+    def _judged(self) -> list[StoredRun]:
+        """Runs of agents that did not fail."""
+        return [run for run in self.runs if run.reason is None and run.agent != REFERENCES]
+
+    @cached_property
+    def _computed(self) -> list[StoredRun]:
+        """Runs in which the references were computed."""
+        return [run for run in self.runs if run.reason is None and run.agent == REFERENCES]
+
+    @cached_property
+    def _by_agent(self) -> defaultdict[tuple[str, str], list[StoredRun]]:
+        """Runs that did not fail, by agent and track."""
+        found: defaultdict[tuple[str, str], list[StoredRun]] = defaultdict(list)
+        for run in self._judged:
+            found[run.agent, run.track].append(run)
+        return found
 
 
 def _key(run: StoredRun) -> dict[str, Any]:
-    return {
-        "env": run.env,
-        "agent": run.agent,
-        "track": run.track,
-        "seed": run.seed,
-        "steps": run.steps,
-    }
+    return {name: getattr(run, name) for name in ("env", "agent", "track", "seed", "steps")}
+
+
+__all__ = ["STEP_COLUMNS", "Curves", "Results"]

@@ -205,7 +205,7 @@ def chosen_results(store: Store, wanted: str | None) -> Results:
     if not chosen:
         known = ", ".join(f"{s.id} ({s.name})" for s in sweeps) or "none"
         raise CommandError(f"there is no sweep {wanted!r} in {store.path}; there are: {known}")
-    return Results(store, chosen[-1])
+    return Results(store.source(chosen[-1].id))
 
 
 def _print(results: Results, baseline: str | None, as_json: bool) -> None:
@@ -215,12 +215,9 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         return
     say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
     for track in results.tracks:
-        # Tracks are never mixed: a baseline of one says nothing about the other.
-        known = baseline in (*results.agents(track), *protocols.REFERENCE_ROWS)
-        mine = baseline if known else None
-        for shown in task_tables(results, baseline=mine, track=track):
+        for shown in task_tables(results, baseline=baseline, track=track):
             print_table(shown)
-        summary = overall_table(results, baseline=mine, track=track)
+        summary = overall_table(results, baseline=baseline, track=track)
         if summary is not None:
             print_table(summary)
     _say_what_is_missing(results)

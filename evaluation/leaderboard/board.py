@@ -7,23 +7,21 @@ track. Refused ones are named, not ranked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from agents.registry import AgentSpec
 from evaluation.leaderboard.bundle import STEPS
 from evaluation.leaderboard.edition import Accepted, Edition
 from evaluation.leaderboard.replay import action_width, expected_times
-from evaluation.leaderboard.steps import read_steps
+from evaluation.leaderboard.steps import Columns, read_steps
 from evaluation.leaderboard.submit import run_names
 from evaluation.protocol.entries import TRACKS, AgentEntry
 from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, Protocol
-from evaluation.protocol.world_spec import WorldSpec
+from evaluation.records import StoredRun, StoredSweep
 from evaluation.results import Results
-from evaluation.running.record import Record
-from evaluation.running.run import Run
-from evaluation.store import Store
 
 VERIFIED = ("re-run", "hidden-seed")
 """Tiers in which the maintainers have run the agent."""
@@ -34,12 +32,12 @@ class Board:
     """Submissions that may be ranked with each other.
 
     Attributes:
-        id: For addresses.
-        title: For people.
+        id: The group's name in addresses.
+        title: The group's name for people.
         note: What the group has in common.
-        track: Of all of them.
+        track: Track of all of them.
         results: Their runs.
-        rows: By label: the submission.
+        rows: The submissions by label.
     """
 
     id: str
@@ -67,19 +65,19 @@ def boards(edition: Edition) -> list[Board]:
     found = []
     for group, title, note in GROUPS:
         for track in TRACKS:
-            mine = [
-                one
-                for one in accepted
-                if one.tier != "refused"
-                and (one.tier in VERIFIED) == (group == "verified")
-                and one.manifest.track == track
-            ]
+            mine = [one for one in accepted if _group(one) == group and one.manifest.track == track]
             if mine:
                 rows = _labelled(mine)
-                results = _results(edition, protocol, rows)
+                results = Results(SubmittedRuns(edition, protocol, rows))
                 name = f"{title}, {track}"
                 found.append(Board(f"{group}-{track}", name, note, track, results, rows))
     return found
+
+
+def _group(one: Accepted) -> str | None:
+    if one.tier == "refused":
+        return None
+    return "verified" if one.tier in VERIFIED else "self-reported"
 
 
 def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
@@ -95,36 +93,71 @@ def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
     return rows
 
 
-def _results(edition: Edition, protocol: Protocol, rows: dict[str, Accepted]) -> Results:
-    entries = tuple(
-        AgentEntry(
-            label,
-            AgentSpec(one.manifest.agent, one.manifest.settings),
-            one.manifest.track,
-            one.manifest.training_steps,
-        )
-        for label, one in rows.items()
-    )
-    judged = replace(protocol, name=edition.name, agents=entries)
-    names, times = run_names(protocol), expected_times(protocol)
-    width = action_width(protocol)
-    outcomes: list[tuple[Run, dict[str, Any]]] = []
-    for i, ((env, seed), columns) in enumerate(edition.references().items()):
-        outcomes.append((_run(protocol, f"{i}", env, REFERENCES, REFERENCES, seed), columns))
-    for label, one in rows.items():
-        # The log knows the hash of this file: it was read with care when it was let in.
-        steps = (one.folder / STEPS).read_bytes()
-        steps_of_runs = read_steps(steps, times, width, trusted=True)
-        parts = zip(names, steps_of_runs, one.regrets(), strict=True)
-        for i, ((env, seed), own, regret) in enumerate(parts):
-            run = _run(protocol, f"{label} {i}", env, label, one.manifest.track, seed)
-            outcomes.append((run, {**own, "regret": regret}))
-    store = Store()
-    stored = store.begin(judged, [run for run, _ in outcomes])
-    for run, columns in outcomes:
-        store.save(Record.of(run.key, columns))
-    return Results(store, stored)
+@dataclass(frozen=True)
+class SubmittedRuns:
+    """The runs of submissions and of the references, as results read them.
+
+    Attributes:
+        edition: The edition that has accepted the submissions.
+        protocol: Its protocol.
+        rows: The submissions by label.
+    """
+
+    edition: Edition
+    protocol: Protocol
+    rows: Mapping[str, Accepted]
+
+    @cached_property
+    def sweep(self) -> StoredSweep:
+        """What a sweep of these agents would be."""
+        entries = tuple(_entry(label, one) for label, one in self.rows.items())
+        content = replace(self.protocol, name=self.edition.name, agents=entries).to_dict()
+        data = self.protocol.data_fingerprints
+        return StoredSweep(0, self.edition.challenge, self.edition.name, content, data, "", "")
+
+    def runs(self) -> list[StoredRun]:
+        """All of them, in the order of a store."""
+        runs = [run for run, _ in self._found.values()]
+        return sorted(runs, key=lambda run: (run.env, run.track, run.agent, run.seed))
+
+    def columns(self, key: str) -> Columns:
+        """The steps of a run."""
+        return self._found[key][1]
+
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._found)
+
+    def machines(self) -> list[dict[str, Any]]:
+        """None: a submission says itself where it was computed."""
+        return []
+
+    @cached_property
+    def _found(self) -> dict[str, tuple[StoredRun, Columns]]:
+        found = {}
+        for agent, track, name, columns in self._every():
+            env, seed = name
+            key = canonical_json([agent, env, seed])
+            regret, seconds = (columns.get(of) for of in ("regret", "seconds"))
+            total, time = (None if of is None else float(of.sum()) for of in (regret, seconds))
+            steps = len(columns["t"])
+            found[key] = StoredRun(key, env, agent, track, seed, None, steps, total, time), columns
+        return found
+
+    def _every(self) -> Iterator[tuple[str, str, tuple[str, int], Columns]]:
+        """Agent, track, world and seed, and steps of every run."""
+        for name, computed in self.edition.references().items():
+            yield REFERENCES, REFERENCES, name, computed
+        names, times = run_names(self.protocol), expected_times(self.protocol)
+        width = action_width(self.protocol)
+        for label, one in self.rows.items():
+            # The log knows the hash of this file: it was read with care when it was let in.
+            steps = read_steps((one.folder / STEPS).read_bytes(), times, width, trusted=True)
+            for name, own, regret in zip(names, steps, one.regrets(), strict=True):
+                yield label, one.manifest.track, name, {**own, "regret": regret}
 
 
-def _run(protocol: Protocol, key: str, env: str, agent: str, track: str, seed: int) -> Run:
-    return Run(key, env, agent, track, seed, WorldSpec(env), None, protocol.limits, None, "")
+def _entry(label: str, one: Accepted) -> AgentEntry:
+    manifest = one.manifest
+    spec = AgentSpec(manifest.agent, manifest.settings)
+    return AgentEntry(label, spec, manifest.track, manifest.training_steps)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from evaluation.report.numbers import band, number, numbers
+from evaluation.report.numbers import band, numbers
 from evaluation.results import Results
 from evaluation.statistics import paired_matrix, performance_profile
-from evaluation.summary import UNIFORM, score_matrix
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 THRESHOLDS = np.linspace(-0.2, 1.0, 61)
 """Scores at which profiles are shown."""
@@ -21,42 +18,33 @@ THRESHOLDS = np.linspace(-0.2, 1.0, 61)
 
 def profiles(results: Results, track: str) -> dict[str, Any]:
     """Of each agent, the share of runs above each score."""
-    agents, scores = score_matrix(results, track=track)
+    scores = results.scores(track)
     return {
         agent: band(performance_profile(score, THRESHOLDS, resamples=400))
-        for agent, score in zip(agents, scores, strict=True)
+        for agent, score in zip(scores.agents, scores.values, strict=True)
     }
 
 
 def pairs(results: Results, order: list[str], track: str) -> dict[str, Any]:
     """Row minus row in every world, and over all of them."""
-    agents, scores = score_matrix(results, track=track)
-    everywhere = None
-    if len(agents):
-        places = [order.index(agent) for agent in agents]
-        everywhere = _matrix(1.0 - scores.mean(axis=2), places, len(order))
+    scores = results.scores(track)
+    everywhere = 1.0 - scores.values.mean(axis=2) if scores.agents else None
     return {
         "rows": len(order),
         "envs": [_task_pairs(results, task, order, track) for task in results.tasks],
-        "all": everywhere,
+        "all": None if everywhere is None else _matrix(everywhere, scores.agents, order),
     }
 
 
-def _task_pairs(results: Results, task: str, order: list[str], track: str) -> Any:
-    frame = results.totals
-    mine = frame[(frame["task"] == task) & (frame["track"] == track)]
-    if mine.empty:
-        return None
-    wide = mine.pivot_table(index=["env", "seed"], columns="agent", values="regret")
-    present = [agent for agent in order if agent in wide.columns]
-    common = wide[present].dropna()
-    if common.empty:
-        return None
-    return _matrix(common.to_numpy().T, [order.index(agent) for agent in present], len(order))
+def _task_pairs(results: Results, task: str, order: list[str], track: str) -> dict[str, Any] | None:
+    regrets = results.regrets(task, track)
+    present = [agent for agent in order if agent in regrets]
+    common = regrets[present].dropna() if present else regrets.iloc[:0]
+    return None if common.empty else _matrix(common.to_numpy().T, present, order)
 
 
-def _matrix(totals: Array, places: list[int], rows: int) -> dict[str, Any]:
-    """Row minus row; ``places`` says which rows of the table the totals are of."""
+def _matrix(totals: Array, agents: list[str], order: list[str]) -> dict[str, Any]:
+    """Row minus row of totals (agents, runs), as a matrix of all rows of the table."""
     found = paired_matrix(totals)
     named = {
         "difference": found.estimate,
@@ -64,9 +52,10 @@ def _matrix(totals: Array, places: list[int], rows: int) -> dict[str, Any]:
         "high": found.high,
         "p": found.p_value,
     }
+    places = [order.index(agent) for agent in agents]
     padded = {}
     for name, matrix in named.items():
-        whole = np.full((rows, rows), np.nan)
+        whole = np.full((len(order), len(order)), np.nan)
         whole[np.ix_(places, places)] = matrix
         padded[name] = [numbers(row) for row in whole]
     return padded
@@ -74,33 +63,19 @@ def _matrix(totals: Array, places: list[int], rows: int) -> dict[str, Any]:
 
 def sensitivity(results: Results, order: list[str], track: str) -> dict[str, Any] | None:
     """Ranks without one world, and by other averages: does the order depend on the choice?"""
-    agents, scores = score_matrix(results, track=track)
-    if len(agents) < 2:
+    scores = results.scores(track)
+    values = scores.values
+    if len(scores.agents) < 2:
         return None
-    tasks = scored_tasks(results, scores.shape[2])
-    ways = {"all worlds": _iqm(scores)}
-    if len(tasks) > 1:
-        for i, task in enumerate(tasks):
-            ways[f"without {task}"] = _iqm(np.delete(scores, i, axis=2))
-    ways |= {"mean": scores.mean((1, 2)), "median": np.median(scores, axis=(1, 2))}
-    ranks = {name: stats.rankdata(-values) for name, values in ways.items()}
-    return {
-        "columns": list(ranks),
-        "ranks": [
-            [number(rank[agents.index(agent)]) for rank in ranks.values()]
-            if agent in agents
-            else [None] * len(ranks)
-            for agent in order
-        ],
-    }
-
-
-def scored_tasks(results: Results, count: int) -> list[str]:
-    """Names of the tasks that have a score: those in which choosing at random loses something."""
-    frame = results.totals
-    uniform = frame[frame["agent"] == UNIFORM].groupby("task")["regret"].min()
-    tasks = [task for task in results.tasks if uniform.get(task, 1.0) > 0]
-    return tasks if len(tasks) == count else [f"world {i + 1}" for i in range(count)]
+    ways = {"all worlds": _iqm(values)}
+    if len(scores.tasks) > 1:
+        for i, task in enumerate(scores.tasks):
+            ways[f"without {task}"] = _iqm(np.delete(values, i, axis=2))
+    ways |= {"mean": values.mean((1, 2)), "median": np.median(values, axis=(1, 2))}
+    ranks = np.array([stats.rankdata(-way) for way in ways.values()]).T
+    by_agent = {agent: numbers(row) for agent, row in zip(scores.agents, ranks, strict=True)}
+    nothing = [None] * len(ways)
+    return {"columns": list(ways), "ranks": [by_agent.get(agent, nothing) for agent in order]}
 
 
 def _iqm(scores: Array) -> Array:

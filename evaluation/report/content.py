@@ -8,9 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.columns import page_columns
 from evaluation.protocol.protocol import REFERENCE_ROWS
 from evaluation.report.comparisons import THRESHOLDS, pairs, profiles, sensitivity
-from evaluation.report.numbers import number, numbers, triple
+from evaluation.report.numbers import cells, number, numbers
 from evaluation.report.sheet import Sheet
 from evaluation.report.worlds import Pictures
 from evaluation.results import Results
@@ -36,9 +37,11 @@ class About:
     provenance: tuple[tuple[str, str], ...] = ()
     ms_per_step: float | None = None
 
-    def content(self) -> dict[str, Any]:
-        """For the row."""
+    def content(self, *, complete: bool) -> dict[str, Any]:
+        """Its part of the row; a time that the maintainers measured stands for the author's."""
+        measured = complete and self.ms_per_step is not None
         return {
+            **({"ms_per_step": number(self.ms_per_step)} if measured else {}),
             "tier": self.tier,
             "authors": self.authors,
             "link": self.link,
@@ -60,25 +63,28 @@ def board_content(
 
     Args:
         results: Their runs.
-        id: For addresses.
-        title: For people.
+        id: The board's name in addresses.
+        title: The board's name for people.
         note: What they have in common.
-        track: Of the agents.
-        about: By label.
-        pictures: Of the worlds.
+        track: Track of the agents.
+        about: What is known of each agent, by its label.
+        pictures: Pictures of the worlds.
     """
     means, ranked = table(results, track=track), overall(results, track=track)
     order = _order(means, ranked)
     agents = list(order)
     sheets = [Sheet.of(results, t, track, table=means, agents=agents) for t in results.tasks]
     shapes = profiles(results, track)
+    shown, of_worlds = page_columns("overall", track=track), page_columns("task", track=track)
+    totals = {str(row["agent"]): cells(shown, row) for row in ranked.to_dict("records")}
     rows = [
         {
+            **totals.get(agent, dict.fromkeys(column.key for column in shown)),
+            **about.get(agent, About()).content(complete=complete),
             "agent": agent,
             "rank": place if complete else None,
-            **_overall(ranked, agent, about.get(agent, About()).ms_per_step),
-            **about.get(agent, About()).content(),
-            "envs": [sheet.agent(agent) for sheet in sheets],
+            "complete": complete,
+            "envs": [sheet.rows.get(agent) for sheet in sheets],
             "profile": shapes.get(agent),
         }
         for place, (agent, complete) in enumerate(order.items(), start=1)
@@ -87,11 +93,13 @@ def board_content(
         "id": id,
         "title": title,
         "note": note,
+        "columns": [column.about() for column in shown],
+        "world_columns": [column.about() for column in of_worlds],
         "envs": [sheet.about(pictures) for sheet in sheets],
         "thresholds": numbers(THRESHOLDS),
         "rows": rows,
         "references": [
-            {"agent": name, "envs": [sheet.reference(name) for sheet in sheets]}
+            {"agent": name, "envs": [sheet.rows.get(name) for sheet in sheets]}
             for name in REFERENCE_ROWS
         ],
         "pairs": pairs(results, agents, track),
@@ -100,7 +108,7 @@ def board_content(
 
 
 def progress_content(results: Results) -> dict[str, Any]:
-    """How far a run is."""
+    """How much of a sweep is done."""
     failures = [[c.agent, c.env, str(c.seed), c.reason or ""] for c in results.failures]
     return {
         "done": len(results.runs) + len(results.trainings),
@@ -112,22 +120,7 @@ def progress_content(results: Results) -> dict[str, Any]:
 
 def _order(tasks: pd.DataFrame, ranked: pd.DataFrame) -> dict[str, bool]:
     """Agents, the best first; those that have not finished every world follow, without a rank."""
-    first = {} if ranked.empty else {str(agent): True for agent in ranked["agent"]}
-    if tasks.empty:
-        return first
+    first = {str(agent): True for agent in ranked["agent"]}
     rest = tasks[~tasks["agent"].isin([*first, *REFERENCE_ROWS])]
     means = rest.groupby("agent")["normalised"].mean().sort_values()
     return {**first, **{str(agent): False for agent in means.index}}
-
-
-def _overall(ranked: pd.DataFrame, agent: str, measured: float | None) -> dict[str, Any]:
-    rows = ranked[ranked["agent"] == agent] if not ranked.empty else ranked
-    if rows.empty:
-        return {"normalised": None, "mean_rank": None, "ms_per_step": None, "complete": False}
-    row = rows.iloc[0]
-    return {
-        "normalised": triple(row["normalised"], row["normalised_low"], row["normalised_high"]),
-        "mean_rank": triple(row["rank"], row["rank_low"], row["rank_high"]),
-        "ms_per_step": number(row["ms_per_step"] if measured is None else measured),
-        "complete": True,
-    }

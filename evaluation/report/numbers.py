@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from evaluation.columns import Column
 from evaluation.statistics import Band
 
 DIGITS = 5
@@ -24,9 +26,13 @@ def numbers(values: Any) -> list[float | None]:
     return [number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
 
 
-def triple(estimate: float, low: float, high: float) -> list[float | None]:
-    """A value with its interval."""
-    return [number(estimate), number(low), number(high)]
+def cells(columns: Sequence[Column], row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row of a table: of each column its number, or the number with the ends of its interval."""
+    found: dict[str, Any] = {}
+    for column in columns:
+        shown = numbers(column.shown(row))
+        found[column.key] = shown if column.interval else shown[0]
+    return found
 
 
 def band(found: Band) -> dict[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Mapping
 from typing import Any
 
+from evaluation.protocol.protocol import Protocol, canonical_json
 from evaluation.protocol.world_spec import WorldSpec
 from evaluation.results import Results
 from periodic_envs.rendering import world_figure
@@ -15,28 +17,35 @@ class Pictures:
     """Worlds as sentences and pictures, each made once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[str, str | None]] = {}
+        self._made: dict[str, tuple[str, str | None]] = {}
 
-    def about(self, results: Results, task: str) -> str:
-        """The first sentence of the world's documentation."""
-        return self._look(results, task)[0]
+    def of(self, results: Results, task: str) -> tuple[str, str | None]:
+        """The first sentence of the world's documentation, and a picture of its landscape.
 
-    def of(self, results: Results, task: str) -> str | None:
-        """Its landscape on the first seed as a data address; None where it cannot be drawn."""
-        return self._look(results, task)[1]
-
-    def _look(self, results: Results, task: str) -> tuple[str, str | None]:
-        entries = results.sweep.protocol["envs"]
-        entry = next(entry for entry in entries if entry["group"] == task)
-        name = str((entry["id"], sorted(entry["arguments"].items())))
-        if name not in self._known:
-            self._known[name] = _drawn(entry, int(results.sweep.protocol["seeds"][0]))
-        return self._known[name]
+        The picture shows the world of the first seed as agents are judged in it, as a data address;
+        it is None where the world cannot be drawn.
+        """
+        stored = results.sweep.protocol
+        entry = next(entry for entry in stored["envs"] if entry["group"] == task)
+        seed = int(stored["seeds"][0])
+        name = canonical_json([entry, stored["horizon"], seed])
+        if name not in self._made:
+            self._made[name] = _drawn(stored, entry, seed)
+        return self._made[name]
 
 
-def _drawn(entry: dict[str, Any], seed: int) -> tuple[str, str | None]:
+def judged_world(stored: Mapping[str, Any], entry: Mapping[str, Any]) -> WorldSpec:
+    """The world of a stored protocol's entry with the arguments with which agents are judged."""
+    protocol = Protocol.from_dict({**stored, "envs": [entry], "agents": ["random"]})
+    (env,) = protocol.envs
+    return WorldSpec(env.spec.env_id, protocol.arguments(env))
+
+
+def _drawn(
+    stored: Mapping[str, Any], entry: Mapping[str, Any], seed: int
+) -> tuple[str, str | None]:
     try:
-        env = WorldSpec(entry["id"], entry["arguments"]).make()
+        env = judged_world(stored, entry).make()
         about = (type(env.setup.world).__doc__ or "").strip().partition("\n")[0]
         env.reset(seed=seed)
         assert env.episode is not None

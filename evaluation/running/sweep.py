@@ -88,7 +88,7 @@ def run(
                 store.save(record)
                 failed += record.reason is not None
                 on_progress(Progress(len(by_key), done, failed, by_key[record.key], record))
-    return Results(store, stored)
+    return Results(store.source(stored.id))
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evaluation.statistics.intervals import Interval, require_runs, resample_counts, studentised
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 _POINTS = 64
 """Times at which the curve is read, evenly spaced in log t."""
@@ -34,7 +33,7 @@ def growth_exponent(
         regret: Regret of each step, shape (runs, steps).
         start: Share of the steps that is left out at the beginning.
         level: Coverage of the interval.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:

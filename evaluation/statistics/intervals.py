@@ -7,12 +7,13 @@ always the run with all its steps; drawing steps would make intervals many times
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 _COLUMNS = 512
 """Steps of a curve that are resampled at once: bounds the memory."""
@@ -74,7 +75,7 @@ def mean_interval(
     Args:
         totals: One number per run, shape (runs,).
         level: Share of intervals that shall contain the true mean.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
@@ -94,7 +95,7 @@ def curve_band(
     Args:
         regret: Regret of each step, shape (runs, steps).
         level: Coverage at each step by itself; the whole curve leaves its band more often.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
@@ -106,7 +107,7 @@ def curve_band(
 
 def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Band:
     """``mean_interval`` of every column of values (runs, columns), on the same resamples."""
-    counts = resample_counts(require_runs(values), resamples, np.random.default_rng(seed))
+    counts = _seeded_counts(require_runs(values), resamples, seed)
     starts = range(0, values.shape[1], _COLUMNS)
     bands = [_mean_band(values[:, i : i + _COLUMNS], counts, level) for i in starts]
     estimate, low, high = zip(*((b.estimate, b.low, b.high) for b in bands), strict=True)
@@ -158,6 +159,14 @@ def studentised(
 def resample_counts(runs: int, resamples: int, rng: np.random.Generator) -> Array:
     """How often each run is drawn in each bootstrap sample, shape (resamples, runs)."""
     return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples).astype(np.float64)
+
+
+@lru_cache(maxsize=4)
+def _seeded_counts(runs: int, resamples: int, seed: int) -> Array:
+    """The counts of a seed, kept: a table asks for the same ones in every row."""
+    counts = resample_counts(runs, resamples, np.random.default_rng(seed))
+    counts.flags.writeable = False
+    return counts
 
 
 def tail_probabilities(level: float) -> tuple[float, float]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evaluation.statistics.intervals import mean_bands
 from evaluation.statistics.paired import sign_flip_tests
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ def paired_matrix(
     Args:
         totals: One number per row and run, shape (rows, runs); column r comes from one seed.
         level: Coverage of the intervals.
-        seed: Of the bootstrap and of the test.
+        seed: Seed of the bootstrap and of the test.
         resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
     """
     totals = np.asarray(totals, dtype=np.float64)

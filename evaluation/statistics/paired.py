@@ -13,8 +13,7 @@ from evaluation.statistics.intervals import (
     mean_interval,
     require_runs,
 )
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 _ENUMERATED = 16
 """Most runs of which all 2^runs patterns of signs are tried."""
@@ -55,7 +54,7 @@ def paired_difference(
         a: One number per run, shape (runs,).
         b: The same seeds in the same order, shape (runs,).
         level: Coverage of the interval.
-        seed: Of the bootstrap and of the test.
+        seed: Seed of the bootstrap and of the test.
         resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
     """
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
@@ -79,7 +78,7 @@ def paired_ratio(
         a: One number per run, shape (runs,), not negative.
         b: The same seeds in the same order, shape (runs,), not negative, with a positive mean.
         level: Coverage of the interval.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
@@ -128,7 +127,7 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
 
     Args:
         differences: a - b on common seeds, shape (runs,).
-        seed: Of the random patterns.
+        seed: Seed of the random patterns.
         resamples: Number of random patterns.
     """
     differences = np.asarray(differences, dtype=np.float64)[:, None]

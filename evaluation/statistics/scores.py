@@ -9,13 +9,12 @@ seed is used, and percentiles are moved outwards for few runs, whose resamples s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from evaluation.statistics.intervals import Band, Interval
 from evaluation.statistics.stratified import entry_mean, middle_mean, pair_mean, stratified_band
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 
 def normalised_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike = 0.0) -> Array:
@@ -44,7 +43,7 @@ def iqm(
     Args:
         scores: Shape (runs, tasks).
         level: Coverage of the interval.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
     """
     scores = _checked(scores, ("runs", "tasks"))
@@ -70,7 +69,7 @@ def optimality_gap(
         scores: Shape (runs, tasks).
         target: The score that is good enough, one for all or shape (tasks,).
         level: Coverage of the interval.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
     """
     scores = _checked(scores, ("runs", "tasks"))
@@ -94,7 +93,7 @@ def performance_profile(
         scores: Shape (runs, tasks).
         thresholds: Shape (thresholds,).
         level: Coverage at each threshold by itself.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
@@ -118,7 +117,7 @@ def probability_of_improvement(
         x: Scores of one agent, shape (runs, tasks).
         y: Scores of the other on the same seeds, shape (runs, tasks).
         level: Coverage of the interval.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
     """
     x, y = _checked(x, ("runs", "tasks")), _checked(y, ("runs", "tasks"))
@@ -140,7 +139,7 @@ def mean_ranks(
     Args:
         scores: Shape (agents, runs, tasks).
         level: Coverage for each agent by itself.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:

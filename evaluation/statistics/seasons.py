@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 
 def phase_bins(t: ArrayLike, period: float) -> NDArray[np.intp]:

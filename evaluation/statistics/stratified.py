@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from evaluation.statistics.intervals import Band, resample_counts, tail_probabilities
+from periodic_envs.arrays import Array
 
-Array = NDArray[np.float64]
 Statistic = Callable[[Array], Array]
 """From how often each run counts, (samples, runs, tasks), to numbers (samples, k)."""
 
@@ -29,19 +29,27 @@ def stratified_band(
         runs: Runs per task.
         tasks: Tasks, drawn independently of each other.
         level: Coverage of each interval by itself.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
     """
     estimate = statistic(np.ones((1, runs, tasks)))[0]
     tails = np.array(tail_probabilities(level))
     if runs == 1:
         return Band(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
-    rng = np.random.default_rng(seed)
-    counts = np.stack([resample_counts(runs, resamples, rng) for _ in range(tasks)], axis=2)
+    counts = _seeded_counts(runs, tasks, resamples, seed)
     stretch = np.sqrt(runs / (runs - 1))
     tails = stats.norm.cdf(stretch * stats.t.ppf(tails, tasks * (runs - 1)))
     low, high = np.quantile(statistic(counts), tails, axis=0)
     return Band(estimate, low, high)
+
+
+@lru_cache(maxsize=4)
+def _seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
+    """The counts (resamples, runs, tasks) of a seed, kept: every agent needs the same ones."""
+    rng = np.random.default_rng(seed)
+    counts = np.stack([resample_counts(runs, resamples, rng) for _ in range(tasks)], axis=2)
+    counts.flags.writeable = False
+    return counts
 
 
 def entry_mean(values: Array) -> Statistic:

@@ -1,5 +1,6 @@
 """The page in a browser, from disk."""
 
+import copy
 import csv
 import io
 from collections.abc import Callable
@@ -48,7 +49,7 @@ def test_columns_sort_both_ways(page: Any, made: dict[str, Any]) -> None:
     assert agents(page) == [row["agent"] for row in rows(made)]
     columns: dict[str, Callable[[Any], Any]] = {
         "normalised": lambda row: _number(row, "normalised"),
-        "ms": lambda row: row["ms_per_step"],
+        "ms_per_step": lambda row: row["ms_per_step"],
         "env PeriodicGP-SyntheticDiscrete-v0": lambda row: (
             row["envs"][1] and _number(row["envs"][1], "normalised")
         ),
@@ -196,9 +197,9 @@ def test_downloads_hold_the_numbers(page: Any, made: dict[str, Any]) -> None:
     ]
     assert [line[place["agent"]] for line in lines] == safe
     assert "'=cmd()" in safe
-    lows = [float(line[place["normalised_regret_low"]]) for line in lines[:-1]]
+    lows = [float(line[place["normalised_low"]]) for line in lines[:-1]]
     assert lows == pytest.approx([row["normalised"][1] for row in rows(made)[:-1]], rel=1e-6)
-    assert lines[-1][place["normalised_regret"]] == ""
+    assert lines[-1][place["normalised"]] == ""
     worlds = saved(page, "#csv-worlds")
     assert len(worlds) == 1 + 4 * 11 - 1  # ten agents and a reference, one run not run
     curves = saved(page, "#env-0 .csv-curves")
@@ -210,6 +211,36 @@ def test_downloads_hold_the_numbers(page: Any, made: dict[str, Any]) -> None:
     first = made["boards"][0]["pairs"]["all"]["difference"][0][1]
     assert float(pairs[1][3]) == pytest.approx(first, rel=1e-6)
     assert first < 0  # and a negative number is no formula
+
+
+def test_a_column_that_python_declares_is_shown_sorted_and_saved(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    """No script knows its name."""
+    new = copy.deepcopy(made)
+    column = {"key": "median", "label": "Median", "title": "Of runs", "digits": 4}
+    for board in new["boards"]:
+        board["columns"].append({**column, "interval": True})
+        board["world_columns"].append({**column, "interval": False})
+        for i, row in enumerate(board["rows"]):
+            row["median"] = [10.0 - i, 9.5 - i, None] if i else None
+            for env in filter(None, row["envs"]):
+                env["median"] = 0.25 + i
+    path = tmp_path / "column.html"
+    path.write_text(render(new), encoding="utf-8")
+    page = opened(path.as_uri()).page
+    heading(page, "median").click()
+    assert agents(page) == expected(new, lambda row: _number(row, "median"), down=False)
+    assert page.locator("td.c-median").first.inner_text().startswith("1.0000")
+    assert heading(page, "median").get_attribute("title") == "Of runs"
+    head, *lines = saved(page, "#csv-ranking")
+    places = [head.index(name) for name in ("median", "median_low", "median_high")]
+    assert [lines[1][place] for place in places] == ["9", "8.5", ""]
+    head, *lines = saved(page, "#csv-worlds")
+    assert lines[0][head.index("median")] == "0.25"
+    page.locator("#env-0 summary").click()
+    assert "Median" in page.locator("#env-0 .numbers th").all_inner_texts()
+    assert "0.2500" in page.locator("#env-0 .numbers td").all_inner_texts()
 
 
 def test_hostile_names_are_text_everywhere(page: Any) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.columns import page_columns
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(1)>",
@@ -119,6 +121,8 @@ def board(
         "id": id_,
         "title": title,
         "note": "The maintainers ran these agents again." if tiers == TIERS else "As reported.",
+        "columns": [column.about() for column in page_columns("overall", track="online")],
+        "world_columns": [column.about() for column in page_columns("task", track="online")],
         "envs": worlds,
         "thresholds": np.linspace(0.0, 1.0, 51).tolist(),
         "rows": rows,
@@ -176,7 +180,7 @@ def _row(
             ["Submitted", "2026-11-14"],
             ["Python", "3.11.9"],
             ["Platform", "Linux x86_64, 2 cores"],
-            ["Verdicts", "well-formed, replayed, re-run (12 cells), hidden-seed (12 cells)"],
+            ["Verdicts", "well-formed, replayed, re-run (12 runs), hidden-seed (12 runs)"],
         ],
     }
 

@@ -60,7 +60,7 @@ def test_show_json(folder: Path) -> None:
     assert content["runs"] == content["finished"] == 75
     rows = content["tracks"]["online"]["tasks"]
     gp = next(r for r in rows if r["agent"] == "gp-ucb" and "Discrete" in r["task"])
-    assert gp["low"] < gp["regret"] < gp["high"]
+    assert gp["regret_low"] < gp["regret"] < gp["regret_high"]
     assert gp["difference"] < 0
     assert {r["agent"] for r in content["tracks"]["online"]["overall"]} >= {"gp-ucb", "random"}
 
@@ -163,7 +163,7 @@ def test_unknown_run_or_agent(folder: Path) -> None:
     result = run("show", "--sweep", "other", cwd=folder)
     assert "there is no sweep 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
     result = run("compare", "gp-ucb", "nobody", cwd=folder)
-    assert "there is no 'nobody' in this run" in result.stderr
+    assert "there is no 'nobody' in this sweep" in result.stderr
     assert run("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
 
 

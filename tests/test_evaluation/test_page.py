@@ -8,11 +8,15 @@ import re
 import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from evaluation.report import ServeError, render, serve
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.world_spec import WorldSpec
+from evaluation.report import ServeError, render, serve, worlds
 from evaluation.report.page import _rounded, json_for_script
 from evaluation.report.serve import PageServer, open_server
 from tests.test_evaluation.page_content import HOSTILE, content
@@ -250,3 +254,57 @@ def test_bound_everywhere_addresses_are_ours_but_names_are_not(source: Source) -
         assert server.knows("192.168.0.7:1")
         assert not server.knows("evil.example")
         assert server.url == f"http://127.0.0.1:{server.server_port}/"
+
+
+# --- the pictures of worlds
+
+
+def stored_protocol(horizon: int | None) -> tuple[Protocol, Any]:
+    envs = ["PeriodicGP-Contextual-v0", "PeriodicGP-SyntheticDiscrete-v0:horizon=30"]
+    envs += ["PeriodicGP-MadridSim-v0"]
+    protocol = Protocol.from_dict(
+        {"envs": envs, "agents": ["fixed"], "seeds": "3:5", "horizon": horizon}
+    )
+    return protocol, SimpleNamespace(sweep=SimpleNamespace(protocol=protocol.to_dict()))
+
+
+@pytest.mark.parametrize("horizon", [None, 60])
+def test_pictures_are_of_the_judged_worlds(
+    horizon: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+
+    def figure(title: str, setup: Any, episode: Any) -> Any:
+        drawn.append((setup, episode))
+        return SimpleNamespace(savefig=lambda file, dpi: file.write(b"x"))
+
+    monkeypatch.setattr(worlds, "world_figure", figure)
+    protocol, results = stored_protocol(horizon)
+    for entry in protocol.envs:
+        about, picture = worlds.Pictures().of(results, entry.group)
+        assert about
+        assert picture
+        env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
+        env.reset(seed=3)
+        assert env.episode is not None
+        setup, episode = drawn.pop()
+        assert setup.horizon == env.horizon
+        arms = env.public.n_actions
+        actions = np.linspace(-1, 1, 5)[:, None] if arms is None else np.arange(arms)
+        for t in (0, env.horizon - 1):
+            shown, judged = (e.process.mean(actions, t) for e in (episode, env.episode))
+            np.testing.assert_array_equal(shown, judged)
+
+
+def test_a_picture_is_made_once_for_each_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def drawn(stored: Any, entry: Any, seed: int) -> tuple[str, None]:
+        made.append(worlds.judged_world(stored, entry).arguments["horizon"])
+        return "", None
+
+    monkeypatch.setattr(worlds, "_drawn", drawn)
+    pictures = worlds.Pictures()
+    for horizon in (60, 80, 60):
+        pictures.of(stored_protocol(horizon)[1], "PeriodicGP-Contextual-v0")
+    assert made == [60, 80]

@@ -9,7 +9,7 @@ from evaluation.running.record import Record
 from evaluation.running.run import runs_of
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
-from evaluation.summary import overall, paired, score_matrix, table
+from evaluation.summary import overall, paired, table
 
 UNIFORM = {"oracle": 0.0, "best-per-phase": 0.1, "best-fixed": 0.5, "uniform-random": 2.0}
 STEPS = 10
@@ -47,7 +47,7 @@ def results(regrets: dict[str, list[float]], *, grouped: bool = False) -> Result
             continue
         full = {name: np.full(STEPS, factor * value) for name in ("regret", "reward", "seconds")}
         store.save(Record.of(run.key, {"t": t, "action": t, **full}))
-    return Results(store, sweep)
+    return Results(store.source(sweep.id))
 
 
 A, B = [1.0, 1.2, 0.9, 1.4, 1.1], [1.5, 1.3, 1.6, 1.9, 1.2]
@@ -58,7 +58,9 @@ def test_table() -> None:
     row = frame.loc["world 1", "a"]
     totals = 2 * STEPS * np.array(A)
     expected = mean_interval(totals)
-    assert (row.regret, row.low, row.high) == pytest.approx(tuple(vars(expected).values()))
+    assert (row.regret, row.regret_low, row.regret_high) == pytest.approx(
+        tuple(vars(expected).values())
+    )
     assert row.normalised == pytest.approx(np.mean(A) / 2.0)
     gap = paired_difference(totals, 2 * STEPS * np.array(B))
     assert row.difference == pytest.approx(gap.estimate)
@@ -83,17 +85,18 @@ def test_pairs_are_common_runs() -> None:
     (_, runs, gap), _ = paired(found, "a", "b")
     assert runs == 4
     assert gap.estimate == pytest.approx(STEPS * (np.mean(A[1:]) - np.mean(B[1:])))
-    agents, scores = score_matrix(found)
-    assert agents == ["a", "b"]
-    assert scores.shape == (2, 4, 2)
-    np.testing.assert_allclose(scores[0, :, 0], 1.0 - np.array(A[1:]) / 2.0)
+    scores = found.scores()
+    assert scores.agents == ["a", "b"]
+    assert scores.tasks == ["world 0", "world 1"]
+    assert scores.values.shape == (2, 4, 2)
+    np.testing.assert_allclose(scores.values[0, :, 0], 1.0 - np.array(A[1:]) / 2.0)
 
 
 def test_overall() -> None:
     frame = overall(results({"b": B, "a": A}), baseline="b").set_index("agent")
     assert list(frame.index) == ["a", "b"]  # the best first
-    assert frame.loc["a", "rank"] < frame.loc["b", "rank"]
-    assert frame.loc["a", "rank"] + frame.loc["b", "rank"] == pytest.approx(3.0)
+    assert frame.loc["a", "mean_rank"] < frame.loc["b", "mean_rank"]
+    assert frame.loc["a", "mean_rank"] + frame.loc["b", "mean_rank"] == pytest.approx(3.0)
     assert frame.loc["a", "normalised_low"] <= frame.loc["a", "normalised"]
     pairs = np.array([[(x < y) + 0.5 * (x == y) for y in B] for x in A]).mean()
     assert frame.loc["a", "better"] == pytest.approx(pairs)
@@ -111,12 +114,12 @@ def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
 
 def test_a_single_run_has_no_interval() -> None:
     row = table(results({"a": A[:1], "b": B[:1]}), baseline="b").iloc[0]
-    assert np.isnan(row.low)
-    assert np.isnan(row.high)
+    assert np.isnan(row.regret_low)
+    assert np.isnan(row.regret_high)
     assert row.regret == pytest.approx(STEPS * A[0])
-    agents, scores = score_matrix(results({"a": A[:1], "b": B[:1]}))
-    assert scores.shape == (2, 1, 2)
-    assert agents == ["a", "b"]
+    scores = results({"a": A[:1], "b": B[:1]}).scores()
+    assert scores.values.shape == (2, 1, 2)
+    assert scores.agents == ["a", "b"]
 
 
 def test_tracks_are_never_mixed() -> None:

@@ -251,7 +251,7 @@ def test_kill_9_of_the_driver_and_resume(tmp_path: Path) -> None:
     log.write_text("")
     assert drive(whole, log).wait() == 0
     with Store(store, create=False) as a, Store(whole, create=False) as b:
-        resumed, uninterrupted = (Results(s, s.sweeps()[0]) for s in (a, b))
+        resumed, uninterrupted = (Results(s.source(s.sweeps()[0].id)) for s in (a, b))
         assert len(resumed.runs) == len(uninterrupted.runs) == 36
         pd.testing.assert_frame_equal(resumed.steps, uninterrupted.steps)
 

@@ -40,7 +40,7 @@ function agentCell(row) {
 
 const tierOrder = (row) => (TIERS.includes(row.tier) ? TIERS.indexOf(row.tier) : null);
 
-/** Four steps, filled as far as the row was checked: not told by colour alone. */
+/** Four steps, filled as far as the row was checked: colour alone says nothing to some. */
 function tierBadge(row) {
   if (!row.tier) return NOTHING;
   const strength = TIERS.length - TIERS.indexOf(row.tier);
@@ -53,6 +53,12 @@ function withInterval(values, write) {
   const { estimate, low, high } = triple(values);
   const interval = range(low, high, write);
   return make("span", { class: "measure" }, make("b", {}, write(estimate)), make("small", {}, interval));
+}
+
+/** A number as its column declares it. */
+function valueCell(row, { key, digits, interval }) {
+  const write = (x) => fixed(x, digits);
+  return interval ? withInterval(row[key], write) : write(row[key]);
 }
 
 function regretCell(row, scale) {

@@ -19,19 +19,20 @@ function download(name, lines) {
 
 const withBounds = (name) => [name, `${name}_low`, `${name}_high`];
 const bounds = (values) => Object.values(triple(values));
+const columnHeads = (columns) => columns.flatMap(({ key, interval }) => (interval ? withBounds(key) : [key]));
+const columnCells = (columns, row) =>
+  columns.flatMap(({ key, interval }) => (interval ? bounds(row[key]) : [row[key]]));
 
 function rankingLines() {
-  const head = ["rank", "agent", "tier", "authors", ...withBounds("normalised_regret")];
-  head.push(...withBounds("mean_rank"), "ms_per_step", "complete");
-  head.push(...envNames().map((name) => `normalised_regret ${name}`));
+  const { columns } = board();
+  const worlds = envNames().map((name) => `normalised ${name}`);
+  const head = ["rank", "agent", "tier", "authors", ...columnHeads(columns), "complete", ...worlds];
   const lines = rows().map((row) => [
     row.rank,
     row.agent,
     row.tier,
     row.authors,
-    ...bounds(row.normalised),
-    ...bounds(row.mean_rank),
-    row.ms_per_step,
+    ...columnCells(columns, row),
     String(row.complete),
     ...row.envs.map((env) => env?.normalised?.[0]),
   ]);
@@ -39,15 +40,14 @@ function rankingLines() {
 }
 
 function worldLines() {
-  const head = ["env", "agent", "kind", "runs", ...withBounds("regret"), ...withBounds("normalised_regret")];
+  const columns = board().world_columns;
   const lines = board().envs.flatMap((env, k) =>
     [...rows(), ...references()].map((row) => {
-      const own = row.envs[k];
       const kind = row.place === undefined ? "reference" : "agent";
-      return own && [env.name, row.agent, kind, own.runs, ...bounds(own.regret), ...bounds(own.normalised)];
+      return row.envs[k] && [env.name, row.agent, kind, ...columnCells(columns, row.envs[k])];
     }),
   );
-  return [head, ...lines.filter(Boolean)];
+  return [["env", "agent", "kind", ...columnHeads(columns)], ...lines.filter(Boolean)];
 }
 
 function curveLines(k) {

@@ -42,9 +42,9 @@ function pValue(value) {
   return value < 0.001 ? "<0.001" : fixed(value, 3);
 }
 
-/** Estimate, low and high of `[e, l, h]`, each a number or null. */
+/** Estimate, low and high of `[e, l, h]` or of a number alone, each a number or null. */
 function triple(values) {
-  const [estimate = null, low = null, high = null] = values ?? [];
+  const [estimate = null, low = null, high = null] = [values ?? []].flat();
   return { estimate, low, high };
 }
 
@@ -59,12 +59,12 @@ function breakable(name) {
   return name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 }
 
-const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const cut = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /** For Plotly, whose labels understand a little HTML and %{} fields. */
-function plotlyText(text, most = 28) {
+function plotlyText(text, length = 28) {
   const entity = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "%": "&#37;" };
-  return cut(text, most).replace(/[&<>"'%]/g, (character) => entity[character]);
+  return cut(text, length).replace(/[&<>"'%]/g, (character) => entity[character]);
 }
 
 /** The address if it is a web address, else null: "javascript:" must never become a link. */

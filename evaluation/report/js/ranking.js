@@ -47,36 +47,25 @@ function drawRanking() {
   });
 }
 
+/** Numbers as `board().columns` declares them, between what is no number and the worlds. */
 function columns() {
   const scale = whiskerScale();
   const names = shortNames(envNames());
+  const numbers = board().columns.map((column) => valueColumn(column, scale));
   return [
     { key: "rank", label: "#", title: "Rank", value: (row) => row.rank, cell: (row) => row.rank ?? NOTHING },
     { key: "agent", label: "Agent", value: (row) => row.agent.toLowerCase(), cell: agentCell },
-    {
-      key: "normalised",
-      label: "Normalised regret",
-      title: "0: the oracle, 1: choosing at random; with its 95 % interval",
-      value: (row) => row.normalised?.[0],
-      cell: (row) => regretCell(row, scale),
-    },
+    ...numbers.slice(0, 1),
     { key: "tier", label: "Trust", title: "How far the row was checked", value: tierOrder, cell: tierBadge },
-    {
-      key: "mean_rank",
-      label: "Mean rank",
-      title: "Rank within a world, averaged over worlds",
-      value: (row) => row.mean_rank?.[0],
-      cell: (row) => withInterval(row.mean_rank, (value) => fixed(value, 1)),
-    },
-    {
-      key: "ms",
-      label: "ms / step",
-      title: "The agent's own time per step, in milliseconds",
-      value: (row) => row.ms_per_step,
-      cell: (row) => short(row.ms_per_step),
-    },
+    ...numbers.slice(1),
     ...board().envs.map((env, k) => envColumn(env, names[k], k)),
   ];
+}
+
+function valueColumn(column, scale) {
+  const { key, label, title } = column;
+  const cell = key === "normalised" ? (row) => regretCell(row, scale) : (row) => valueCell(row, column);
+  return { key, label, title, number: true, value: (row) => triple(row[key]).estimate, cell };
 }
 
 function envColumn(env, name, k) {
@@ -112,9 +101,10 @@ function heading(column) {
     make("span", {}, column.label),
     make("span", { class: "arrow", "aria-hidden": "true" }, chosen ? (state.sort.ascending ? "▲" : "▼") : ""),
   );
-  const kind = `c-${column.world ? "world" : column.key}`;
-  return make("th", { scope: "col", class: kind, "aria-sort": chosen ? direction : "none" }, sort);
+  return make("th", { scope: "col", class: kindOf(column), "aria-sort": chosen ? direction : "none" }, sort);
 }
+
+const kindOf = ({ key, world, number }) => `c-${world ? "world" : key}${number ? " c-number" : ""}`;
 
 function sortBy({ key, title }) {
   const again = state.sort.key === key;
@@ -149,7 +139,7 @@ function rankRows(row, all) {
 }
 
 function rankCell(row, column) {
-  const kind = `c-${column.world ? "world" : column.key}`;
+  const kind = kindOf(column);
   if (column.key === "agent") return make("th", { scope: "row", class: kind }, column.cell(row));
   const node = make("td", { class: `${kind}${column.best?.(row) ? " best" : ""}` }, column.cell(row));
   const shade = column.shade?.(row);

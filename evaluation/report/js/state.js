@@ -5,11 +5,11 @@ const SHOWN_AT_FIRST = 6;
 const TIERS = ["hidden-seed", "re-run", "replayed", "self-reported"];
 const TIER_TEXTS = {
   "hidden-seed": "Run again by the maintainers on seeds nobody knew beforehand",
-  "re-run": "Run again by the maintainers on a sample of the cells; the actions agree",
+  "re-run": "Run again by the maintainers on a sample of the runs; the actions agree",
   replayed: "The logged actions, played through the same worlds again, give the same rewards",
   "self-reported": "As its authors report it; nothing was checked but the form",
 };
-// Okabe and Ito's colours, told apart with any kind of colour vision, without the pale yellow; a
+// Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow; a
 // second round of them is dashed, a third dotted. The last is the ink: black, or white on black.
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", null];
 const DASHES = ["solid", "dash", "dot"];
@@ -27,7 +27,7 @@ const state = {
   numbers: false, // whether the numbers of a world are laid open
 };
 
-const emptyBoard = { id: "", title: "", note: "", envs: [], thresholds: [], rows: [], references: [] };
+const emptyBoard = { id: "", title: "", columns: [], world_columns: [], envs: [], thresholds: [], rows: [] };
 
 const board = () =>
   state.content.boards.find(({ id }) => id === state.board) ?? state.content.boards[0] ?? emptyBoard;

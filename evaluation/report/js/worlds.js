@@ -153,7 +153,8 @@ function heatRange(values) {
 function numbersPart(env, k) {
   const final = (row) => row.envs[k].regret?.[0] ?? Infinity;
   const list = [...rows(), ...references()].filter((row) => row.envs[k]);
-  const head = ["Agent", "Regret", "Normalised", "Runs"].map((text) => make("th", { scope: "col" }, text));
+  const headings = board().world_columns.map(({ label, title }) => make("th", { scope: "col", title }, label));
+  const head = [make("th", { scope: "col" }, "Agent"), ...headings];
   const body = list.sort((a, b) => final(a) - final(b)).map((row) => numbersRow(row, row.envs[k]));
   const table = scrollingTable(`Final regret in ${env.name}`, { class: "numbers" }, head, body);
   const summary = make("summary", { data: { key: `numbers ${k}` } }, "The numbers, references included");
@@ -166,8 +167,6 @@ function numbersRow(row, own) {
     "tr",
     { class: row.place === undefined ? "reference" : null },
     make("th", { scope: "row" }, row.agent),
-    make("td", {}, withInterval(own.regret, alike(own.regret ?? []))),
-    make("td", {}, withInterval(own.normalised, (x) => fixed(x, 3))),
-    make("td", {}, String(own.runs ?? NOTHING)),
+    board().world_columns.map((column) => make("td", {}, valueCell(own, column))),
   );
 }

@@ -1,0 +1,251 @@
+"""The columns of the tables of results, each declared once.
+
+The DataFrames, the terminal, ``--json``, the page and its CSV files all read ``COLUMNS``. A new
+statistic is one more entry::
+
+    Column(
+        "median_regret",
+        "Median regret",
+        "The median over runs of the regret at the end.",
+        digits=1,
+        task=lambda runs, agent: float(runs.regrets[agent].median()),
+    )
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from evaluation.compared import AllTasks, Compared, TaskRuns
+from evaluation.scores import UNIFORM
+from evaluation.statistics import (
+    Interval,
+    PairedDifference,
+    iqm,
+    normalised_regret,
+    probability_of_improvement,
+)
+
+Table = Literal["task", "overall"]
+"""The table of a task has a row for each agent and reference; the overall one spans all tasks."""
+Value = Interval | PairedDifference | float | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of a task, of the overall table, or of both.
+
+    Attributes:
+        key: Its name in DataFrames, JSON and CSV; with an interval there are ``{key}_low`` and
+            ``{key}_high``, too.
+        label: Its heading; ``{baseline}`` stands for the row that others are compared with.
+        description: One sentence, shown where the mouse rests on the heading.
+        digits: Decimals that are shown.
+        interval: Whether it has a 95 % interval.
+        task: Computes it for a row of the table of a task.
+        overall: Computes it for a row of the overall table.
+        when: When it is there: always, in the track "pretrained", or with a baseline.
+        least: The least value that makes sense: the end of an interval is not shown below it.
+        page: The tables of the page that it is in.
+    """
+
+    key: str
+    label: str
+    description: str
+    digits: int
+    interval: bool = False
+    task: Callable[[TaskRuns, str], Value] | None = None
+    overall: Callable[[AllTasks, str], Value] | None = None
+    when: Literal["always", "pretrained", "baseline"] = "always"
+    least: float = -math.inf
+    page: tuple[Table, ...] = ("task", "overall")
+
+    @property
+    def keys(self) -> list[str]:
+        """Its columns in a DataFrame."""
+        bounds = [f"{self.key}_low", f"{self.key}_high"] if self.interval else []
+        return [self.key, *bounds]
+
+    def cells(self, value: Value) -> dict[str, float | None]:
+        """A computed value as the cells of a row."""
+        if isinstance(value, Interval | PairedDifference):
+            return dict(zip(self.keys, (value.estimate, value.low, value.high), strict=True))
+        return {**dict.fromkeys(self.keys), self.key: value}
+
+    def shown(self, row: Mapping[str, Any]) -> tuple[float, float, float]:
+        """Value, low and high end of a row as they are shown; NaN where there are none."""
+        cells = [row.get(key) for key in self.keys]
+        found = [math.nan if x is None or math.isnan(x) else max(x, self.least) for x in cells]
+        value, low, high = (*found, math.nan, math.nan)[:3]
+        return value, low, high
+
+    def text(self, row: Mapping[str, Any]) -> str:
+        """A row's cell in the terminal."""
+        value, low, high = (f"{x:,.{self.digits}f}" for x in self.shown(row))
+        if value == "nan":
+            return ""
+        return value if low == "nan" else f"{value} [{low}, {high}]"
+
+    def heading(self, baseline: str | None) -> str:
+        """Its heading in the terminal, which begins with a small letter if it is a word."""
+        word = self.label[1].islower()
+        label = self.label[0].lower() + self.label[1:] if word else self.label
+        return label.format(baseline=baseline) + (" [95 %]" if self.interval else "")
+
+    def about(self) -> dict[str, Any]:
+        """What the page has to know of it."""
+        named = {"key": self.key, "label": self.label, "title": self.description}
+        return {**named, "digits": self.digits, "interval": self.interval}
+
+
+def columns_of(table: Table, *, track: str, baseline: str | None = None) -> list[Column]:
+    """The columns of a table, in their order."""
+    held = {"always", track} | ({"baseline"} if baseline is not None else set())
+    return [c for c in COLUMNS if getattr(c, table) is not None and c.when in held]
+
+
+def columns_in(frame: pd.DataFrame) -> list[Column]:
+    """The columns that a table has."""
+    return [column for column in COLUMNS if column.key in frame]
+
+
+def page_columns(table: Table, *, track: str) -> list[Column]:
+    """The columns of a table of the page, which has no baseline."""
+    return [column for column in columns_of(table, track=track) if table in column.page]
+
+
+def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict[str, float | None]:
+    """The cells of an agent's row of a table."""
+    table: Table = "task" if isinstance(runs, TaskRuns) else "overall"
+    cells: dict[str, float | None] = {}
+    for column in columns:
+        cells |= column.cells(getattr(column, table)(runs, agent))
+    return cells
+
+
+def _normalised(runs: TaskRuns, agent: str) -> Interval:
+    """The mean regret and its interval in units of what choosing at random loses."""
+    if UNIFORM not in runs.regrets:
+        return Interval(math.nan, math.nan, math.nan)
+    # On the runs that this agent has: others may have finished more.
+    mine, uniform = runs.regrets[agent], runs.regrets[UNIFORM]
+    common = mine.notna() & uniform.notna()
+    share = float(normalised_regret(mine[common].mean(), uniform=uniform[common].mean()))
+    mean = runs.means[agent]
+    unit = mean.estimate / share if share > 0 else math.nan
+    return Interval(share, mean.low / unit, mean.high / unit)
+
+
+def _normalised_overall(tasks: AllTasks, agent: str) -> Interval:
+    score = iqm(tasks.score(agent), seed=tasks.seed)
+    return Interval(1.0 - score.estimate, 1.0 - score.high, 1.0 - score.low)
+
+
+def _better(tasks: AllTasks, agent: str) -> Interval | None:
+    if tasks.baseline is None or agent == tasks.baseline:
+        return None
+    baseline = tasks.score(tasks.baseline)
+    return probability_of_improvement(tasks.score(agent), baseline, seed=tasks.seed)
+
+
+def _ms_per_step(runs: Compared, agent: str) -> float:
+    return float(runs.totals(agent)["ms_per_step"].mean())
+
+
+COLUMNS: list[Column] = [
+    Column(
+        "regret",
+        "Regret",
+        "Mean over runs of the regret at the end, with its 95 % interval",
+        digits=1,
+        interval=True,
+        task=lambda runs, agent: runs.means[agent],
+        least=0.0,  # an interval for its mean may reach below
+    ),
+    Column(
+        "normalised",
+        "Normalised regret",
+        "0: the oracle, 1: choosing at random; with its 95 % interval",
+        digits=3,
+        interval=True,
+        task=_normalised,
+        overall=_normalised_overall,
+        least=0.0,
+    ),
+    Column(
+        "mean_rank",
+        "Mean rank",
+        "Rank within a world, averaged over worlds",
+        digits=2,
+        interval=True,
+        overall=lambda tasks, agent: tasks.ranks[tasks.scores.agents.index(agent)],
+    ),
+    Column(
+        "runs",
+        "Runs",
+        "Runs that have finished",
+        digits=0,
+        task=lambda runs, agent: int(runs.regrets[agent].count()),
+    ),
+    Column(
+        "ms_per_step",
+        "ms/step",
+        "The agent's own time per step, in milliseconds",
+        digits=3,
+        task=_ms_per_step,
+        overall=_ms_per_step,
+        page=("overall",),  # where the maintainers' own measurement may stand in for it
+    ),
+    Column(
+        "interactions",
+        "Interactions",
+        "Interactions with worlds, those of the training included",
+        digits=0,
+        task=TaskRuns.interactions,
+        when="pretrained",
+        page=(),
+    ),
+    Column(
+        "training_seconds",
+        "Training s",
+        "Seconds that the training took",
+        digits=0,
+        task=lambda runs, agent: (runs.results.training(runs.task, agent) or (0, None))[1],
+        when="pretrained",
+        page=(),
+    ),
+    Column(
+        "difference",
+        "Minus {baseline}",
+        "Regret minus the baseline's on common runs, with its 95 % interval",
+        digits=1,
+        interval=True,
+        task=lambda runs, agent: runs.differences.get(agent),
+        when="baseline",
+    ),
+    Column(
+        "p_value",
+        "p (Holm)",
+        "How surprising the difference is, corrected for the number of agents",
+        digits=3,
+        task=lambda runs, agent: runs.p_values.get(agent),
+        when="baseline",
+    ),
+    Column(
+        "better",
+        "P(better than {baseline})",
+        "Chance that a run scores higher than one of the baseline",
+        digits=2,
+        interval=True,
+        overall=_better,
+        when="baseline",
+    ),
+]
+"""Every column of every table, in the order in which they are shown."""
+
+__all__ = ["COLUMNS", "Column", "columns_in", "columns_of", "page_columns", "row_of"]

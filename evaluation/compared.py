@@ -1,0 +1,118 @@
+"""What the columns of tables are computed from: the runs of a task, or of all tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from evaluation.protocol.protocol import REFERENCE_ROWS
+from evaluation.results import Results
+from evaluation.scores import Scores
+from evaluation.statistics import (
+    Band,
+    Interval,
+    PairedDifference,
+    holm,
+    mean_interval,
+    mean_ranks,
+    paired_difference,
+)
+from periodic_envs.arrays import Array
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Agents that are compared with each other.
+
+    Attributes:
+        results: All runs of the sweep.
+        track: Track of the agents.
+        baseline: The row that the others are compared with, or None.
+        seed: Seed of the bootstrap.
+    """
+
+    results: Results
+    track: str
+    baseline: str | None
+    seed: int
+
+    def totals(self, agent: str) -> pd.DataFrame:
+        """One row per run of an agent; see ``Results.totals``."""
+        frame = self.results.totals
+        return frame[frame["agent"] == agent]
+
+
+@dataclass(frozen=True)
+class TaskRuns(Compared):
+    """The runs of one task, whose name is ``task``."""
+
+    task: str
+
+    def totals(self, agent: str) -> pd.DataFrame:
+        """One row per run of an agent in the task."""
+        frame = super().totals(agent)
+        return frame[frame["task"] == self.task]
+
+    @property
+    def regrets(self) -> pd.DataFrame:
+        """Total regret of each run (rows) of each agent and reference (columns)."""
+        return self.results.regrets(self.task, self.track)
+
+    @property
+    def agents(self) -> list[str]:
+        """The rows of the table: agents in the protocol's order, references last."""
+        rows = [*self.results.agents(self.track), *REFERENCE_ROWS]
+        return [agent for agent in rows if agent in self.regrets]
+
+    @cached_property
+    def means(self) -> dict[str, Interval]:
+        """Mean regret of each row."""
+        totals = {agent: self.regrets[agent].dropna().to_numpy() for agent in self.agents}
+        return {agent: mean_interval(mine, seed=self.seed) for agent, mine in totals.items()}
+
+    @cached_property
+    def differences(self) -> dict[str, PairedDifference]:
+        """Each row minus the baseline on common runs, where there are any."""
+        if self.baseline not in self.regrets:
+            return {}
+        others = [agent for agent in self.agents if agent != self.baseline]
+        both = {a: self.regrets[[a, self.baseline]].dropna().to_numpy().T for a in others}
+        return {a: paired_difference(*x, seed=self.seed) for a, x in both.items() if x.size}
+
+    @cached_property
+    def p_values(self) -> dict[str, float]:
+        """Corrected for the number of agents. References are not tested: they are computed."""
+        tested = [agent for agent in self.differences if agent not in REFERENCE_ROWS]
+        corrected = holm([self.differences[agent].p_value for agent in tested])
+        return dict(zip(tested, corrected.tolist(), strict=True))
+
+    def interactions(self, agent: str) -> float | None:
+        """Interactions of an agent, those of its training included."""
+        training = self.results.training(self.task, agent) or (0, 0.0)
+        steps = self.totals(agent)["steps"].max()
+        return None if agent in REFERENCE_ROWS else float(steps + training[0])
+
+
+@dataclass(frozen=True)
+class AllTasks(Compared):
+    """The runs of all tasks together."""
+
+    @property
+    def scores(self) -> Scores:
+        """Scores of the agents that are in the table."""
+        return self.results.scores(self.track)
+
+    def score(self, agent: str) -> Array:
+        """Scores of an agent, shape (runs, tasks)."""
+        return np.asarray(self.scores.values[self.scores.agents.index(agent)])
+
+    @cached_property
+    def ranks(self) -> Band:
+        """Mean rank of each agent."""
+        return mean_ranks(self.scores.values, seed=self.seed)
+
+
+__all__ = ["AllTasks", "Compared", "TaskRuns"]

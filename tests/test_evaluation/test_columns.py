@@ -1,0 +1,164 @@
+"""A column of results is declared once and read by every table."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from evaluation import columns
+from evaluation.cli.tables import overall_table, task_tables
+from evaluation.columns import COLUMNS, Column, columns_of
+from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, Protocol
+from evaluation.records import StoredRun, StoredSweep
+from evaluation.report import render
+from evaluation.report.content import About, board_content
+from evaluation.report.worlds import Pictures
+from evaluation.results import Results
+from evaluation.summary import overall, table
+
+STEPS, SEEDS = 6, 3
+MEDIAN = Column(
+    "median_regret",
+    "Median regret",
+    "The median over runs of the regret at the end",
+    digits=4,
+    task=lambda runs, agent: float(runs.regrets[agent].median()),
+    overall=lambda tasks, agent: float(np.median(1.0 - tasks.score(agent))),
+)
+
+
+@dataclass(frozen=True)
+class Invented:
+    """Runs from nowhere: agent a loses 1, 2 and 3 in its runs, agent b twice as much."""
+
+    sweep: StoredSweep
+
+    def runs(self) -> list[StoredRun]:
+        found = []
+        for env in self.sweep.protocol["envs"]:
+            for agent, track, factor in (("a", "online", 1), ("b", "online", 2), (REFERENCES,) * 3):
+                for seed in range(SEEDS):
+                    key = json.dumps([agent, seed])
+                    regret = None if agent == REFERENCES else float(factor) * (seed + 1)
+                    known = (env["label"], agent, track, seed, None, STEPS, regret, 0.6)
+                    found.append(StoredRun(key, *known))
+        return found
+
+    def columns(self, key: str) -> dict[str, Any]:
+        agent, seed = json.loads(key)
+        steps = {"t": np.arange(STEPS)}
+        if agent == REFERENCES:
+            losses = dict.fromkeys(REFERENCE_ROWS, np.full(STEPS, 1.5))
+            return {**steps, **losses, "period": np.full(STEPS, 3.0)}
+        total = (1 if agent == "a" else 2) * (seed + 1)
+        return {**steps, "regret": np.full(STEPS, total / STEPS)}
+
+    def size(self) -> int:
+        return len(self.runs())
+
+    def machines(self) -> list[dict[str, Any]]:
+        return []
+
+
+@pytest.fixture
+def results() -> Results:
+    envs = [{"id": "PeriodicGP-SyntheticDiscrete-v0", "label": f"world {i}"} for i in (0, 1)]
+    agents = [{"name": "random", "label": label} for label in "ab"]
+    protocol = Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:3", "horizon": 6})
+    return Results(Invented(StoredSweep(1, "", "invented", protocol.to_dict(), {}, "", "")))
+
+
+@pytest.fixture
+def with_median(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "COLUMNS", [*COLUMNS, MEDIAN])
+
+
+def content(results: Results) -> dict[str, Any]:
+    about = {"a": About(), "b": About(ms_per_step=7.0)}
+    texts = {"id": "online", "title": "Agents", "note": "Invented"}
+    made = board_content(results, **texts, track="online", about=about, pictures=Pictures())
+    page = {"title": "", "subtitle": "", "facts": [], "notes": [], "boards": [made]}
+    assert render({**page, "progress": None})
+    return made
+
+
+def printed(results: Results) -> str:
+    console = Console(width=300, record=True)
+    for shown in task_tables(results, baseline="b", track="online"):
+        console.print(shown)
+    console.print(overall_table(results, baseline="b", track="online"))
+    return console.export_text()
+
+
+@pytest.mark.usefixtures("with_median")
+def test_one_entry_is_a_column_of_everything(results: Results) -> None:
+    of_tasks = table(results).set_index(["task", "agent"])
+    assert of_tasks.loc["world 1", "b"].median_regret == 4.0
+    assert overall(results).set_index("agent").loc["a"].median_regret == pytest.approx(2 / 9)
+    assert json.loads(table(results).to_json(orient="records"))[0]["median_regret"] == 2.0
+    text = printed(results)
+    assert text.count("median regret") == 3  # two tasks, and all together
+    assert "4.0000" in text
+    assert "0.2222" in text
+    made = json.loads(json.dumps(content(results), allow_nan=False))
+    named = {"key": "median_regret", "label": "Median regret", "digits": 4, "interval": False}
+    for place in ("columns", "world_columns"):
+        assert made[place][-1] == {**named, "title": MEDIAN.description}
+    best = made["rows"][0]
+    assert best["agent"] == "a"
+    assert best["median_regret"] == pytest.approx(2 / 9, rel=1e-4)
+    assert best["envs"][1]["median_regret"] == 2.0
+    assert made["references"][0]["envs"][0]["median_regret"] == 9.0
+
+
+def test_columns_of_the_page_do_not_hide_what_else_a_row_says(results: Results) -> None:
+    made = content(results)
+    row, world = made["rows"][0], made["rows"][0]["envs"][0]
+    facts = {*About().content(complete=True), "agent", "rank", "complete", "envs", "profile"}
+    for column in COLUMNS:
+        assert column.key not in facts | {"curve", "by_phase"}
+    assert {column["key"] for column in made["columns"]} == row.keys() - facts
+    assert {c["key"] for c in made["world_columns"]} == world.keys() - {"curve", "by_phase"}
+
+
+def test_the_maintainers_time_stands_for_the_authors(results: Results) -> None:
+    times = {row["agent"]: row["ms_per_step"] for row in content(results)["rows"]}
+    assert times == {"a": 100.0, "b": 7.0}
+
+
+def test_the_end_of_an_interval_is_not_shown_below_what_makes_sense(results: Results) -> None:
+    row = table(results).query("task == 'world 0' and agent == 'a'").iloc[0]
+    assert row.regret_low < 0  # three runs: the interval is wide
+    assert "2.0 [0.0, " in printed(results)
+    assert content(results)["rows"][0]["envs"][0]["regret"][1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("track", "baseline", "there", "missing"),
+    [
+        ("online", None, set(), {"interactions", "difference"}),
+        ("online", "b", {"difference", "p_value"}, {"training_seconds"}),
+        ("pretrained", None, {"interactions", "training_seconds"}, {"p_value"}),
+    ],
+)
+def test_columns_are_there_when_they_apply(
+    track: str, baseline: str | None, there: set[str], missing: set[str]
+) -> None:
+    keys = {column.key for column in columns_of("task", track=track, baseline=baseline)}
+    assert there | {"regret", "normalised", "runs", "ms_per_step"} <= keys
+    assert not missing & keys
+    assert {"mean_rank", "better"}.isdisjoint(keys)
+
+
+def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
+    """Tracks are never mixed: a baseline of one says nothing about the other."""
+    assert list(table(results, baseline="nobody")) == list(table(results))
+    assert list(overall(results, baseline="oracle")) == list(overall(results))
+
+
+def test_scores_are_computed_once(results: Results) -> None:
+    assert results.scores() is results.scores()
+    assert results.regrets("world 0") is results.regrets("world 0")
