@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
+from evaluation.studies.lab import regrets
+from evaluation.studies.methods import GP, METHODS, PERIODIC
 from evaluation.studies.paper.pretraining import months_before
+from evaluation.studies.paper.size import PaperLab
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache as imported
 
@@ -101,7 +102,7 @@ def monthly_worlds(months: tuple[int, ...]) -> list[dict[str, Any]]:
 
 
 def trial(
-    lab: Lab,
+    lab: PaperLab,
     start: datetime.date,
     objective: str,
     count: int,
@@ -125,7 +126,7 @@ def trial(
 
 
 def tried_before(
-    lab: Lab,
+    lab: PaperLab,
     start: datetime.date,
     objective: str,
     count: int,
@@ -137,15 +138,15 @@ def tried_before(
     return sum(tried[1:], start=tried[0])
 
 
-def by_trial(lab: Lab, start: datetime.date, objective: str) -> dict[str, dict[str, Any]]:
+def by_trial(lab: PaperLab, start: datetime.date, objective: str) -> dict[str, dict[str, Any]]:
     """Settings of each method that did best on the windows of the two months before."""
-    total = tried_before(lab, start, objective, lab.scale.trials)
+    total = tried_before(lab, start, objective, lab.size.trials)
     return {
         method: settings_of(method, int(total[method].idxmin()), objective) for method in METHODS
     }
 
 
-def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> NDArray[np.float64]:
+def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> Array:
     """What the rule would have found with other settings to choose from, for each of ``DRAWS``.
 
     Args:
@@ -159,7 +160,7 @@ def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> NDArray[np.
     rng = np.random.default_rng(SEED)
     drawn = rng.permuted(np.tile(np.arange(len(before)), (DRAWS, 1)), axis=1)[:, :size]
 
-    def judged(method: str) -> NDArray[np.float64]:
+    def judged(method: str) -> Array:
         best = before[method].to_numpy()[drawn].argmin(axis=1)
         return np.asarray(after[method].to_numpy()[drawn[np.arange(DRAWS), best]])
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluation.studies.paper.claims import Claim, Verdict, shown
-from evaluation.studies.paper.compare import Comparison, together
+from evaluation.studies.claims import Claim, Verdict, together
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.markdown import shown
 from evaluation.studies.zoo.bench import Bench, champions
 from evaluation.studies.zoo.families import (
     BLOCKS,
@@ -21,7 +22,7 @@ from evaluation.summary import UNIFORM
 WHERE = "Section 2.3"
 BEYOND = "Beyond the paper"
 PIECEWISE = ("PeriodicGP-Piecewise-v0",)
-CONTINUOUS = ("PeriodicGP-Synthetic-v0", "PeriodicGP-HiddenPeriod-v0, told")
+CONTINUOUS = ("PeriodicGP-Synthetic-v0", "PeriodicGP-HiddenPeriod-v0, period known")
 FINITE = ("PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-RideShare-v0")
 Answers = Mapping[str, bool | None]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.results import Results
-from evaluation.studies.paper.compare import Comparison
+from evaluation.studies.comparison import Comparison
 from evaluation.studies.zoo.families import FAMILIES
 from evaluation.summary import UNIFORM
 
@@ -98,7 +98,7 @@ def best_elsewhere(regret: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def not_told_apart(comparison: Comparison) -> tuple[str, list[str]]:
+def best_and_alike(comparison: Comparison) -> tuple[str, list[str]]:
     """The best, and those that the intervals do not tell apart from it."""
     best, *others = comparison.order(list(comparison.regret))
     return best, [other for other in others if comparison.better(best, other) is None]

@@ -52,7 +52,7 @@ left out of the sweep; a test fails if one that is registered has no family."""
 REPEATING = (
     "PeriodicGP-Synthetic-v0",
     "PeriodicGP-SyntheticDiscrete-v0",
-    "PeriodicGP-HiddenPeriod-v0, told",
+    "PeriodicGP-HiddenPeriod-v0, period known",
     "PeriodicGP-RideShare-v0",
 )
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -107,8 +107,8 @@ def sweep_agents() -> list[str]:
 def short_name(world: str) -> str:
     """A world's name in a table.
 
-    >>> short_name("PeriodicGP-HiddenPeriod-v0, told")
-    'HiddenPeriod, told'
+    >>> short_name("PeriodicGP-HiddenPeriod-v0, period known")
+    'HiddenPeriod, period known'
     """
     return world.removeprefix("PeriodicGP-").replace("-v0", "")
 

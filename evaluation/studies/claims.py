@@ -58,29 +58,37 @@ class Section:
     ours: bool = False
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
-    """A table; columns after the first ``texts`` are numbers, aligned to the right.
+def all_true(parts: Sequence[bool | None]) -> bool | None:
+    """Whether all parts are true; None if that is not decided."""
+    return False if False in parts else None if None in parts else True
 
-    >>> print(markdown_table(["a", "b"], [["x | y", "1"]]))
-    | a | b |
-    |---|--:|
-    | x \\| y | 1 |
+
+def together(parts: Sequence[bool | None]) -> Verdict:
+    """A claim of several parts: each is true, false, or not decided by the intervals (None).
+
+    >>> [together(parts).value for parts in ([True, True], [True, None], [None, False], [None])]
+    ['holds', 'holds in part', 'does not hold', 'cannot be checked']
     """
-    lines = [header, *rows]
-    cells = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
-    rule = "|".join(["---"] * texts + ["--:"] * (len(header) - texts))
-    return "\n".join([f"| {cells[0]} |", f"|{rule}|", *(f"| {line} |" for line in cells[1:])])
+    if all(parts):
+        return Verdict.HOLDS
+    if any(parts):
+        return Verdict.IN_PART
+    return Verdict.FAILS if False in parts else Verdict.UNKNOWN
 
 
-def shown(interval: Interval, digits: int = 1, *, factor: float = 1.0, sign: bool = False) -> str:
-    """A figure with its interval, where it has one.
+def at_most(ratios: Sequence[Interval], most: float) -> Verdict:
+    """An aim of ours: some ratios, of which none should exceed a number.
 
-    >>> shown(Interval(0.5, 0.25, 1.0), 0, factor=100.0, sign=True)
-    '+50 [+25, +100]'
+    It holds if all intervals keep to it, in part if the estimate of at least one does.
+
+    >>> close, clear = Interval(1.0, 0.9, 1.2), Interval(1.0, 0.9, 1.05)
+    >>> [at_most(r, 1.1).value for r in ([clear], [close], [close, clear])]
+    ['holds', 'holds in part', 'holds in part']
+    >>> at_most([Interval(1.2, 1.0, 1.4)], 1.1).value
+    'does not hold'
     """
-    form = f"{'+' if sign else ''},.{digits}f"
-    estimate, low, high = (
-        "infinity" if number == float("inf") else f"{factor * number:{form}}"
-        for number in (interval.estimate, interval.low, interval.high)
-    )
-    return estimate if interval.low != interval.low else f"{estimate} [{low}, {high}]"
+    if any(ratio.high != ratio.high for ratio in ratios):
+        return Verdict.UNKNOWN
+    if all(ratio.high <= most for ratio in ratios):
+        return Verdict.HOLDS
+    return Verdict.IN_PART if any(r.estimate <= most for r in ratios) else Verdict.FAILS
