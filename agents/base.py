@@ -25,7 +25,8 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from agents.arrays import Array
+from agents.checks import require
 
 LARGEST_REWARD = 1e100
 """In magnitude: squares of rewards, and sums of those, must stay finite."""
@@ -127,17 +128,17 @@ class Problem:
 
     def __post_init__(self) -> None:
         self._check_actions()
-        _require(isinstance(self.periods, tuple | list), "periods is a tuple", self.periods)
+        require(isinstance(self.periods, tuple | list), "periods is a tuple", self.periods)
         for period in self.periods:
-            _require(0 < period < np.inf, "periods must be positive and finite", self.periods)
+            require(0 < period < np.inf, "periods must be positive and finite", self.periods)
         if self.horizon is not None:
-            _require(self.horizon >= 1, "horizon must be at least 1", self.horizon)
+            require(self.horizon >= 1, "horizon must be at least 1", self.horizon)
         if self.noise_std is not None:
-            _require(0 <= self.noise_std < np.inf, "noise_std must not be negative", self.noise_std)
+            require(0 <= self.noise_std < np.inf, "noise_std must not be negative", self.noise_std)
         if self.reward_scale is not None:
             positive = 0 < self.reward_scale[1] < np.inf
-            _require(positive, "reward_scale needs a positive deviation", self.reward_scale)
-        _require(
+            require(positive, "reward_scale needs a positive deviation", self.reward_scale)
+        require(
             0 < self.action_half_width < np.inf,
             "action_half_width must be positive and finite",
             self.action_half_width,
@@ -146,15 +147,15 @@ class Problem:
     def _check_actions(self) -> None:
         space = self.action_space
         if isinstance(space, spaces.Discrete):
-            _require(int(space.start) == 0, "a Discrete action_space must start at 0", space)
+            require(int(space.start) == 0, "a Discrete action_space must start at 0", space)
         else:
             unit = isinstance(space, spaces.Box) and len(space.shape) == 1
             unit = unit and bool((space.low == -1).all() and (space.high == 1).all())  # type: ignore[attr-defined]
-            _require(unit, "action_space must be Discrete(n) or Box(-1, 1, (d,))", space)
+            require(unit, "action_space must be Discrete(n) or Box(-1, 1, (d,))", space)
         if self.action_features is not None:
             features = np.asarray(self.action_features, dtype=np.float64)
             fits = features.ndim == 2 and len(features) == self.n_actions
-            _require(fits, "action_features must have a row for each action", features.shape)
+            require(fits, "action_features must have a row for each action", features.shape)
             object.__setattr__(self, "action_features", features)
 
     @property
@@ -178,14 +179,14 @@ class Problem:
         if self.n_actions is not None:
             arm = np.asarray(action)
             whole = arm.shape == () and arm.dtype.kind in "iu" and 0 <= int(arm) < self.n_actions
-            _require(whole, f"an action is a whole number below {self.n_actions}", action)
+            require(whole, f"an action is a whole number below {self.n_actions}", action)
             return int(arm)
         try:
             point = np.asarray(action, dtype=np.float64)
         except (TypeError, ValueError):
             point = np.empty(0)
         inside = point.shape == (self.dim,) and bool((np.abs(point) <= 1.0).all())
-        _require(inside, f"an action is a vector ({self.dim},) with entries in [-1, 1]", action)
+        require(inside, f"an action is a vector ({self.dim},) with entries in [-1, 1]", action)
         return point
 
 
@@ -195,7 +196,7 @@ def time_of(observation: Array) -> float:
         t = float(observation[0])
     except (TypeError, ValueError, IndexError):
         t = math.nan
-    _require(math.isfinite(t), "an observation is a vector with a finite time first", observation)
+    require(math.isfinite(t), "an observation is a vector with a finite time first", observation)
     return t
 
 
@@ -213,15 +214,3 @@ def is_news(reward: float, t: float) -> bool:
             f"{LARGEST_REWARD:g} in magnitude, and its time finite, got {reward} at t = {t}"
         )
     return True
-
-
-def number(name: str, value: Any) -> float:
-    """A setting as a float, or an error that names it."""
-    kinds = int | float | np.integer | np.floating
-    _require(isinstance(value, kinds) and not isinstance(value, bool), f"{name} is a number", value)
-    return float(value)
-
-
-def _require(true: bool, rule: str, value: Any) -> None:
-    if not true:
-        raise ValueError(f"{rule}, got {value!r}")

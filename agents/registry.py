@@ -5,7 +5,7 @@ An agent is named in one of three ways, each with settings behind a colon if wan
 - ``periodic-gp-ucb`` or ``periodic-gp-ucb:time_length_scale=1,beta=constant:2``: built in, or
   offered by another package through the entry-point group ``periodic_gp.agents``;
 - ``package.module:Class`` or ``package.module:Class:setting=3``;
-- ``path/to/file.py:Class``, likewise.
+- ``path/to/file.py:Class`` or ``path/to/file.py:Class:setting=3``.
 
 What is behind a name is called with ``(problem, rng, **settings)`` and returns an agent.
 """
@@ -31,59 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.base import Agent, Problem, Trainable
+from agents.discovery import built_in, is_built_in, online_names
 from agents.notation import NotationError, parse_settings, written_settings
 
 GROUP = "periodic_gp.agents"
-BUILT_IN = {
-    "periodic-gp-ucb": "agents.zoo.gp.periodic_gp_ucb:PeriodicGPUCB",
-    "gp-ucb": "agents.zoo.gp.gp_ucb:GPUCB",
-    "c-gp-ucb": "agents.zoo.gp.c_gp_ucb:CGPUCB",
-    "r-gp-ucb": "agents.zoo.gp.r_gp_ucb:RGPUCB",
-    "tv-gp-ucb": "agents.zoo.gp.tv_gp_ucb:TVGPUCB",
-    "gp-thompson": "agents.zoo.gp.gp_thompson:GPThompson",
-    "sw-gp-ucb": "agents.zoo.gp.sw_gp_ucb:SWGPUCB",
-    "wgp-ucb": "agents.zoo.gp.wgp_ucb:WGPUCB",
-    "et-gp-ucb": "agents.zoo.gp.et_gp_ucb:ETGPUCB",
-    "ui-tvbo": "agents.zoo.gp.ui_tvbo:UITVBO",
-    "w-dbo": "agents.zoo.gp.w_dbo:WDBO",
-    "pe-gp-ucb": "agents.zoo.gp.pe_gp_ucb:PEGPUCB",
-    "switching-gp-ucb": "agents.zoo.gp.switching_gp_ucb:SwitchingGPUCB",
-    "seasons-gp-ucb": "agents.zoo.gp.seasons_gp_ucb:SeasonsGPUCB",
-    "phase-ucb": "agents.zoo.arms.phase_ucb:PhaseUCB",
-    "ucb1": "agents.zoo.arms.ucb1:UCB1",
-    "kl-ucb": "agents.zoo.arms.kl_ucb:KLUCB",
-    "thompson": "agents.zoo.arms.thompson:Thompson",
-    "sw-ucb": "agents.zoo.arms.sw_ucb:SWUCB",
-    "d-ucb": "agents.zoo.arms.d_ucb:DUCB",
-    "sw-ts": "agents.zoo.arms.sw_ts:SWTS",
-    "exp3-s": "agents.zoo.arms.exp3:Exp3S",
-    "rexp3": "agents.zoo.arms.exp3:RExp3",
-    "glr-ucb": "agents.zoo.arms.glr_ucb:GLRUCB",
-    "adswitch": "agents.zoo.arms.adswitch:AdSwitch",
-    "master": "agents.zoo.arms.master:Master",
-    "cab1": "agents.zoo.arms.cab1:CAB1",
-    "ucb-air": "agents.zoo.arms.ucb_air:UCBAIR",
-    "siri": "agents.zoo.arms.siri:SiRI",
-    "phase-ts": "agents.zoo.arms.phase_ts:PhaseTS",
-    "fourier-period-ucb": "agents.zoo.arms.fourier_period_ucb:FourierPeriodUCB",
-    "periodic-exp4": "agents.zoo.arms.periodic_exp4:PeriodicEXP4",
-    "fourier-linucb": "agents.zoo.linear.fourier_linucb:FourierLinUCB",
-    "ramanujan-ucb": "agents.zoo.arms.ramanujan_ucb:RamanujanUCB",
-    "model-reuse-ucb": "agents.zoo.linear.model_reuse_ucb:ModelReuseUCB",
-    "d-linucb": "agents.zoo.linear.d_linucb:DLinUCB",
-    "sw-linucb": "agents.zoo.linear.sw_linucb:SWLinUCB",
-    "bob": "agents.zoo.linear.bob:Bob",
-    "dlinucb-pool": "agents.zoo.linear.dlinucb_pool:DLinUCBPool",
-    "auto-gp-ucb": "agents.auto.auto_gp_ucb:AutoGPUCB",
-    "fixed": "agents.zoo.arms.fixed:Fixed",
-    "random": "agents.zoo.arms.random:Random",
-    "ppo": "agents.rl.algorithms:PPO",
-    "a2c": "agents.rl.algorithms:A2C",
-    "dqn": "agents.rl.algorithms:DQN",
-    "sac": "agents.rl.algorithms:SAC",
-    "td3": "agents.rl.algorithms:TD3",
-    "recurrent-ppo": "agents.rl.algorithms:RecurrentPPO",
-}
 _PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*))?$")
 
 
@@ -148,12 +99,13 @@ class AgentSpec:
     def pretrained(self) -> bool:
         """Whether an agent of ours starts from what was learned elsewhere, with these settings.
 
-        Its class says so, in ``is_pretrained(settings)``. Nobody else's code is run to ask:
-        whoever enters an agent of their own says it themselves.
+        Its class says so in ``pretrained_by``, the names of the settings that bring this with
+        them, which are read without importing it. Whoever enters an agent of their own says it
+        themselves.
         """
-        ours = self.name in BUILT_IN or self.name in BUILT_IN.values()
-        says = getattr(find_class(self.name), "is_pretrained", None) if ours else None
-        return says is not None and bool(says(self.settings))
+        entry = next((e for n, e in built_in().items() if self.name in (n, e.place)), None)
+        brought = () if entry is None else entry.pretrained_by
+        return any(self.settings.get(setting) is not None for setting in brought)
 
     def trainable(self) -> Trainable:
         """The class behind the name, if it can be trained."""
@@ -165,17 +117,17 @@ class AgentSpec:
         return found
 
     def _check_settings(self, allowed: dict[str, Any] | None) -> None:
-        for setting in self.settings if allowed is not None else ():
-            if setting not in (allowed or ()):
-                close = difflib.get_close_matches(setting, allowed or (), n=1)
-                hint = f" (did you mean {close[0]!r}?)" if close else ""
-                raise UnknownAgentError(
-                    f"{self.name} has no setting {setting!r}{hint}; "
-                    f"its settings are {', '.join(allowed or ()) or 'none'}"
-                )
-        needed = [name for name, default in (allowed or {}).items() if default is REQUIRED]
-        for setting in needed:
-            if setting not in self.settings:
+        if allowed is None:
+            return
+        for setting in (name for name in self.settings if name not in allowed):
+            close = difflib.get_close_matches(setting, allowed, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise UnknownAgentError(
+                f"{self.name} has no setting {setting!r}{hint}; "
+                f"its settings are {', '.join(allowed) or 'none'}"
+            )
+        for setting, default in allowed.items():
+            if default is REQUIRED and setting not in self.settings:
                 raise UnknownAgentError(f"{self.name} needs a setting: {self.name}:{setting}=...")
 
 
@@ -194,23 +146,25 @@ def settings_of(factory: Any) -> dict[str, Any] | None:
 
     A ``**common`` is followed to the base class that it is handed on to.
     """
-    classes = inspect.getmro(factory) if inspect.isclass(factory) else (factory,)
-    found: dict[str, Any] = {}
-    for part in classes:
-        if inspect.isclass(part) and "__init__" not in vars(part):
-            continue
-        function = vars(part)["__init__"] if inspect.isclass(part) else part
-        own = list(inspect.signature(function).parameters.values())
-        if part is factory:
-            told = own[3:] if inspect.isclass(part) else own[2:]  # after self, problem and rng
-            several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-            single = [p for p in told if p.kind not in several]
-            found |= {p.name: REQUIRED for p in single if p.default is p.empty}
-        # What has no default in a base class its subclass fills in, as the clock of a GP agent.
-        found |= {p.name: p.default for p in own if p.default is not p.empty}
-        if all(p.kind is not p.VAR_KEYWORD for p in own):
+    given = 3 if inspect.isclass(factory) else 2  # self, problem and rng
+    makers = [factory]
+    if inspect.isclass(factory):
+        parts = [vars(part) for part in inspect.getmro(factory)]
+        makers = [part["__init__"] for part in parts if "__init__" in part]
+    # What has no default in a base class its subclass fills in, as the clock of a GP agent.
+    found = _without_default(makers[0], given)
+    for maker in makers:
+        parameters = inspect.signature(maker).parameters.values()
+        found |= {p.name: p.default for p in parameters if p.default is not p.empty}
+        if all(p.kind is not p.VAR_KEYWORD for p in parameters):
             return found
     return None
+
+
+def _without_default(maker: Any, given: int) -> dict[str, Any]:
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    own = list(inspect.signature(maker).parameters.values())[given:]
+    return {p.name: REQUIRED for p in own if p.default is p.empty and p.kind not in several}
 
 
 def is_registered(name: str, cls: type) -> bool:
@@ -225,8 +179,8 @@ def make_agent(text: str, problem: Problem, rng: np.random.Generator) -> Agent:
 
 def names() -> dict[str, str]:
     """All names with the places behind them: built-in first, then other packages'."""
-    others = _offered(entry_points)
-    return {**BUILT_IN, **{k: v for k, v in others.items() if k not in BUILT_IN}}
+    ours = {name: entry.place for name, entry in built_in().items()}
+    return ours | _offered(entry_points) | ours  # nobody takes over a name of ours
 
 
 @lru_cache(maxsize=1)
@@ -287,3 +241,21 @@ def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names())}"
     return f"there is no agent {name!r}; {hint}"
+
+
+__all__ = [
+    "GROUP",
+    "REQUIRED",
+    "AgentSpec",
+    "Required",
+    "UnknownAgentError",
+    "built_in",
+    "describe",
+    "find_class",
+    "is_built_in",
+    "is_registered",
+    "make_agent",
+    "names",
+    "online_names",
+    "settings_of",
+]

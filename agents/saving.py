@@ -51,6 +51,8 @@ class Saveable:
 
     name: ClassVar[str] = ""
     """The name under which the agent is registered."""
+    family: ClassVar[str] = ""
+    """Whom it belongs with, such as "GP, periodic"."""
 
     _problem: Problem
     _rng: np.random.Generator

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Agent, Experience, Problem
 from agents.saving import Saveable, load
 
@@ -72,7 +72,7 @@ def example_reward(kind: str, action: Any, t: float) -> float:
     return float(-((place - 0.8 * np.sin(2 * np.pi * t / PERIOD)) ** 2))
 
 
-def observe(t: float) -> NDArray[np.float64]:
+def observe(t: float) -> Array:
     """The observation at time t."""
     angle = 2 * np.pi * t / PERIOD
     return np.array([t, np.cos(angle), np.sin(angle)])

@@ -12,7 +12,7 @@ from evaluation.running.play import Trajectory
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.labels import short, thinned
 from periodic_envs.rendering import (
-    MOST_NAMES,
+    MAX_ARM_NAMES,
     WINDOW,
     draw_choices,
     draw_landscape,
@@ -92,7 +92,7 @@ def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Trajectory) -> None:
         actions: NDArray[Any] = where
         axes.set_xlabel("action")
         if names is not None:
-            shown = thinned(n_actions, MOST_NAMES)
+            shown = thinned(n_actions, MAX_ARM_NAMES)
             labels = [short(names[i]) for i in shown]
             axes.set_xticks(shown, labels, rotation=30, ha="right", fontsize=8, parse_math=False)
     else:
@@ -109,7 +109,7 @@ def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Trajectory) -> None:
         axes.plot(where, mean, label="belief")
         axes.fill_between(where, low, high, alpha=0.25, label="95 %")
         axes.plot(where, truth, "k--", label="truth")
-    elif n_actions <= MOST_NAMES:
+    elif n_actions <= MAX_ARM_NAMES:
         axes.errorbar(where, mean, 1.96 * deviation, fmt="o", label="belief, 95 %", capsize=3)
         axes.plot(where, truth, "k_", label="truth", markersize=12)
     else:  # bars and dashes of so many would hide each other

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.episode import Episode
 from periodic_envs.fields.maximise import maximise
 from periodic_envs.process import (
@@ -17,8 +18,6 @@ from periodic_envs.process import (
     LatticeProcess,
     RewardProcess,
 )
-
-Array = NDArray[np.float64]
 
 
 class BatchProcess(Protocol):

@@ -9,15 +9,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.episode import Episode, Setup, build_world, reset_info, resolve_horizon
 from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import History, Viewer
-
-Array = NDArray[np.float64]
 
 
 class PeriodicBanditEnv(gym.Env[Any, Any]):
@@ -29,7 +27,8 @@ class PeriodicBanditEnv(gym.Env[Any, Any]):
 
     All randomness of an episode is drawn at ``reset`` and so depends on the seed only: whatever
     two agents choose, on the same seed they meet the same world and the same noise. ``reset()``
-    without a seed draws the next world of the same stream.
+    without a seed draws the next world of the same stream. With another horizon the same seed
+    begins alike, except in worlds that say otherwise under "Arguments".
 
     ``info`` after ``step`` describes the decision just made (``t``, ``phase``, ``regret``,
     ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``); after

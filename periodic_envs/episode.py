@@ -11,13 +11,12 @@ from typing import Any, cast
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.noise import Noise
 from periodic_envs.process import Origin, PublicInfo, RewardProcess, World
 
-Array = NDArray[np.float64]
 Space = spaces.Discrete | spaces.Box
 DEFAULT_HORIZON = 200
 ENV_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-LONGEST = 24
+MAX_NAME_LETTERS = 24
 """Letters of a name beside an axis."""
-_MOST_LINES = 4
+_MAX_LINES = 4
 
 
 def drawable(text: str) -> str:
@@ -24,7 +24,7 @@ def _letters() -> frozenset[int]:
 
 def short(name: str) -> str:
     """A name that leaves room for the picture."""
-    return drawable(name if len(name) <= LONGEST else name[: LONGEST - 3] + "...")
+    return drawable(name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 3] + "...")
 
 
 def thinned(n: int, most: int) -> range:
@@ -39,6 +39,6 @@ def wrapped(text: str, width: int) -> str:
         if len(lines[-1] + piece.rstrip()) > width:
             lines.append("")
         lines[-1] += piece
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[: _MOST_LINES - 1], "..." + lines[-1]]
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[: _MAX_LINES - 1], "..." + lines[-1]]
     return "\n".join(line.strip() for line in lines)

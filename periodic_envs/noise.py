@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.process import FiniteProcess, RewardProcess
 
-Array = NDArray[np.float64]
 KINDS = ("gaussian", "heteroscedastic", "none", "poisson", "student-t")
 
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.fields.basis import Basis, FourierBasis
 from periodic_envs.fields.maximise import maximise
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

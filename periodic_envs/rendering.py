@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.labels import short, thinned, wrapped
 
 if TYPE_CHECKING:
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
 
     from periodic_envs.episode import Episode, Setup
 
-Array = NDArray[np.float64]
 
 WINDOW = 240
 """Most steps shown side by side; longer episodes scroll."""
-MOST_NAMES = 30
+MAX_ARM_NAMES = 30
 """Most names beside an axis; of more arms only some are named."""
 _RESOLUTION = 121
 _BARS = "▁▂▃▄▅▆▇█"
@@ -169,7 +169,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         values = np.stack([process.mean(grid, int(t)) for t in times], axis=1)
         low, high, path = -0.5, public.n_actions - 0.5, np.array(best)
         if public.action_names is not None:
-            shown = thinned(len(grid), MOST_NAMES)
+            shown = thinned(len(grid), MAX_ARM_NAMES)
             names = [short(public.action_names[i]) for i in shown]
             size = min(9.0, 180.0 / len(shown))
             # Names come from anybody's data: a dollar sign is no mathematics.

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.batch import Batch, stack
 from periodic_envs.episode import Setup, build_world, reset_info, resolve_horizon
 from periodic_envs.noise import Noise
@@ -33,9 +34,6 @@ except ImportError:  # Gymnasium 1.0 has the behaviour, but not yet the name
         NEXT_STEP = "NextStep"
         SAME_STEP = "SameStep"
         DISABLED = "Disabled"
-
-
-Array = NDArray[np.float64]
 
 
 class PeriodicBanditVectorEnv(VectorEnv[Array, NDArray[Any], NDArray[Any]]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -90,6 +89,8 @@ class AutoGPUCB(Saveable):
     """
 
     name = "auto-gp-ucb"
+    family = "GP, periodic"
+    pretrained_by = ("prior",)
     posterior: Mixture
     _view: Predictive
 
@@ -134,11 +135,6 @@ class AutoGPUCB(Saveable):
         if idle:
             raise ValueError(f"a prior takes the place of {idle[0]}: leave out one of the two")
         return load_knowledge(prior, self._problem)
-
-    @staticmethod
-    def is_pretrained(settings: Mapping[str, Any]) -> bool:
-        """Whether it starts from what was learned elsewhere."""
-        return settings.get("prior") is not None
 
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""

@@ -3,8 +3,9 @@
 Symbols are listed in NOTATION.md, beside this file.
 """
 
+from agents.arrays import Array
 from agents.gp.acquisition import UCB, argmax, upper_bound
-from agents.gp.arrays import Actions, Array, Box, Finite, InContext, Points
+from agents.gp.actions import Actions, Box, Finite, InContext, Points
 from agents.gp.basis import RankError
 from agents.gp.beta import (
     Beta,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from agents.gp.arrays import Array, Box, Finite, InContext, Integers
+from agents.arrays import Array
+from agents.gp.actions import Box, Finite, InContext, Integers
 from agents.gp.designs import corners, grid, sobol
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Prediction, Predictive

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from agents.gp.arrays import Actions, Array, Box, Finite, InContext, Integers, Points
+from agents.arrays import Array
+from agents.gp.actions import Actions, Box, Finite, InContext, Integers, Points
 from agents.gp.designs import chebyshev, sobol
 from agents.gp.kernels.base import Term
 from agents.gp.kernels.context import FAR, ContextLinear, ContextSquaredExponential, without_lines

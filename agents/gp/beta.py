@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from agents.gp.arrays import Actions, Box, Finite
+from agents.checks import not_negative, require, share
+from agents.gp.actions import Actions, Box, Finite
 
 
 class Beta(Protocol):
@@ -63,8 +64,7 @@ class ConstantBeta:
     value: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.value < math.inf:
-            raise ValueError(f"beta must be finite and not negative, got {self.value}")
+        not_negative("beta", self.value)
 
     def __call__(self, t: float) -> float:
         """beta_t."""
@@ -84,7 +84,7 @@ class FiniteBeta:
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        _require_probability(self.delta)
+        share("delta", self.delta)
 
     def __call__(self, t: float) -> float:
         """beta_t."""
@@ -113,7 +113,7 @@ class BoxBeta:
     c2: float = 1.0
 
     def __post_init__(self) -> None:
-        _require_probability(self.delta)
+        share("delta", self.delta)
         if not (0 < self.c1 < math.inf and 0 < self.c2 < math.inf):
             raise ValueError(f"c1 and c2 must be positive, got {self.c1} and {self.c2}")
 
@@ -135,7 +135,7 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
             returned as it is.
         actions: Gives the schedules the number of actions, or the dimension and size of the box.
 
-    >>> from agents.gp.arrays import Box
+    >>> from agents.gp.actions import Box
     >>> parse_beta("box:0.05", Box([0, 0], [2, 3]))
     BoxBeta(d=2, v=3.0, delta=0.05, c1=1.0, c2=1.0)
     """
@@ -175,11 +175,5 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
 
 
 def _step(t: float) -> float:
-    if t < 1:
-        raise ValueError(f"steps count from 1, got {t}")
+    require(t >= 1, "steps count from 1", t)
     return t
-
-
-def _require_probability(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1), got {delta}")

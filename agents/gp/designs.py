@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
-from agents.gp.arrays import Array, Box
+from agents.arrays import Array
+from agents.gp.actions import Box
 
 
 def grid(box: Box, n: int) -> Array:

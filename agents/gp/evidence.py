@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from agents.gp.arrays import Array, Points
+from agents.arrays import Array
+from agents.gp.actions import Points
 from agents.gp.kernels.base import Kernel
 from agents.gp.normaliser import Normaliser
 from agents.gp.parameters import Parameter, put

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Finite, Integers, Points
+from agents.arrays import Array
+from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.basis import Basis, RankError, Tilted, find_basis
 from agents.gp.kernels.base import Kernel, Term
 from agents.gp.kernels.spectrum import TimeFeatures

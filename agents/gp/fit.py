@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from agents.gp.arrays import Actions, Array
+from agents.arrays import Array
+from agents.gp.actions import Actions
 from agents.gp.evidence import Evidence, Stretch
 from agents.gp.kernels.base import Kernel
 from agents.gp.normaliser import Normaliser

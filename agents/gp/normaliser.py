@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
 
 VARIANCE = (1e-4, 1e4)

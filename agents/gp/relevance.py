@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.gp.arrays import Array, Integers, Points
+from agents.arrays import Array
+from agents.gp.actions import Integers, Points
 from agents.gp.kernels.base import Kernel, Term
 from agents.gp.kernels.time import Decay, Periodic, TimeSquaredExponential
 

@@ -12,11 +12,16 @@ True
 from __future__ import annotations
 
 import dataclasses
+import pkgutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Box, Finite, InContext
+from agents.gp import kernels
+from agents.gp.actions import Actions, Box, Finite, InContext
 from agents.gp.basis import Basis, Nystrom, Table, Tilted
 from agents.gp.features import Block, Features
 from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
@@ -113,19 +118,46 @@ def _term_from_json(term: dict[str, Any]) -> Term:
 
 
 def _factor_to_json(factor: ActionKernel | TimeKernel) -> dict[str, Any]:
-    values = {f.name: getattr(factor, f.name) for f in dataclasses.fields(factor)}  # type: ignore[arg-type]
+    names = [f.name for f in dataclasses.fields(factor) if f.init]  # type: ignore[arg-type]
+    values = {name: getattr(factor, name) for name in names}
     lists = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
     return {"kind": type(factor).__name__} | lists
 
 
 def _factor_from_json(factor: dict[str, Any]) -> ActionKernel | TimeKernel:
-    kinds = {c.__name__: c for b in (ActionKernel, TimeKernel) for c in b.__subclasses__()}
-    if factor["kind"] not in kinds:
-        raise ValueError(f"unknown kernel {factor['kind']!r}")
     values = {k: v for k, v in factor.items() if k != "kind"}
     if isinstance(values.get("length_scale"), list):
         values["length_scale"] = tuple(values["length_scale"])
-    return kinds[factor["kind"]](**values)
+    return _kernel_class(factor["kind"])(**values)
+
+
+def _kernel_class(kind: str) -> Callable[..., ActionKernel | TimeKernel]:
+    """The kernel of this name: of this package, or of any module that has been imported."""
+    _import_kernels()
+    named = [c for c in (*_below(ActionKernel), *_below(TimeKernel)) if c.__name__ == kind]
+    found = {(c.__module__, c.__qualname__): c for c in named}
+    if not found:
+        raise ValueError(
+            f"unknown kernel {kind!r}: if it is your own, import the file that defines it first"
+        )
+    if len(found) > 1:
+        places = " and ".join(".".join(place) for place in found)
+        raise ValueError(f"several kernels are named {kind!r}: {places}")
+    return next(iter(found.values()))
+
+
+@cache
+def _import_kernels() -> None:
+    """Import every file of kernels, so that a new one needs no mention elsewhere."""
+    for module in pkgutil.iter_modules(kernels.__path__, f"{kernels.__name__}."):
+        import_module(module.name)
+
+
+def _below(base: type[Kernel]) -> Iterator[type[Any]]:
+    """All subclasses of a kernel, and theirs."""
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _below(cls)
 
 
 def _actions_to_state(actions: Actions) -> State:

@@ -15,7 +15,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.gp.arrays import Array, Integers
+from agents.arrays import Array
+from agents.gp.actions import Integers
 
 ROUNDING = 3e-5
 """Bound on the relative error of phi_1^T C_11 phi_1 in single precision, for M_a < 500."""

@@ -26,7 +26,9 @@ class PPO(SB3Agent):
     Args: those of :class:`SB3Agent`.
     """
 
-    name, algorithm = "ppo", "stable_baselines3:PPO"
+    name = "ppo"
+    family = "generic RL"
+    algorithm = "stable_baselines3:PPO"
 
 
 class A2C(SB3Agent):
@@ -43,7 +45,9 @@ class A2C(SB3Agent):
     Args: those of :class:`SB3Agent`.
     """
 
-    name, algorithm = "a2c", "stable_baselines3:A2C"
+    name = "a2c"
+    family = "generic RL"
+    algorithm = "stable_baselines3:A2C"
 
 
 class DQN(SB3Agent):
@@ -59,7 +63,9 @@ class DQN(SB3Agent):
     Args: those of :class:`SB3Agent`.
     """
 
-    name, algorithm, action_spaces = "dqn", "stable_baselines3:DQN", (spaces.Discrete,)
+    name = "dqn"
+    family = "generic RL"
+    algorithm, action_spaces = "stable_baselines3:DQN", (spaces.Discrete,)
 
     @classmethod
     def _for_one_life(cls, arguments: dict[str, Any], horizon: int | None) -> dict[str, Any]:
@@ -81,7 +87,9 @@ class SAC(SB3Agent):
     Args: those of :class:`SB3Agent`.
     """
 
-    name, algorithm, action_spaces = "sac", "stable_baselines3:SAC", (spaces.Box,)
+    name = "sac"
+    family = "generic RL"
+    algorithm, action_spaces = "stable_baselines3:SAC", (spaces.Box,)
 
 
 class TD3(SB3Agent):
@@ -97,7 +105,9 @@ class TD3(SB3Agent):
     Args: those of :class:`SB3Agent`.
     """
 
-    name, algorithm, action_spaces = "td3", "stable_baselines3:TD3", (spaces.Box,)
+    name = "td3"
+    family = "generic RL"
+    algorithm, action_spaces = "stable_baselines3:TD3", (spaces.Box,)
 
     @classmethod
     def _extra(cls, env: Any) -> dict[str, Any]:
@@ -120,7 +130,9 @@ class RecurrentPPO(SB3Agent):
     Args: those of :class:`SB3Agent`.
     """
 
-    name, algorithm, policy = "recurrent-ppo", "sb3_contrib:RecurrentPPO", "MlpLstmPolicy"
+    name = "recurrent-ppo"
+    family = "generic RL"
+    algorithm, policy = "sb3_contrib:RecurrentPPO", "MlpLstmPolicy"
 
     @classmethod
     def _network(cls, net: list[int]) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem, is_news
 from agents.registry import UnknownAgentError
 from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
 from agents.rl.view import RewardScale, View
 
-Array = NDArray[Any]
 FOREVER = 10**9
 """Steps after which an agent in its one life would stop learning."""
 LOST = 0.0
@@ -124,7 +124,7 @@ class SB3Agent:
         steps: int,
         rng: np.random.Generator,
         settings: Mapping[str, Any],
-    ) -> dict[str, Array]:
+    ) -> dict[str, NDArray[Any]]:
         """Learn from other worlds of the same kind; what was learned, in plain arrays.
 
         Args:
@@ -157,7 +157,7 @@ class SB3Agent:
         cls,
         problem: Problem,
         rng: np.random.Generator,
-        learned: Mapping[str, Array],
+        learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> SB3Agent:
         """An agent that does as it learned, and learns no more."""

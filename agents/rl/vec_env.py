@@ -19,8 +19,6 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from agents.rl.view import RewardScale, View
 
-Array = NDArray[Any]
-
 
 class BatchEnv(VecEnv):
     """All copies stepped at once.
@@ -47,21 +45,21 @@ class BatchEnv(VecEnv):
             )
         self._envs, self._view, self._scale = envs, view, scale
         self._seed: int | None = None
-        self._actions: Array | None = None
+        self._actions: NDArray[Any] | None = None
         space = envs.single_observation_space if view is None else view.space
         super().__init__(envs.num_envs, space, deepcopy(envs.single_action_space))
 
-    def reset(self) -> Array:
+    def reset(self) -> NDArray[Any]:
         """New episodes in all copies."""
         observations, _ = self._envs.reset(seed=self._seed)
         self._seed = None
         return self._seen(observations)
 
-    def step_async(self, actions: Array) -> None:
+    def step_async(self, actions: NDArray[Any]) -> None:
         """Keep the actions for ``step_wait``."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """One decision in every copy."""
         actions = self._actions
         assert actions is not None
@@ -85,7 +83,9 @@ class BatchEnv(VecEnv):
             }
         return seen, _float32(rewards), done, infos
 
-    def _seen(self, observations: Array, actions: Any = None, rewards: Any = None) -> Array:
+    def _seen(
+        self, observations: NDArray[Any], actions: Any = None, rewards: Any = None
+    ) -> NDArray[Any]:
         if self._view is None:
             return observations
         return self._view(observations, actions, rewards)
@@ -120,5 +120,5 @@ class BatchEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
 
-def _float32(rewards: Array) -> NDArray[np.float32]:
+def _float32(rewards: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(rewards, dtype=np.float32)

@@ -8,9 +8,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 
-Array = NDArray[np.float64]
 FURTHEST = 5.0
 """Rewards further from their mean than this many standard deviations are cut off."""
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.registry import BUILT_IN, AgentSpec, UnknownAgentError
+from agents.registry import AgentSpec, UnknownAgentError, is_built_in
 from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
 from evaluation.leaderboard.submit import agent_runs
@@ -34,7 +34,7 @@ def judged(found: Verification, protocol: Protocol, place: str | None) -> Protoc
     manifest = found.manifest
     assert manifest is not None
     name = manifest.agent
-    if name not in BUILT_IN:
+    if not is_built_in(name):
         name = _code(manifest, place)
     entry = AgentEntry(manifest.label, AgentSpec(name, manifest.settings), manifest.track)
     try:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from agents.base import Problem
-from agents.registry import BUILT_IN, AgentSpec, find_class
+from agents.registry import AgentSpec, find_class, is_built_in
 from evaluation.running.channel import plain
 
 if sys.platform != "win32":
@@ -148,7 +148,7 @@ class IsolatedAgent:
 
 def preload_of(name: str) -> Sequence[str]:
     """Modules worth importing once for all processes of an agent of ours."""
-    if name not in BUILT_IN:
+    if not is_built_in(name):
         return ()  # the code of others is run by agents' processes only
     try:
         return tuple(getattr(find_class(name), "preload", ()))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import periodic_envs
-from agents.registry import BUILT_IN, find_class
+from agents.registry import find_class, is_built_in
 from evaluation.running.agent_code import OURS, hash_of, own_hash
 
 PACKAGES = (
@@ -57,7 +57,7 @@ def agent_source(name: str) -> str:
     Of an agent of ours with the versions of its ``libraries``. Nobody else's code is run.
     """
     parts = [_package_source(OURS)]
-    if name in BUILT_IN:
+    if is_built_in(name):
         libraries = getattr(find_class(name), "libraries", ())
         parts += [f"{library} {_version(library)}" for library in libraries]
     else:

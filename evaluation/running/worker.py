@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from agents.registry import BUILT_IN
+from agents.registry import built_in
 from evaluation.protocol.entries import Limits
 from evaluation.protocol.protocol import TRAINING
 from evaluation.references import reference_regrets
@@ -76,7 +76,7 @@ def start_worker(environment: dict[str, str]) -> None:
     warnings.simplefilter("ignore", SimulatedDataWarning)
     # What every child needs is done once, before they are forked.
     machine()
-    for name in BUILT_IN:
+    for name in built_in():
         agent_source(name)
     sources_of(object(), None)
     open_zygote()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
-Array = NDArray[np.float64]
-
 POLICIES = ("error", "hold", "interpolate")
-MOST_MISSING = 0.5
+MAX_MISSING = 0.5
 """The largest share of an arm's steps that is filled in; with more, an arm is more guess than data.
 """
 
@@ -31,11 +29,11 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
 
     Raises:
         DataError: for "error" if there is a gap, else if a column has more than
-            ``MOST_MISSING`` of them.
+            ``MAX_MISSING`` of them.
     """
     checks.one_of("missing", policy, POLICIES)
     missing = np.isnan(values)
-    limit = 0.0 if policy == "error" else MOST_MISSING
+    limit = 0.0 if policy == "error" else MAX_MISSING
     share = missing.mean(0)
     if (share > limit).any():
         worst = [f"{names[i]} ({share[i]:.1%})" for i in np.argsort(-share) if share[i] > limit]

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.process import FiniteProcess, Origin, PublicInfo, WarmStart
-
-Array = NDArray[np.float64]
 
 OBJECTIVES = ("max", "min")
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.fields.covariance import matern_reach
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 """Spectral mass cut off, and correlation allowed to wrap around the torus."""

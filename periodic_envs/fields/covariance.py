@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gamma, kv
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 
 def matern(distance: ArrayLike, nu: float | None) -> Array:

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from periodic_envs.arrays import Array
 from periodic_envs.fields.basis import Basis
-
-Array = NDArray[np.float64]
 
 _CHUNK = 2_000_000
 """Most grid values held at once."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ive
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-10
 

@@ -47,7 +47,8 @@ class Contextual(Synthetic):
 
     ## Arguments
     ``context_dim`` (2, or 1), ``context_length_scale`` (1.0), and those of
-    ``PeriodicGP-Synthetic-v0``.
+    ``PeriodicGP-Synthetic-v0``. The contexts are drawn before the function: with another
+    ``horizon``, the same seed is another function and other noise.
 
     ## Version History
     v0: first version.

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.fields.basis import (
     Basis,
     FourierBasis,
@@ -29,7 +29,6 @@ from periodic_envs.process import (
     TabularProcess,
 )
 
-Array = NDArray[np.float64]
 ACTION_KERNELS = ("linear", "matern", "se")
 
 

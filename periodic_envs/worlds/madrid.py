@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.gaps import MOST_MISSING, POLICIES, fill_gaps
+from periodic_envs.data.gaps import MAX_MISSING, POLICIES, fill_gaps
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import magnitude_name, magnitude_number
 from periodic_envs.data.madrid.window import (
@@ -29,8 +29,6 @@ from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rew
 from periodic_envs.process import FiniteProcess, Origin, PublicInfo
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.madrid_sim import MadridSim
-
-Array = NDArray[np.float64]
 
 
 class SimulatedDataWarning(UserWarning):
@@ -137,7 +135,7 @@ class Madrid:
         try:
             return fill_gaps(window.values, names, policy=self.missing, what=when)
         except DataError as error:
-            most = 0.0 if self.missing == "error" else MOST_MISSING
+            most = 0.0 if self.missing == "error" else MAX_MISSING
             share = np.isnan(window.values).mean(0)
             good = [n for n, s in zip(window.stations, share, strict=True) if s <= most]
             raise DataError(f"{error}. There is enough of stations={good}") from None

@@ -39,7 +39,8 @@ class Piecewise(GaussianWorld):
 
     ## Arguments
     ``mean_segment`` (50.0 steps), and those of every drawn world and of every environment: see
-    ``PeriodicGP-Synthetic-v0``.
+    ``PeriodicGP-Synthetic-v0``. The change points are drawn before the functions: with another
+    ``horizon``, the same seed has other functions and other noise.
 
     ## Version History
     v0: first version.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = Path(__file__).parent.parent / "data" / "tables" / "example_demand.csv"
 EXAMPLE_PERIOD = 168.0
-LARGEST_VALUE = 1e100
+MAX_VALUE = 1e100
 """Sums of regrets of larger ones would overflow."""
 
 
@@ -157,8 +157,8 @@ class Replay:
     def _recording(self) -> Recording:
         series = self.series
         filled = fill_gaps(series.values, series.names, policy=self.missing, what=series.span())
-        if np.abs(filled).max() > LARGEST_VALUE:
-            raise DataError(f"values must be below {LARGEST_VALUE:g}: rescale the data")
+        if np.abs(filled).max() > MAX_VALUE:
+            raise DataError(f"values must be below {MAX_VALUE:g}: rescale the data")
         rewards = rewards_of(filled, self.objective)
         path = isinstance(self.data, str | os.PathLike)
         public = self._public()

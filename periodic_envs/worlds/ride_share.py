@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.process import FiniteProcess, PublicInfo
 from periodic_envs.registration import register_world
 
@@ -111,9 +111,9 @@ class RideShare:
         )
 
 
-def _bump(hours: NDArray[np.float64], width_hours: float) -> NDArray[np.float64]:
+def _bump(hours: Array, width_hours: float) -> Array:
     """A smooth peak of height 1 on the 24-hour circle."""
     angle = 2.0 * np.pi * hours / PERIOD_HOURS
     width = 2.0 * np.pi * width_hours / PERIOD_HOURS
-    bump: NDArray[np.float64] = np.exp((np.cos(angle) - 1.0) / width**2)
+    bump: Array = np.exp((np.cos(angle) - 1.0) / width**2)
     return bump

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.fields.seasons import season_features
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
@@ -44,7 +44,8 @@ class Switching(Synthetic):
     Truncated after ``horizon`` steps.
 
     ## Arguments
-    ``drift`` (0.02, in [0, 1]), and those of ``PeriodicGP-Synthetic-v0``.
+    ``drift`` (0.02, in [0, 1]), and those of ``PeriodicGP-Synthetic-v0``. The whole drift is drawn
+    before the noise: with another ``horizon``, the same seed is the same function with other noise.
 
     ## Version History
     v0: first version.
@@ -64,9 +65,7 @@ class Switching(Synthetic):
         weights = self._drifting(features, len(basis.scale), rng)
         return self.process(basis, weights, rows=rows, period=float(self.period))
 
-    def _drifting(
-        self, features: NDArray[np.float64], size: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def _drifting(self, features: Array, size: int, rng: np.random.Generator) -> Array:
         """``psi(t) . W(t)`` with ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``."""
         rho = np.sqrt(1.0 - self.drift)
         weights = np.empty((len(features), size))

@@ -1,5 +1,6 @@
 """Names, settings, and other people's agents."""
 
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -103,6 +104,72 @@ def test_an_entry_point(lazy_file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     sys.modules.pop("lazy_agent")
 
 
+LISTING = """
+import sys
+from agents import AgentSpec, names
+from agents.registry import built_in, is_built_in, online_names
+assert list(names())[0] == next(iter(built_in())) == "auto-gp-ucb"
+assert is_built_in("ppo") and not is_built_in("agents.rl.algorithms:PPO")
+assert built_in()["ppo"].family == "generic RL"
+assert set(built_in()) - set(online_names()) == {
+    "a2c", "dqn", "ppo", "recurrent-ppo", "sac", "td3"
+}
+assert AgentSpec.parse("auto-gp-ucb:prior=file").pretrained
+assert AgentSpec.parse("agents.auto.auto_gp_ucb:AutoGPUCB:prior=file").pretrained
+assert not AgentSpec.parse("auto-gp-ucb:prior=none").pretrained
+assert not AgentSpec.parse("ppo:memory=true").pretrained
+assert not AgentSpec.parse("no_such.py:Agent:prior=file").pretrained
+places = ("agents.zoo", "agents.auto", "agents.rl", "agents.gp", "torch", "scipy", "numba")
+print([name for name in sys.modules if name.startswith(places)])
+"""
+
+
+def test_listing_imports_no_agent() -> None:
+    run = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "[]"
+
+
+NEW = """
+class Helper:
+    name: str
+    family = computed()
+
+class New(Helper):
+    name: ClassVar[str] = "{name}"
+    family = "arms, new"
+    pretrained_by = ("file",)
+"""
+
+
+def test_a_new_file_is_a_new_agent(tmp_path: Path) -> None:
+    for name, folder in (("new", "zoo/arms"), ("newer", "rl"), ("first", "zoo")):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / f"{name}.py").write_text(NEW.format(name=name))
+    found = agents.registry.built_in(tmp_path)
+    assert list(found) == ["first", "new", "newer"]
+    assert found["new"] == (f"{tmp_path.name}.zoo.arms.new:New", "arms, new", ("file",))
+
+
+def test_a_name_is_given_once_and_with_a_family(tmp_path: Path) -> None:
+    (tmp_path / "zoo").mkdir()
+    for file in ("one", "two"):
+        (tmp_path / "zoo" / f"{file}.py").write_text(NEW.format(name="same"))
+    with pytest.raises(ValueError, match=r"two agents are named 'same': .*zoo.one:New and .*two:N"):
+        agents.registry.built_in(tmp_path)
+    (tmp_path / "zoo" / "one.py").write_text('class Alone:\n    name = "alone"\n')
+    with pytest.raises(ValueError, match=r"zoo.one:Alone has a name and no family"):
+        agents.registry.built_in.__wrapped__(tmp_path)
+
+
+def test_what_is_found_is_what_the_classes_say() -> None:
+    for name, entry in agents.registry.built_in().items():
+        cls = agents.registry.find_class(name)
+        assert (cls.name, cls.family) == (name, entry.family)
+        assert f"{cls.__module__}:{cls.__qualname__}" == entry.place
+        assert getattr(cls, "pretrained_by", ()) == entry.pretrained_by
+
+
 def test_every_name_is_described() -> None:
     assert all(describe(name) for name in names())
 
@@ -111,7 +178,7 @@ def test_every_name_is_described() -> None:
     ("text", "message"),
     [
         ("periodic-gp-ubc", "did you mean periodic-gp-ucb"),
-        ("zzz", "known are periodic-gp-ucb"),
+        ("zzz", "known are auto-gp-ucb, "),
         ("no.such.module:Agent", "'no.such.module:Agent': no module 'no' is installed$"),
         ("agents.base:Nothing", "cannot find the agent"),
         ("missing.py:Agent", "agent 'missing.py:Agent': there is no file 'missing.py'$"),

@@ -1,6 +1,7 @@
 """A restored posterior continues bit for bit."""
 
 import json
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from agents.gp import (
     SquaredExponential,
     TimeSquaredExponential,
     from_state,
+    kernel_from_json,
+    kernel_to_json,
     make_posterior,
     to_state,
 )
@@ -92,3 +95,38 @@ def test_a_broken_state_is_refused(data):
     broken = state | {key: data.draw(st.sampled_from([*wrong, None]))}
     with pytest.raises((ValueError, TypeError, KeyError)):
         from_state(broken)
+
+
+@dataclass(frozen=True)
+class Slower(Periodic):
+    """A kernel of somebody's own, with a value that is computed."""
+
+    length_scale: float = 2.0
+    half: float = field(init=False, default=0.5)
+
+
+@dataclass(frozen=True)
+class Slowest(Slower):
+    """A subclass of it."""
+
+
+def test_a_subclass_of_a_subclass_of_a_kernel_is_restored():
+    posterior = make_posterior(Index() * Slowest(5.0, 1.5), Finite.arms(2), 0.1)
+    posterior.observe(0, 0.0, 5.0)
+    again = from_state(to_state(posterior))
+    assert again.kernel.terms[0].clocks == (Slowest(5.0, 1.5),)
+    np.testing.assert_array_equal(again.predict(3.0), posterior.predict(3.0))
+    assert json.loads(json.dumps(kernel_to_json(again.kernel))) == kernel_to_json(again.kernel)
+
+
+def test_a_kernel_that_is_not_there_or_there_twice():
+    (term,) = kernel_to_json(Index() * Periodic(5.0))
+    term["factors"][1]["kind"] = "Fastest"
+    with pytest.raises(ValueError, match=r"^unknown kernel 'Fastest': .* import the file that def"):
+        kernel_from_json([term])
+    term["factors"][1]["kind"] = "Decay"
+    namesake = type("Decay", (Slower,), {})
+    with pytest.raises(ValueError, match=r"^several kernels are named 'Decay': .* and .*Decay$"):
+        kernel_from_json([term])
+    assert namesake.__mro__[1] is Slower
+    namesake.__name__ = "Namesake"  # classes die late: other tests have kernels named Decay

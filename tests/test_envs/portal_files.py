@@ -14,8 +14,8 @@ def csv_line(station=4, magnitude=7, date=(2018, 3, 1), values=range(1, 25), fla
     year, month, day = date
     point = f"28079{station:03d}_{magnitude}_8"
     key = f"28;079;{station};{magnitude};{point};{year};{month:02d};{day:02d}"
-    cells = ";".join(f"{v:05d};{f}" for v, f in zip(values, flags, strict=True))
-    return f"{key};{cells}"
+    fields = ";".join(f"{v:05d};{f}" for v, f in zip(values, flags, strict=True))
+    return f"{key};{fields}"
 
 
 def csv(*lines: str) -> bytes:

@@ -219,7 +219,7 @@ def test_another_year(server: Server) -> None:
 
 
 def test_too_large(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "MOST_BYTES", 1000)
+    monkeypatch.setattr(download, "MAX_BYTES", 1000)
     server.behaviour = whole
     with pytest.raises(DataError, match="sends more than"):
         get(server)

@@ -245,10 +245,10 @@ def test_damaged_member(tmp_path: Path, data_folder: Path) -> None:
 def test_zip_bombs(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = zipped(tmp_path / "a.zip", [("mar.csv", csv() + b"0" * 3_000_000)])
     assert bomb.stat().st_size < 10_000
-    monkeypatch.setattr(reading, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(reading, "MAX_BYTES", 2**20)
     with pytest.raises(DataError, match=r"a.zip:mar.csv is larger than 1 MB"):
         import_paths([bomb])
-    monkeypatch.setattr(reading, "MOST_BYTES_IN_ZIP", 2**20)
+    monkeypatch.setattr(reading, "MAX_UNZIPPED_BYTES", 2**20)
     with pytest.raises(DataError, match=r"a.zip unpacks to 1 files of 3 MB"):
         import_paths([bomb])
     many = zipped(tmp_path / "b.zip", [(f"{i}.csv", b"") for i in range(1001)])

@@ -38,7 +38,7 @@ def test_a_blank_last_flag() -> None:
         assert np.flatnonzero(np.isnan(parse(txt(text), "a.txt").values[0])).tolist() == [23]
 
 
-def test_decimals_negatives_and_empty_cells() -> None:
+def test_decimals_negatives_and_empty_fields() -> None:
     line = csv_line().replace("00001;V", "01.25;V").replace("00002;V", "-0.50;V")
     line = line.replace("00003;V", ";V")
     values = parse(csv(line), "a.csv").values[0]

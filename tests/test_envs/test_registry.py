@@ -98,6 +98,22 @@ def test_documented_arguments_exist(env_id: str) -> None:
 
 
 @every_id
+def test_a_longer_horizon_goes_on_in_the_same_world_or_the_docstring_says_not(env_id: str) -> None:
+    """Up to round-off: products of larger matrices are summed in another order."""
+    long = make(env_id)
+    half = max(1, long.horizon // 2)
+    drawn = []
+    for env in (long, make(env_id, horizon=half)):
+        env.reset(seed=3)
+        best = [env.episode.process.optimum(env.public.first_step + i)[1] for i in range(half)]
+        drawn.append([best, env.episode.noise[:half], env.episode.observations[: half + 1]])
+    same = all(np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in zip(*drawn, strict=True))
+    section = (type(long.setup.world).__doc__ or "").partition("## Arguments")[2]
+    said = "with another ``horizon``, the same seed" in " ".join(section.split())
+    assert same != said
+
+
+@every_id
 def test_same_seed_same_episode(env_id: str) -> None:
     env = gym.make(env_id)
     first = episode(env, seed=7)

@@ -237,7 +237,7 @@ def test_daylight_saving(tmp_path: Path) -> None:
         ("time,a,b,c\n1,1,,1\n2,1,,1\n3,1,,3\n", "no reading of 'b'"),
         ("time,arm,reward\n1,x,2\n2,x,3\n3,x,4\n", "at least two arms, .* has only 'x'"),
         ("time,arm,reward\n1,x,2\n2,,3\n3,y,4\n", "arm in line 3 of 'data.csv' has no name"),
-        (WIDE + "2018-03-01 03:00,4\n", "line 5 of 'data.csv' has 2 cells, but the header has 3"),
+        (WIDE + "2018-03-01 03:00,4\n", "line 5 of 'data.csv' has 2 fields, but the header has 3"),
         (WIDE + "\n2018-03-01 03:00,4,x1\n", "line 6 .* has 'x1' in column 'b', .* not a number"),
         (WIDE + "2018-03-01 03:00,4,1_0\n", "line 5 .* has '1_0' in column 'b', .* not a number"),
         (WIDE + "2018-03-01 03:00,4,-inf\n", "line 5 .* infinite value in column 'b'"),
@@ -291,21 +291,21 @@ def test_bad_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_series("a\0b.csv")
     with pytest.raises(DataError, match="has no rows"):
         read_series(pd.DataFrame({"time": [], "a": [], "b": []}))
-    monkeypatch.setattr("periodic_envs.data.tables.limits.MOST_BYTES", 20)
+    monkeypatch.setattr("periodic_envs.data.tables.limits.MAX_BYTES", 20)
     with pytest.raises(DataError, match="larger than"):
         read_series(write(tmp_path, WIDE))
 
 
-def test_parquet_with_lists_or_too_many_cells(
+def test_parquet_with_lists_or_too_many_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: pd.DataFrame
 ) -> None:
     wide.assign(c=[[1]] * 5).to_parquet(tmp_path / "lists.parquet")
     with pytest.raises(DataError, match=r"'c' of 'lists.parquet' holds lists"):
         read_series(tmp_path / "lists.parquet")
     wide.to_parquet(tmp_path / "x.parquet")
-    monkeypatch.setattr("periodic_envs.data.tables.limits.MOST_CELLS", 14)
+    monkeypatch.setattr("periodic_envs.data.tables.limits.MAX_VALUES", 14)
     for source in (tmp_path / "x.parquet", wide, write(tmp_path, WIDE * 3)):
-        with pytest.raises(DataError, match=r"more than 14 cells|two columns|not a number|holds"):
+        with pytest.raises(DataError, match=r"more than 14 values|two columns|not a number|holds"):
             read_series(source)
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
-from agents.gp.arrays import Array, Integers, Points
+from agents.arrays import Array
+from agents.checks import require
+from agents.gp.actions import Integers, Points
 from agents.gp.kernels.base import POSITIVE, ActionKernel
 
 LengthScale = float | tuple[float, ...]
@@ -160,10 +161,10 @@ def _power_bessel(order: float, s: Array) -> Array:
     """s^order K_order(s), with its limit at s = 0 (0 where that is infinite: a kink)."""
     limit = 2 ** (order - 1) * gamma(order) if order > 0 else 0.0
     small = s < 1e-10
-    safe: NDArray[np.float64] = np.where(small, 1.0, s)
+    safe: Array = np.where(small, 1.0, s)
     return np.where(small, limit, safe**order * kv(order, safe))
 
 
 def _check_length_scale(length_scale: LengthScale) -> None:
-    if not all(0 < scale < math.inf for scale in np.atleast_1d(length_scale)):
-        raise ValueError(f"a length-scale must be positive and finite, got {length_scale}")
+    fits = all(0 < scale < math.inf for scale in np.atleast_1d(length_scale))
+    require(fits, "a length-scale must be positive and finite", length_scale)

@@ -10,14 +10,15 @@ package uses that form.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from agents.gp.arrays import Array, Points
+from agents.arrays import Array
+from agents.checks import positive
+from agents.gp.actions import Points
 from agents.gp.kernels.spectrum import Spectrum
 
 POSITIVE = (1e-5, 1e5)
@@ -116,8 +117,7 @@ class Term:
     clocks: tuple[TimeKernel, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 < self.variance < math.inf:
-            raise ValueError(f"a variance must be positive and finite, got {self.variance}")
+        positive("a variance", self.variance)
 
     @property
     def factors(self) -> tuple[ActionKernel | TimeKernel, ...]:

@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from agents.gp.arrays import Array, Box, Finite, InContext, Points
+from agents.arrays import Array
+from agents.gp.actions import Box, Finite, InContext, Points
 from agents.gp.kernels.base import POSITIVE, ActionKernel, Kernel, Sum, Term
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 
 SAME_FREQUENCY = 1e-11
 """Frequencies nearer than this (cycles per unit of time) are taken as equal."""

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ive
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
+from agents.checks import positive, share, share_or_one, whole
 from agents.gp.kernels.base import POSITIVE, Term, TimeKernel
 from agents.gp.kernels.spectrum import Spectrum
 
@@ -59,7 +60,8 @@ class Periodic(TimeKernel):
     }
 
     def __post_init__(self) -> None:
-        _require_positive(period=self.period, length_scale=self.length_scale)
+        positive("period", self.period)
+        positive("length_scale", self.length_scale)
 
     def __call__(self, lag: Array) -> Array:
         """Eq. (2)."""
@@ -101,11 +103,10 @@ class TruncatedPeriodic(TimeKernel):
     }
 
     def __post_init__(self) -> None:
-        _require_positive(period=self.period, length_scale=self.length_scale, share=self.share)
-        if self.share > 1.0:
-            raise ValueError(f"share must lie in (0, 1], got {self.share}")
-        if not isinstance(self.harmonics, int) or self.harmonics < 1:
-            raise ValueError(f"harmonics must be a whole number from 1 on, got {self.harmonics!r}")
+        positive("period", self.period)
+        positive("length_scale", self.length_scale)
+        share_or_one("share", self.share)
+        whole("harmonics", self.harmonics)
 
     def __call__(self, lag: Array) -> Array:
         """The formula above."""
@@ -135,8 +136,7 @@ class Decay(TimeKernel):
     free: ClassVar[Mapping[str, tuple[float, float]]] = {"eps": (1e-6, 0.99)}
 
     def __post_init__(self) -> None:
-        if not 0 < self.eps < 1:
-            raise ValueError(f"eps must lie in (0, 1), got {self.eps}")
+        share("eps", self.eps)
 
     @property
     def log_rho(self) -> float:
@@ -166,14 +166,8 @@ class TimeSquaredExponential(TimeKernel):
     free: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": POSITIVE}
 
     def __post_init__(self) -> None:
-        _require_positive(length_scale=self.length_scale)
+        positive("length_scale", self.length_scale)
 
     def __call__(self, lag: Array) -> Array:
         """The formula above."""
         return np.asarray(np.exp(-0.5 * (lag / self.length_scale) ** 2))
-
-
-def _require_positive(**values: float) -> None:
-    for name, value in values.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} must be positive and finite, got {value}")

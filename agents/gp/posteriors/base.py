@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Integers
+from agents.arrays import Array
+from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
 
 State: TypeAlias = dict[str, Any]
@@ -130,15 +130,3 @@ def gaussian_sample(mean: Array, covariance: Array, rng: np.random.Generator) ->
     value, vector = np.linalg.eigh(covariance)
     step = vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))
     return np.asarray(mean + step)
-
-
-def require_finite(t: float, y: float) -> None:
-    """Refuse what would silently spoil a posterior for good."""
-    if not (math.isfinite(t) and math.isfinite(y)):
-        raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")
-
-
-def require_weight(weight: float) -> None:
-    """Refuse a weight that no noise variance belongs to."""
-    if not 0 < weight < math.inf:
-        raise ValueError(f"a weight must be positive and finite, got {weight}")

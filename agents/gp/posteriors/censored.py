@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 from agents.gp.posteriors.state_space import StateSpace
 
 PLAUSIBLE = 0.03

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Integers
+from agents.arrays import Array
+from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
 

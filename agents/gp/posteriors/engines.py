@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from agents.gp.arrays import Actions, Box, Finite, InContext
+from agents.checks import positive
+from agents.gp.actions import Actions, Box, Finite, InContext
 from agents.gp.basis import RankError
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
@@ -44,8 +43,7 @@ def make_posterior(
     Raises:
         RankError: If "state-space" is asked for and the kernel has no finite features.
     """
-    if not 0 < noise_variance < math.inf:
-        raise ValueError(f"noise_variance must be positive and finite, got {noise_variance}")
+    positive("noise_variance", noise_variance)
     if engine not in ENGINES:
         raise ValueError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
     if engine == "dense":

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from agents.gp.arrays import Actions, Array, Integers, Points
+from agents.arrays import Array
+from agents.gp.actions import Actions, Integers, Points
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import State
 

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Finite, Integers, Points
+from agents.arrays import Array
+from agents.checks import finite_observation, positive_weight
+from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.posteriors.base import (
@@ -22,8 +24,6 @@ from agents.gp.posteriors.base import (
     Prediction,
     State,
     gaussian_sample,
-    require_finite,
-    require_weight,
 )
 from agents.gp.posteriors.history import History
 from agents.gp.relevance import Relevance, overlap
@@ -66,8 +66,8 @@ class Incremental:
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
         """Append a row to L^-1."""
-        require_finite(t, y)
-        require_weight(weight)
+        finite_observation(t, y)
+        positive_weight(weight)
         point, v = self.actions.points(action), self._column(action, t)
         s = float(self._fast.diagonal(point)[0]) + self.noise_variance / weight - float(v @ v)
         e = (y - float(v @ self._past.z)) / math.sqrt(s)
@@ -90,7 +90,7 @@ class Incremental:
 
     def discount(self, factor: float) -> None:
         """Let all observations so far count less: their weights times ``factor``; O(n^3)."""
-        require_weight(factor)
+        positive_weight(factor)
         self._past.weight[:] *= factor
         kept = np.flatnonzero(self._past.weight > SPENT)
         self._past.keep(kept, self._fast, self.noise_variance)

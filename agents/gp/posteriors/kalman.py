@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
 from scipy.linalg.blas import dgemm, dger
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 from agents.gp.features import Features
 
 LARGE = 500

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 from agents.gp.posteriors.base import State
 from agents.gp.posteriors.kalman import KalmanFilter
 

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from agents.gp.arrays import Actions, Array, InContext
+from agents.arrays import Array
+from agents.gp.actions import Actions, InContext
 from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel

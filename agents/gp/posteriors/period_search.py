@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from agents.gp.arrays import Actions, Array, Integers
+from agents.arrays import Array
+from agents.gp.actions import Actions, Integers
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.kernels.time import Periodic, TruncatedPeriodic

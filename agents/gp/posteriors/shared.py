@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.gp.arrays import Array
+from agents.arrays import Array
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 from agents.gp.posteriors.state_space import StateSpace, predicted, sloped
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp.arrays import Actions, Array, Finite, InContext, Integers
+from agents.arrays import Array
+from agents.checks import finite_observation, positive_weight
+from agents.gp.actions import Actions, Finite, InContext, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import (
@@ -14,8 +16,6 @@ from agents.gp.posteriors.base import (
     Prediction,
     State,
     gaussian_sample,
-    require_finite,
-    require_weight,
 )
 from agents.gp.posteriors.kalman import KalmanFilter, Slice
 from agents.gp.posteriors.late import LateObservations
@@ -74,7 +74,7 @@ class StateSpace:
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
         """Rank-one update; a weight divides the noise variance."""
-        require_weight(weight)
+        positive_weight(weight)
         self.weigh(action, t, y, self.noise_variance / weight)
 
     def weigh(
@@ -85,7 +85,7 @@ class StateSpace:
         That is what an observation does, and what anything else that is known of f(action, t) does
         when it is approximated by such a factor (``censored.py``).
         """
-        require_finite(t, y)
+        finite_observation(t, y)
         if self._phi is not None and action < 0:
             raise IndexError(f"there is no arm {action}")
         phi = self.phi(action)[0] if self._phi is None else self._phi[action]
@@ -94,7 +94,7 @@ class StateSpace:
 
     def discount(self, factor: float) -> None:
         """Let all observations so far count less: their weights times ``factor``."""
-        require_weight(factor)
+        positive_weight(factor)
         self._filter.discount(factor)
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:

@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
 
-Array = NDArray[np.float64]
 FINEST = 20
 """Gaps below 2^-FINEST are not looked for."""
 
@@ -51,6 +50,7 @@ class AdSwitch(ArmAgent):
     """
 
     name = "adswitch"
+    family = "arms, change detection"
     kept = ("episode", "_n", "_last", "_good", "_checks", "_gap", "_mean", "_lowest", "_highest")
 
     def __init__(

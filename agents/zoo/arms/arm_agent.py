@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem, is_news, time_of
 from agents.saving import Saveable
 from agents.zoo.arms.grid import arms_of, as_action, nearest_arm, relive
 from agents.zoo.arms.means import Means
 from agents.zoo.arms.reward_scale import RewardScale
 
-Array = NDArray[np.float64]
 UNKNOWN_HORIZON = 1_000
 """For parameters that depend on the number of decisions, where nobody tells it."""
 

@@ -6,14 +6,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.grid import MOST_ARMS, arms_of
 from agents.zoo.arms.ucb1 import UCB1
-
-Array = NDArray[np.float64]
 
 
 class CAB1(UCB1):
@@ -41,6 +39,7 @@ class CAB1(UCB1):
     """
 
     name = "cab1"
+    family = "arms, many"
     kept: ClassVar[tuple[str, ...]] = (*UCB1.kept, "_epoch", "_begin")
 
     def __init__(

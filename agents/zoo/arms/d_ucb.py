@@ -6,14 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive, share
 from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
 from agents.zoo.arms.means import Means
 
-Array = NDArray[np.float64]
 FORGOTTEN, LARGE = 1e-200, 1e100
 """A weight below which a reward is as good as never given, and the largest in use."""
 
@@ -42,7 +41,9 @@ class DUCB(ArmAgent):
         common: Those of :class:`ArmAgent`.
     """
 
-    name, kept = "d-ucb", ("_means", "_now", "_zero")
+    name = "d-ucb"
+    family = "arms, forgetting"
+    kept = ("_means", "_now", "_zero")
 
     def __init__(
         self,

@@ -6,13 +6,11 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.base import Problem, number
-from agents.checks import positive
+from agents.arrays import Array
+from agents.base import Problem
+from agents.checks import number, positive
 from agents.zoo.arms.arm_agent import ArmAgent
-
-Array = NDArray[np.float64]
 
 
 class Exp3S(ArmAgent):
@@ -41,6 +39,7 @@ class Exp3S(ArmAgent):
     """
 
     name = "exp3-s"
+    family = "arms, forgetting"
     kept: ClassVar[tuple[str, ...]] = ("_weight",)
 
     def __init__(
@@ -106,7 +105,9 @@ class RExp3(Exp3S):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "rexp3", ("_weight", "_begin")
+    name = "rexp3"
+    family = "arms, forgetting"
+    kept = ("_weight", "_begin")
 
     def __init__(
         self,

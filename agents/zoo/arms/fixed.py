@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
-
-Array = NDArray[np.float64]
 
 
 class Fixed(ArmAgent):
@@ -27,7 +25,9 @@ class Fixed(ArmAgent):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "fixed", ("_count", "_total")
+    name = "fixed"
+    family = "baselines"
+    kept = ("_count", "_total")
 
     def __init__(self, problem: Problem, rng: np.random.Generator, *, box_arms: int = 20) -> None:
         super().__init__(problem, rng, box_arms=box_arms)

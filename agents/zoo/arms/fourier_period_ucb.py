@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import at_least_one, share
-from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.periodogram import estimate_period
 
 
@@ -46,6 +47,7 @@ class FourierPeriodUCB(ArmAgent):
     """
 
     name = "fourier-period-ucb"
+    family = "arms, periodic"
 
     def __init__(
         self,

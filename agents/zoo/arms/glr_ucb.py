@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import one_of, share
 from agents.zoo.arms.arm_agent import ArmAgent
 
-Array = NDArray[np.float64]
 MOST_FORCED = 0.5
 
 
@@ -44,6 +43,7 @@ class GLRUCB(ArmAgent):
     """
 
     name = "glr-ucb"
+    family = "arms, change detection"
 
     def __init__(
         self,

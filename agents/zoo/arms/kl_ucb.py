@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.base import Problem, number
-from agents.checks import one_of
+from agents.arrays import Array
+from agents.base import Problem
+from agents.checks import number, one_of
 from agents.zoo.arms.ucb1 import UCB1
 
-Array = NDArray[np.float64]
 HALVINGS = 30
 
 
@@ -42,6 +41,7 @@ class KLUCB(UCB1):
     """
 
     name = "kl-ucb"
+    family = "arms, stationary"
 
     def __init__(
         self,

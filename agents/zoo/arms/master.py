@@ -6,14 +6,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
 from agents.zoo.arms.means import Means
-
-Array = NDArray[np.float64]
 
 
 def average_regret(n_arms: int, t: float) -> float:
@@ -63,6 +61,7 @@ class Master(ArmAgent):
     """
 
     name = "master"
+    family = "arms, change detection"
     kept: ClassVar[tuple[str, ...]] = (
         *("restarts", "_order", "_begin", "_scheduled", "_which"),
         *("_gained", "_bound", "_lowest", "_excess", "_told"),

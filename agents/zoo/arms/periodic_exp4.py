@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import share_or_one
-from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import longest_period
 
 MOST_ASKED = 1_000
@@ -47,7 +48,9 @@ class PeriodicEXP4(ArmAgent):
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
-    name, kept = "periodic-exp4", ("_weight", "_log_sum", "_asked_at", "_asked")
+    name = "periodic-exp4"
+    family = "arms, periodic"
+    kept = ("_weight", "_log_sum", "_asked_at", "_asked")
 
     def __init__(
         self,

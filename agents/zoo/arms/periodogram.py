@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from agents.arrays import Array
+
 LONGEST = 500
 """No longer period is looked for, however long the signal."""
 

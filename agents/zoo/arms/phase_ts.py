@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.zoo.arms.phase_ucb import Array, PhaseUCB
+from agents.arrays import Array
+from agents.zoo.arms.phase_ucb import PhaseUCB
 
 
 class PhaseTS(PhaseUCB):
@@ -34,6 +35,7 @@ class PhaseTS(PhaseUCB):
     """
 
     name = "phase-ts"
+    family = "arms, periodic"
 
     def choose(self, t: float, observation: Array) -> int:
         """The best arm of a world drawn from the beliefs at this phase."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.grid import MOST_CELLS
 from agents.zoo.gp.prior import main_period
-
-Array = NDArray[np.float64]
 
 
 class PhaseUCB(ArmAgent):
@@ -38,7 +36,9 @@ class PhaseUCB(ArmAgent):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "phase-ucb", ("_count", "_total")
+    name = "phase-ucb"
+    family = "arms, periodic"
+    kept = ("_count", "_total")
 
     def __init__(
         self,

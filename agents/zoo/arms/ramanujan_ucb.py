@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import not_negative
-from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import longest_period
 from agents.zoo.linear.ridge import Ridge
 
@@ -43,7 +44,9 @@ class RamanujanUCB(ArmAgent):
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
-    name, kept = "ramanujan-ucb", ("_count",)
+    name = "ramanujan-ucb"
+    family = "arms, periodic"
+    kept = ("_count",)
 
     def __init__(
         self,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.saving import Saveable
 
@@ -22,17 +22,18 @@ class Random(Saveable):
     """
 
     name = "random"
+    family = "baselines"
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self._space = problem.action_space
 
-    def act(self, observation: NDArray[np.float64]) -> Any:
+    def act(self, observation: Array) -> Any:
         """A uniform draw."""
         if isinstance(self._space, spaces.Discrete):
             return int(self._rng.integers(self._space.n))
         return self._rng.uniform(-1.0, 1.0, self._space.shape).astype(np.float32)
 
-    def update(self, observation: NDArray[np.float64], action: Any, reward: float) -> None:
+    def update(self, observation: Array, action: Any, reward: float) -> None:
         """Nothing is learned."""
 
     def state(self) -> dict[str, Any]:

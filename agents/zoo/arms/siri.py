@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.ucb_air import rarity
-
-Array = NDArray[np.float64]
 
 
 class SiRI(ArmAgent):
@@ -43,7 +41,9 @@ class SiRI(ArmAgent):
         box_arms: Number of points of a box to draw from.
     """
 
-    name, kept = "siri", ("_count", "_total", "_arm", "_left")
+    name = "siri"
+    family = "arms, many"
+    kept = ("_count", "_total", "_arm", "_left")
 
     def __init__(
         self,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.sw_ucb import SWUCB
-
-Array = NDArray[np.float64]
 
 
 class SWTS(SWUCB):
@@ -41,6 +39,7 @@ class SWTS(SWUCB):
     """
 
     name = "sw-ts"
+    family = "arms, forgetting"
 
     def __init__(
         self,

@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
 from agents.zoo.arms.window import SlidingWindow
-
-Array = NDArray[np.float64]
 
 
 def window_length(problem: Problem, given: float | None) -> float:
@@ -48,7 +46,9 @@ class SWUCB(ArmAgent):
         common: Those of :class:`ArmAgent`.
     """
 
-    name, kept = "sw-ucb", ("_window",)
+    name = "sw-ucb"
+    family = "arms, forgetting"
+    kept = ("_window",)
 
     def __init__(
         self,

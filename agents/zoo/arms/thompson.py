@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from agents.arrays import Array
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.means import Means
-
-Array = NDArray[np.float64]
 
 
 class Thompson(ArmAgent):
@@ -34,7 +30,9 @@ class Thompson(ArmAgent):
         box_arms: Number of points of a box.
     """
 
-    name, kept = "thompson", ("_means",)
+    name = "thompson"
+    family = "arms, stationary"
+    kept = ("_means",)
 
     def start(self) -> None:
         """No rewards."""

@@ -6,14 +6,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.means import Means
-
-Array = NDArray[np.float64]
 
 
 class UCB1(ArmAgent):
@@ -38,6 +36,7 @@ class UCB1(ArmAgent):
     """
 
     name = "ucb1"
+    family = "arms, stationary"
     kept: ClassVar[tuple[str, ...]] = ("_means", "_n")
 
     def __init__(

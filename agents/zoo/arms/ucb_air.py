@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
-
-Array = NDArray[np.float64]
 
 
 def rarity(problem: Problem, given: float | None) -> float:
@@ -48,7 +46,9 @@ class UCBAIR(ArmAgent):
         box_arms: Number of points of a box to draw from.
     """
 
-    name, kept = "ucb-air", ("_count", "_mean", "_squares")
+    name = "ucb-air"
+    family = "arms, many"
+    kept = ("_count", "_mean", "_squares")
 
     def __init__(
         self,

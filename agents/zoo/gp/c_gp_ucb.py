@@ -36,6 +36,7 @@ class CGPUCB(GPAgent):
     """
 
     name = "c-gp-ucb"
+    family = "GP, static"
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class ETGPUCB(GPAgent):
     """
 
     name = "et-gp-ucb"
+    family = "GP, forgetting"
 
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, delta: float = 0.1, **common: Any

@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.base import Experience, Problem, is_news, number, time_of
-from agents.checks import positive
+from agents.base import Experience, Problem, is_news, time_of
+from agents.checks import number, positive
 from agents.gp import (
     UCB,
     Actions,

@@ -31,6 +31,7 @@ class GPThompson(PeriodicGPUCB):
     """
 
     name = "gp-thompson"
+    family = "GP, periodic"
 
     def choose(self, t: float, beta: float) -> Any:
         """The maximiser of one draw."""

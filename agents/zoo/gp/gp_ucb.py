@@ -33,6 +33,7 @@ class GPUCB(GPAgent):
     """
 
     name = "gp-ucb"
+    family = "GP, static"
 
     def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
         super().__init__(problem, rng, clock=Constant(), **common)

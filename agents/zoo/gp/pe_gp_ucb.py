@@ -69,6 +69,7 @@ class PEGPUCB(GPAgent):
     """
 
     name = "pe-gp-ucb"
+    family = "GP, periodic"
 
     def __init__(
         self,

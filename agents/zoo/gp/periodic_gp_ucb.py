@@ -52,6 +52,7 @@ class PeriodicGPUCB(GPAgent):
     """
 
     name = "periodic-gp-ucb"
+    family = "GP, periodic"
 
     def __init__(
         self,

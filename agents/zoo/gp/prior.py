@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem, number
-from agents.checks import positive
+from agents.base import Problem
+from agents.checks import number, positive
 from agents.gp import (
     ActionKernel,
     Actions,

@@ -41,6 +41,7 @@ class RGPUCB(GPAgent):
     """
 
     name = "r-gp-ucb"
+    family = "GP, forgetting"
 
     def __init__(
         self,

@@ -49,6 +49,7 @@ class SeasonsGPUCB(GPAgent):
     """
 
     name = "seasons-gp-ucb"
+    family = "GP, periodic"
 
     def __init__(
         self,

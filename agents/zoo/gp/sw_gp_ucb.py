@@ -46,6 +46,7 @@ class SWGPUCB(ClockedGPAgent):
     """
 
     name = "sw-gp-ucb"
+    family = "GP, forgetting"
     posterior: Selective
 
     def __init__(

@@ -47,6 +47,7 @@ class SwitchingGPUCB(GPAgent):
     """
 
     name = "switching-gp-ucb"
+    family = "GP, periodic"
 
     def __init__(
         self,

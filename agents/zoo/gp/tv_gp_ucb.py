@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
+from agents.base import Problem
+from agents.checks import number
 from agents.gp import Decay
 from agents.zoo.gp.gp_agent import GPAgent
 
@@ -35,6 +36,7 @@ class TVGPUCB(GPAgent):
     """
 
     name = "tv-gp-ucb"
+    family = "GP, forgetting"
 
     def __init__(
         self, problem: Problem, rng: np.random.Generator, *, eps: float = 0.03, **common: Any

@@ -48,6 +48,7 @@ class UITVBO(GPAgent):
     """
 
     name = "ui-tvbo"
+    family = "GP, forgetting"
     posterior: Weighing
 
     def __init__(

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number, time_of
-from agents.checks import not_negative, positive, seasonal_length_scale
-from agents.gp import Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
-from agents.gp.arrays import Box
+from agents.base import Problem, time_of
+from agents.checks import not_negative, number, positive, seasonal_length_scale
+from agents.gp import Box, Decay, Incremental, Kernel, Periodic, Posterior, TimeSquaredExponential
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gp.clocked import ClockedGPAgent
@@ -66,6 +65,7 @@ class WDBO(ClockedGPAgent):
     """
 
     name = "w-dbo"
+    family = "GP, forgetting"
     posterior: Incremental
 
     def __init__(

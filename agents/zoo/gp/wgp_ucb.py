@@ -51,6 +51,7 @@ class WGPUCB(ClockedGPAgent):
     """
 
     name = "wgp-ucb"
+    family = "GP, forgetting"
     posterior: Weighing
 
     def __init__(

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
-from agents.zoo.linear.linear_agent import Array
 from agents.zoo.linear.sw_linucb import SWLinUCB
 
 
@@ -38,6 +38,7 @@ class Bob(SWLinUCB):
     """
 
     name = "bob"
+    family = "linear, changing"
     kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
 
     def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:

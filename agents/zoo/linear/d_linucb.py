@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive, share_or_one
-from agents.zoo.linear.linear_agent import Array, LinearAgent
+from agents.zoo.linear.linear_agent import LinearAgent
 
 
 class DLinUCB(LinearAgent):
@@ -41,7 +42,9 @@ class DLinUCB(LinearAgent):
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 
-    name, kept = "d-linucb", ("_latest",)
+    name = "d-linucb"
+    family = "linear, changing"
+    kept = ("_latest",)
 
     def __init__(
         self,

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import erfinv
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import at_least_one, share
-from agents.zoo.linear.linear_agent import Array, LinearAgent
+from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge
 
 
@@ -58,6 +59,7 @@ class DLinUCBPool(LinearAgent):
     """
 
     name = "dlinucb-pool"
+    family = "linear, changing"
 
     def __init__(
         self,

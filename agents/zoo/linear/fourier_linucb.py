@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Problem, number
-from agents.zoo.arms.arm_agent import ArmAgent, Array
+from agents.arrays import Array
+from agents.base import Problem
+from agents.checks import number, whole
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import main_period
 from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
@@ -42,6 +44,7 @@ class FourierLinUCB(LinearAgent):
     """
 
     name = "fourier-linucb"
+    family = "arms, periodic"
 
     def __init__(
         self,
@@ -53,11 +56,10 @@ class FourierLinUCB(LinearAgent):
         regulariser: float = 1.0,
         **common: Any,
     ) -> None:
-        if not isinstance(harmonics, int) or isinstance(harmonics, bool) or harmonics < 1:
-            raise ValueError(f"harmonics must be a whole number of at least 1, got {harmonics!r}")
-        told = problem.periods if period is None else ()
-        seasons = [float(number("period", p)) for p in told] or [main_period(problem, period)]
-        waves = [k / p for p in seasons for k in range(1, harmonics + 1) if 2 * k < p or k == 1]
+        multiples = range(1, whole("harmonics", harmonics) + 1)
+        known = problem.periods if period is None else ()
+        periods = [number("period", p) for p in known] or [main_period(problem, period)]
+        waves = [k / p for p in periods for k in multiples if 2 * k < p or k == 1]
         self._frequencies = np.array(waves)
         super().__init__(problem, rng, regulariser=regulariser, **common)
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import not_negative, positive, share
 from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
 from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
-
-Array = NDArray[np.float64]
 
 
 def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import at_least_one, share
-from agents.zoo.linear.linear_agent import Array, LinearAgent
+from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge
 
 
@@ -45,6 +46,7 @@ class ModelReuseUCB(LinearAgent):
     """
 
     name = "model-reuse-ucb"
+    family = "arms, periodic"
 
     def __init__(
         self,

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import at_least_one, positive
-from agents.zoo.linear.linear_agent import Array, LinearAgent
+from agents.zoo.linear.linear_agent import LinearAgent
 
 
 class SWLinUCB(LinearAgent):
@@ -38,6 +39,7 @@ class SWLinUCB(LinearAgent):
     """
 
     name = "sw-linucb"
+    family = "linear, changing"
 
     def __init__(
         self,

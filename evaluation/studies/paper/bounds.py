@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from agents.gp import BoxBeta, FiniteBeta, Periodic, SquaredExponential
-from agents.gp.arrays import Finite
+from agents.gp import BoxBeta, Finite, FiniteBeta, Periodic, SquaredExponential
 from evaluation.figures import curves
 from evaluation.results import Results
 from evaluation.statistics import growth_exponent

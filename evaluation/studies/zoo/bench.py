@@ -11,7 +11,7 @@ import pandas as pd
 
 from evaluation.results import Results
 from evaluation.studies.comparison import Comparison
-from evaluation.studies.zoo.families import FAMILIES
+from evaluation.studies.zoo.families import BASELINES, FAMILIES
 from evaluation.summary import UNIFORM
 
 
@@ -70,7 +70,7 @@ class Bench:
 
         To choose the best and judge it by the same runs would flatter large families.
         """
-        named = {family: names for family, names in FAMILIES.items() if family != "references"}
+        named = {family: names for family, names in FAMILIES.items() if family != BASELINES}
         return champions(comparison, named)
 
 

@@ -14,7 +14,7 @@ from evaluation.running.play import play
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import Lab
 from evaluation.studies.zoo.bench import Bench
-from evaluation.studies.zoo.families import FAMILIES, PERIODIC, sweep_agents
+from evaluation.studies.zoo.families import BASELINES, FAMILIES, PERIODIC, sweep_agents
 
 WIDE: Mapping[str, str] = {
     PERIODIC: f"{PERIODIC}:beta=theorem",
@@ -69,8 +69,8 @@ def run_controls(protocol: Protocol, lab: Lab[Any]) -> Controls:
 
 
 def cut_agents() -> list[str]:
-    """The agents of the sweep that see a box as ``box_arms`` points, but for references."""
-    listed = [name for name in sweep_agents() if name not in FAMILIES["references"]]
+    """The agents of the sweep that see a box as ``box_arms`` points, but for baselines."""
+    listed = [name for name in sweep_agents() if name not in FAMILIES[BASELINES]]
     return [n for n in listed if "box_arms" in (settings_of(find_class(n.partition(":")[0])) or ())]
 
 

@@ -7,9 +7,9 @@ and a JSON text that says what was imported from where, with a SHA-256 of every 
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import os
-import uuid
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,10 +24,11 @@ from filelock import FileLock
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.stations import magnitude_name
 from periodic_envs.data.madrid.year import Table, Year, fingerprint, hours_in
+from periodic_envs.files import write_atomically
 
 VARIABLE = "PERIODIC_GP_DATA"
 FORMAT = "periodic-gp measurements 1"
-_MOST_BYTES = 256 * 2**20
+_MAX_BYTES = 256 * 2**20
 
 
 def folder() -> Path:
@@ -144,16 +145,12 @@ def save(
     }
     arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in year.tables.items()}
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)
     path = _path(year.year)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.stem}.{uuid.uuid4().hex}.part")
-        try:
-            with part.open("wb") as file:
-                np.savez_compressed(file, **arrays)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_atomically(path, packed.getvalue())
     except OSError as error:
         raise _unwritable(path, error) from error
     return Entry(year.year, year.stations, year.fingerprints, year.fingerprint, record, year.days)
@@ -173,7 +170,7 @@ class _Archive:
         path = _path(self._year)
         try:
             with zipfile.ZipFile(path) as archive:
-                if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
+                if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
                     raise ValueError("too large")
             self._arrays = np.load(path, allow_pickle=False)
             self.entry = _entry(json.loads(bytes(self._arrays["about"])), self._year)

@@ -23,7 +23,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MOST_BYTES = 256 * 2**20
+MAX_BYTES = 256 * 2**20
 ATTEMPTS = 4
 SECONDS_TO_WAIT = 30.0
 """For a server that says nothing."""
@@ -202,8 +202,8 @@ def _copy(
     on_bytes(have, total)
     while block:
         have += len(block)
-        if have > MOST_BYTES:
-            raise DataError(f"{address} sends more than {MOST_BYTES // 2**20} MB: not a year's zip")
+        if have > MAX_BYTES:
+            raise DataError(f"{address} sends more than {MAX_BYTES // 2**20} MB: not a year's zip")
         file.write(block)
         on_bytes(have, total)
         block = answer.read(_BLOCK)

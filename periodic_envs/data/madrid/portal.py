@@ -27,7 +27,7 @@ HOURS = tuple(f"{hour:02d}" for hour in range(1, 25))
 KEY_COLUMNS = ("ESTACION", "MAGNITUD", "ANO", "MES", "DIA")
 CITY = "28079"  # province 28, municipality 079
 TXT_WIDTH = 20 + 24 * 6
-LARGEST_VALUE = 1e6
+MAX_VALUE = 1e6
 """Nothing in the air reaches this: a larger number is damage."""
 
 _NOT_IN_NUMBERS = str.maketrans("", "", "0123456789.-")
@@ -190,8 +190,8 @@ def _readings(rows: list[Row], name: str, coarse: bool) -> Readings:
     if not rows:
         raise DataError(f"{name} has no measurements in it")
     values = np.array([row[3] for row in rows])
-    if np.nanmax(np.abs(values), initial=0.0) > LARGEST_VALUE:
-        raise DataError(f"{name} has values above {LARGEST_VALUE:,.0f}: it is damaged")
+    if np.nanmax(np.abs(values), initial=0.0) > MAX_VALUE:
+        raise DataError(f"{name} has values above {MAX_VALUE:,.0f}: it is damaged")
     return Readings(
         np.array([row[0] for row in rows]),
         np.array([row[1] for row in rows]),

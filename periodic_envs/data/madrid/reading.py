@@ -12,10 +12,10 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.portal import NotPortalError, Readings, parse
 
 # Bounds on what is read: a year of the portal is 13 MB in 12 files (36 with all formats).
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Of one file, or one member of a zip once unpacked."""
-MOST_BYTES_IN_ZIP = 512 * 2**20
-MOST_MEMBERS = 1000
+MAX_UNZIPPED_BYTES = 512 * 2**20
+MAX_MEMBERS = 1000
 TEXT_SUFFIXES = (".csv", ".txt")
 
 
@@ -105,7 +105,7 @@ def _sources_in(path: Path, *, named: bool) -> Iterator[Source]:
         raise DataError(f"cannot read {path.name}: {error.strerror or error}") from error
     except Exception as error:  # see read()
         raise DataError(f"{path.name} is not a zip file, or a damaged one: {error}") from error
-    if len(members) > MOST_MEMBERS or sum(m.file_size for m in members) > MOST_BYTES_IN_ZIP:
+    if len(members) > MAX_MEMBERS or sum(m.file_size for m in members) > MAX_UNZIPPED_BYTES:
         raise DataError(
             f"{path.name} unpacks to {len(members)} files of "
             f"{sum(m.file_size for m in members) / 2**20:,.0f} MB: too much to be a year's data"
@@ -121,12 +121,10 @@ def _bytes_of(source: Source) -> bytes:
     """The content, and not more of it than is allowed, whatever the directory of the zip claims."""
     if source.member is None:
         with source.path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     else:
         with zipfile.ZipFile(source.path) as archive, archive.open(source.member) as member:
-            data = member.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise DataError(
-            f"{source.name} is larger than {MOST_BYTES // 2**20} MB: not a month's data"
-        )
+            data = member.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise DataError(f"{source.name} is larger than {MAX_BYTES // 2**20} MB: not a month's data")
     return data

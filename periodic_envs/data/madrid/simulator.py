@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import wrightomega
 
+from periodic_envs.arrays import Array
+
 HOURS_PER_DAY = 24
-Array = NDArray[np.float64]
 
 
 def level_of_no(no: Array, *, saturation: Array) -> Array:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
 _KM_PER_DEGREE = 111.195  # of latitude
@@ -100,11 +100,11 @@ def magnitude_number(magnitude: Any) -> int:
     )
 
 
-def coordinates_km(numbers: Sequence[int]) -> NDArray[np.float64]:
+def coordinates_km(numbers: Sequence[int]) -> Array:
     """East and north of the network's centre in km, shape (n, 2)."""
     degrees = np.array([(s.longitude, s.latitude) for s in STATIONS.values()])
     centre = degrees.mean(0)
     scale = _KM_PER_DEGREE * np.array([math.cos(math.radians(centre[1])), 1.0])
     chosen = np.array([(STATIONS[n].longitude, STATIONS[n].latitude) for n in numbers])
-    kilometres: NDArray[np.float64] = (chosen - centre) * scale
+    kilometres: Array = (chosen - centre) * scale
     return kilometres

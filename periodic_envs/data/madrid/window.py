@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import STATIONS, coordinates_km, magnitude_name
 from periodic_envs.data.madrid.year import hours_in
 from periodic_envs.process import PublicInfo
-
-Array = NDArray[np.float64]
 
 GET_DATA = "periodic-gp data download madrid --year {year}"
 

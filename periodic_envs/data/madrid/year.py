@@ -15,7 +15,7 @@ from periodic_envs.data.madrid.portal import Readings
 
 Table = NDArray[np.float32]
 
-MOST_SERIES = 4000
+MAX_SERIES = 4000
 """Stations times magnitudes of a year; Madrid has had about 700. Bounds what a file can ask for."""
 
 
@@ -129,7 +129,7 @@ def _tabulate_year(year: int, parts: list[Readings], known: Year | None) -> tupl
     found = {s for part in parts for s in np.unique(part.station).tolist()}
     stations = tuple(sorted({*old_stations, *found}))
     numbers = sorted({*old, *(m for part in parts for m in np.unique(part.magnitude).tolist())})
-    if len(stations) * len(numbers) > MOST_SERIES:
+    if len(stations) * len(numbers) > MAX_SERIES:
         raise DataError(
             f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many to be "
             "Madrid's: the files are damaged"
@@ -155,7 +155,7 @@ def _insert(
     *,
     replace: bool,
 ) -> Overlap:
-    """Write readings into a table, in order; without ``replace`` only into empty cells."""
+    """Write readings into a table, in order; without ``replace`` only into empty entries."""
     if not parts:
         return Overlap()
     station = np.concatenate([part.station for part in parts])
@@ -163,22 +163,22 @@ def _insert(
     values = np.concatenate([part.values for part in parts]).ravel()
     first_hour = 24 * (day - np.datetime64(f"{year}-01-01")).astype(np.int64)
     hours = first_hour[:, None] + np.arange(24)
-    cells = (hours * len(stations) + np.searchsorted(stations, station)[:, None]).ravel()
+    entries = (hours * len(stations) + np.searchsorted(stations, station)[:, None]).ravel()
     valid = ~np.isnan(values)
-    cells, values = cells[valid], values[valid]
-    # Readings of the same cell side by side, in their order: each meets the one before it.
-    order = np.argsort(cells, kind="stable")
-    cells, values = cells[order], values[order]
+    entries, values = entries[valid], values[valid]
+    # Readings of the same entry side by side, in their order: each meets the one before it.
+    order = np.argsort(entries, kind="stable")
+    entries, values = entries[order], values[order]
     flat = table.reshape(-1)
-    first = np.r_[True, cells[1:] != cells[:-1]] if len(cells) else np.zeros(0, dtype=bool)
-    before = np.where(first, flat[cells], np.r_[values[:1], values[:-1]])
+    first = np.r_[True, entries[1:] != entries[:-1]] if len(entries) else np.zeros(0, dtype=bool)
+    before = np.where(first, flat[entries], np.r_[values[:1], values[:-1]])
     again = ~np.isnan(before)
     differs = again & (before != values)
     if replace:
-        last = np.r_[first[1:], True] if len(cells) else first
-        flat[cells[last]] = values[last]
+        last = np.r_[first[1:], True] if len(entries) else first
+        flat[entries[last]] = values[last]
     else:
         empty = first & ~again
-        flat[cells[empty]] = values[empty]
+        flat[entries[empty]] = values[empty]
     where = frozenset([(year, number)] if differs.any() else [])
     return Overlap(int(again.sum()), int(differs.sum()), where)

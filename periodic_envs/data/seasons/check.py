@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from periodic_envs import checks
-from periodic_envs.data.gaps import MOST_MISSING
+from periodic_envs.data.gaps import MAX_MISSING
 from periodic_envs.data.seasons.gain import Gain, measure_gain
 from periodic_envs.data.seasons.season import FEWEST_SEASONS, Candidate, Seasons, find_seasons
 from periodic_envs.data.tables.series import Series
@@ -55,11 +55,11 @@ class Check:
     def _refused(self) -> list[str]:
         """Arms that would be more guess than data."""
         share = np.isnan(self.series.values).mean(0)
-        arms = [self.series.names[i] for i in np.flatnonzero(share > MOST_MISSING)]
+        arms = [self.series.names[i] for i in np.flatnonzero(share > MAX_MISSING)]
         if not arms:
             return []
         return [
-            f"more than {MOST_MISSING:.0%} is missing of {_listed(arms)}: Replay will refuse the "
+            f"more than {MAX_MISSING:.0%} is missing of {_listed(arms)}: Replay will refuse the "
             "data unless the other arms are named as arms=[...]"
         ]
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.tables.cells import is_number
 from periodic_envs.data.tables.formats import Table
 from periodic_envs.data.tables.limits import UNNAMED
 from periodic_envs.data.tables.times import fits, is_time, is_time_of_day
+from periodic_envs.data.tables.values import is_number
 
 # fmt: off
 TIME = frozenset((
@@ -163,13 +163,13 @@ def _refuse_split_times(table: Table, time: str, arm_column: str | None) -> None
         )
 
 
-def _numbers_rows(name: str, cells: pd.Series) -> bool:
+def _numbers_rows(name: str, values: pd.Series) -> bool:
     """Whether the column is a saved index, which is no arm."""
     if name == UNNAMED:
         return True
     if name.lower() not in ("index", "unnamed: 0"):
         return False
-    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     return np.array_equal(numbers, np.arange(len(numbers)))
 
 

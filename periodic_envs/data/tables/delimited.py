@@ -1,4 +1,4 @@
-"""Text files whose cells are separated by commas, semicolons or tabs."""
+"""Text files whose fields are separated by commas, semicolons or tabs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _SAID = re.compile(r"sep=([,;\t])\s*", re.I)
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The cells of a file as text.
+class Fields:
+    """The fields of a file as text.
 
     Attributes:
-        columns: the cells of each column, by name.
+        columns: the fields of each column, by name.
         lines: number of the line that each row stands in.
-        separator: what stands between cells.
+        separator: what stands between fields.
     """
 
     columns: dict[str, pd.Series]
@@ -34,8 +34,8 @@ class Cells:
     separator: str
 
 
-def parse(name: str, content: bytes, separator: str | None) -> Cells:
-    """The cells of a CSV file; empty lines are passed over."""
+def parse(name: str, content: bytes, separator: str | None) -> Fields:
+    """The fields of a CSV file; empty lines are passed over."""
     every = _decode(name, content).splitlines()
     numbers = [number for number, line in enumerate(every, 1) if line.strip()]
     lines = [line for line in every if line.strip()]
@@ -52,13 +52,13 @@ def parse(name: str, content: bytes, separator: str | None) -> Cells:
         raise DataError(f"{name!r} has a header but no rows below it")
     check_size(repr(name), len(header), len(header) * len(lines))
     columns = _columns(name, lines[1:], len(header), separator, numbers[1:])
-    return Cells(dict(zip(header, columns, strict=True)), numbers[1:], separator)
+    return Fields(dict(zip(header, columns, strict=True)), numbers[1:], separator)
 
 
 def _columns(
     name: str, lines: list[str], width: int, separator: str, numbers: list[int]
 ) -> list[pd.Series]:
-    """The cells of each column as text; Arrow's reader is ten times as quick as Python's."""
+    """The fields of each column as text; Arrow's reader is ten times as quick as Python's."""
     broken: list[Any] = []
 
     def note(row: Any) -> str:
@@ -91,8 +91,8 @@ def _first_broken(
     for line, number in zip(lines, numbers, strict=True):
         found = len(_split(line, separator))
         if found != width:
-            return f"line {number} of {name!r} has {found} cells, but the header has {width}"
-    return f"{name!r} has a line break or an open quotation mark within a cell"
+            return f"line {number} of {name!r} has {found} fields, but the header has {width}"
+    return f"{name!r} has a line break or an open quotation mark within a field"
 
 
 def _decode(name: str, content: bytes) -> str:
@@ -109,7 +109,7 @@ def _decode(name: str, content: bytes) -> str:
 
 
 def _find_separator(name: str, lines: list[str]) -> str:
-    """The one that cuts the first lines into equally many cells, more than one."""
+    """The one that cuts the first lines into equally many fields, more than one."""
     widths = {s: {len(_split(line, s)) for line in lines} for s in SEPARATORS}
     fits = [s for s, found in widths.items() if len(found) == 1 and found != {1}]
     present = [separator for separator in SEPARATORS if separator in lines[0]]
@@ -120,14 +120,14 @@ def _find_separator(name: str, lines: list[str]) -> str:
     if not present:
         raise DataError(f"{name!r} has a single column: a time and at least two arms are needed")
     raise DataError(
-        f"cannot tell what separates the cells of {name!r}: give separator="
+        f"cannot tell what separates the fields of {name!r}: give separator="
         + " or ".join(map(repr, present))
     )
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """The cells of one line."""
+    """The fields of one line."""
     try:
         return next(csv.reader([line], delimiter=separator))
-    except csv.Error:  # a cell longer than Python's limit
+    except csv.Error:  # a field longer than Python's limit
         return line.split(separator)

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.tables.cells import find_marks, parse_numbers
 from periodic_envs.data.tables.columns import ARM
 from periodic_envs.data.tables.formats import Table, as_text, read_table
-
-Array = NDArray[np.float64]
+from periodic_envs.data.tables.values import find_marks, parse_numbers
 
 
 def read_features(source: Any, names: Sequence[str]) -> Array:

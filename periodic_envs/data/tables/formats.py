@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.delimited import SEPARATORS, parse
-from periodic_envs.data.tables.limits import MOST_BYTES, check_size, clean_names, read_bytes
+from periodic_envs.data.tables.limits import MAX_BYTES, check_size, clean_names, read_bytes
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Table:
 
     Attributes:
         source: what messages call it.
-        columns: the cells of each column, by name.
+        columns: the values of each column, by name.
         lines: number of the line that each row stands in; None where there are no lines.
         notes: what was found out while reading, in words.
     """
@@ -68,9 +68,9 @@ def read_table(source: Any, *, separator: str | None = None) -> Table:
 
 
 def _from_text(name: str, content: bytes, separator: str | None) -> Table:
-    cells = parse(name, content, separator)
-    note = f"cells are separated by a {SEPARATORS[cells.separator]}"
-    return Table(source=repr(name), columns=cells.columns, lines=cells.lines, notes=(note,))
+    fields = parse(name, content, separator)
+    note = f"fields are separated by a {SEPARATORS[fields.separator]}"
+    return Table(source=repr(name), columns=fields.columns, lines=fields.lines, notes=(note,))
 
 
 def _from_parquet(path: Path, content: bytes) -> Table:
@@ -81,8 +81,8 @@ def _from_parquet(path: Path, content: bytes) -> Table:
         groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
         size = sum(max(group.total_byte_size, 0) for group in groups)
         check_size(name, len(schema), len(schema) * facts.num_rows)
-        if size > 4 * MOST_BYTES:
-            raise DataError(f"{name!r} unpacks to more than {4 * MOST_BYTES >> 20} MiB")
+        if size > 4 * MAX_BYTES:
+            raise DataError(f"{name!r} unpacks to more than {4 * MAX_BYTES >> 20} MiB")
         for field in schema:
             if pa.types.is_nested(field.type):
                 raise DataError(f"column {field.name!r} of {name!r} holds lists, not single values")
@@ -113,10 +113,10 @@ def _from_frame(frame: pd.DataFrame, source: str = "the DataFrame") -> Table:
     return Table(source=source, columns=dict(zip(header, plain, strict=True)))
 
 
-def as_text(cells: pd.Series) -> list[str]:
-    """The cells as stripped words, "" where there is none."""
-    missing = cells.isna().to_numpy()
-    plain = cells.tolist()
+def as_text(values: pd.Series) -> list[str]:
+    """The values as stripped words, "" where there is none."""
+    missing = values.isna().to_numpy()
+    plain = values.tolist()
     if missing.any():
-        plain = ["" if gone else cell for cell, gone in zip(plain, missing, strict=True)]
-    return [str(cell).strip() for cell in plain]
+        plain = ["" if gone else value for value, gone in zip(plain, missing, strict=True)]
+    return [str(value).strip() for value in plain]

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.tables.limits import MOST_CELLS
+from periodic_envs.data.tables.limits import MAX_VALUES
 
-Array = NDArray[np.float64]
 Moments = Any
 """A DatetimeIndex, or an array of plain numbers."""
 OFF_GRID = 1e-3
 """How far from the grid a time may lie, as a share of the step: room for round-off only."""
 
-FEWEST = 0.02
+MIN_SHARE_OF_STEPS = 0.02
 """The least share of the grid's steps that must be there: with fewer, a time is a slip of the pen.
 """
 
@@ -98,7 +98,7 @@ def positions(clock: Clock, moments: Moments, source: str) -> NDArray[np.intp]:
             "them, or (months, days across a change of the clock) write 0, 1, 2, ... in place of "
             "the times and call the column 'step'"
         )
-    if nearest.max() >= min(MOST_CELLS, len(nearest) / FEWEST):
+    if nearest.max() >= min(MAX_VALUES, len(nearest) / MIN_SHARE_OF_STEPS):
         raise DataError(
             f"{source} has {len(nearest):,} times from {show(clock.first)} to "
             f"{show(moments.max())}, which are {nearest.max() + 1:,.0f} steps of "
@@ -131,24 +131,24 @@ class Tabulated:
 
 
 def tabulate(readings: Readings, n_steps: int, n_arms: int) -> Tabulated:
-    """Put readings into a table; different readings of one cell give their mean."""
+    """Put readings into a table; different readings of one entry give their mean."""
     known = ~np.isnan(readings.value)
-    cell = (readings.step * n_arms + readings.arm)[known]
-    order = np.argsort(cell, kind="stable")
-    cell, value = cell[order], readings.value[known][order]
+    entry = (readings.step * n_arms + readings.arm)[known]
+    order = np.argsort(entry, kind="stable")
+    entry, value = entry[order], readings.value[known][order]
     table: Array = np.full(n_steps * n_arms, np.nan)
-    if not len(cell):
+    if not len(entry):
         return Tabulated(table.reshape(n_steps, n_arms), 0, 0, None)
-    starts = np.flatnonzero(np.diff(cell, prepend=-1))
-    sizes = np.diff(starts, append=len(cell))
+    starts = np.flatnonzero(np.diff(entry, prepend=-1))
+    sizes = np.diff(starts, append=len(entry))
     differ = np.maximum.reduceat(value, starts) != np.minimum.reduceat(value, starts)
     # The mean of equal values is the value itself, to the last bit.
-    table[cell[starts]] = np.where(
+    table[entry[starts]] = np.where(
         differ, np.add.reduceat(value / sizes.repeat(sizes), starts), value[starts]
     )
     conflict = None
     if differ.any():
-        step, arm = divmod(int(cell[starts][differ][0]), n_arms)
+        step, arm = divmod(int(entry[starts][differ][0]), n_arms)
         conflict = (step, arm)
     return Tabulated(
         table.reshape(n_steps, n_arms),

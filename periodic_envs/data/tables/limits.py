@@ -8,11 +8,11 @@ from typing import Any
 
 from periodic_envs.data.errors import DataError
 
-MOST_BYTES = 64 * 2**20
-MOST_CELLS = 10_000_000
+MAX_BYTES = 64 * 2**20
+MAX_VALUES = 10_000_000
 """Columns times rows, in a file and on the grid: a year of minutes for nineteen arms."""
-MOST_COLUMNS = 2_000
-LONGEST_NAME = 200
+MAX_COLUMNS = 2_000
+MAX_NAME_LETTERS = 200
 UNNAMED = "column 1"
 """What the first column is called if it has no name: mostly a saved index, never an arm."""
 
@@ -24,15 +24,15 @@ def read_bytes(path: Path) -> bytes:
         if not stat.S_ISREG(facts.st_mode):
             raise DataError(f"{str(path)!r} is not a file")
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
         reason = getattr(error, "strerror", None) or "it is no path"
         raise DataError(f"cannot read {str(path)!r}: {reason}") from error
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         raise DataError(
-            f"{path.name!r} is larger than {MOST_BYTES >> 20} MiB: keep only the columns and the "
+            f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the columns and the "
             "times you need, or hand over a DataFrame"
         )
     if not content.strip():
@@ -58,18 +58,19 @@ def check_name(name: str, place: str) -> None:
     """Names are shown on screens and in pictures."""
     if not name:
         raise DataError(f"{place} has no name")
-    if len(name) > LONGEST_NAME or not name.isprintable():
+    if len(name) > MAX_NAME_LETTERS or not name.isprintable():
         raise DataError(
-            f"{place} has a name that cannot be shown: at most {LONGEST_NAME} printable characters"
+            f"{place} has a name that cannot be shown: at most {MAX_NAME_LETTERS} printable "
+            "characters"
         )
 
 
-def check_size(source: str, n_columns: int, n_cells: int) -> None:
+def check_size(source: str, n_columns: int, n_values: int) -> None:
     """Refuse what would not fit into memory."""
-    if n_columns > MOST_COLUMNS:
-        raise DataError(f"{source} has more than {MOST_COLUMNS:,} columns")
-    if n_cells > MOST_CELLS:
+    if n_columns > MAX_COLUMNS:
+        raise DataError(f"{source} has more than {MAX_COLUMNS:,} columns")
+    if n_values > MAX_VALUES:
         raise DataError(
-            f"{source} has more than {MOST_CELLS:,} cells: keep only the columns and the times "
+            f"{source} has more than {MAX_VALUES:,} values: keep only the columns and the times "
             "you need"
         )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
-_FEWEST_GAPS = 3
-_MOSTLY = 0.7
+_MIN_GAPS = 3
+_MIN_SHARE_ALIKE = 0.7
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def _pattern(gone: NDArray[np.bool_]) -> str:
     edges = np.diff(np.concatenate([[False], gone, [False]]).astype(int))
     starts, lengths = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     lengths = lengths - starts
-    if len(starts) < _FEWEST_GAPS:
+    if len(starts) < _MIN_GAPS:
         return ""
     (length, alike), (_, spaced) = _most_common(lengths), _most_common(np.diff(starts))
-    if min(alike, spaced) < _MOSTLY:
+    if min(alike, spaced) < _MIN_SHARE_ALIKE:
         return ""
     how = "always" if alike == spaced == 1.0 else "mostly"
     return f"{how} {length} in a row" if length > 1 else f"{how} at the same distance"

@@ -12,16 +12,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.tables.cells import Marks, find_marks, parse_numbers
 from periodic_envs.data.tables.columns import Roles, check_known, find_roles
 from periodic_envs.data.tables.formats import Table, as_text, read_table
 from periodic_envs.data.tables.grid import Clock, Readings, find_clock, positions, tabulate
 from periodic_envs.data.tables.limits import check_name, check_size
 from periodic_envs.data.tables.report import Report
 from periodic_envs.data.tables.times import parse_times
+from periodic_envs.data.tables.values import Marks, find_marks, parse_numbers
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 DUPLICATES = ("error", "mean")
 
@@ -82,7 +82,7 @@ def read_series(
             saving ends, and none when it begins, which is a gap.)
         time_format: How times are written, as in "%d/%m/%Y %H:%M"; None for ISO 8601, numbers, and
             dates of which it is plain whether the day or the month comes first.
-        separator: What separates the cells of a CSV file; None to find out.
+        separator: What separates the fields of a CSV file; None to find out.
         decimal: The decimal mark of a CSV file; None to find out.
 
     Raises:

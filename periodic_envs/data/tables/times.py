@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.tables.cells import Marks, is_number, parse_numbers, sample
 from periodic_envs.data.tables.formats import Table, as_text
-
-Array = NDArray[np.float64]
+from periodic_envs.data.tables.values import Marks, is_number, parse_numbers, sample
 
 _OFFSET = re.compile(r"(?<=\d)\s*(Z|[+-]\d\d(:?\d\d)?)$", re.ASCII | re.I)
 _ISO = re.compile(r"\d{4}-\d\d(-\d\d)?\b", re.ASCII)
@@ -41,23 +40,23 @@ class Times:
     notes: tuple[str, ...] = ()
 
 
-def is_time(cells: pd.Series) -> bool:
-    """Whether the cells are timestamps, or the first of them is written as one."""
-    if pd.api.types.is_datetime64_any_dtype(cells):
+def is_time(values: pd.Series) -> bool:
+    """Whether the values are timestamps, or the first of them is written as one."""
+    if pd.api.types.is_datetime64_any_dtype(values):
         return True
-    words = [] if pd.api.types.is_numeric_dtype(cells) else sample(cells)[:1]
+    words = [] if pd.api.types.is_numeric_dtype(values) else sample(values)[:1]
     return any(_ISO.match(word) or _TWO_FIRST.fullmatch(word) for word in words)
 
 
-def is_time_of_day(cells: pd.Series) -> bool:
-    """Whether the cells are written like 13:00, without a date."""
-    words = [] if pd.api.types.is_numeric_dtype(cells) else sample(cells)
+def is_time_of_day(values: pd.Series) -> bool:
+    """Whether the values are written like 13:00, without a date."""
+    words = [] if pd.api.types.is_numeric_dtype(values) else sample(values)
     return bool(words) and all(_OF_DAY.fullmatch(word) for word in words)
 
 
-def fits(cells: pd.Series, time_format: str) -> bool:
-    """Whether the first cells are written in this format."""
-    words = sample(cells)
+def fits(values: pd.Series, time_format: str) -> bool:
+    """Whether the first values are written in this format."""
+    words = sample(values)
     try:
         stamps = pd.to_datetime(pd.Series(words), format=time_format, errors="coerce", utc=True)
     except (TypeError, ValueError):  # no format at all: reading on says so
@@ -67,14 +66,14 @@ def fits(cells: pd.Series, time_format: str) -> bool:
 
 def parse_times(table: Table, name: str, *, time_format: str | None, marks: Marks) -> Times:
     """The column as timestamps (in UTC where an offset is given) or as plain numbers."""
-    cells = table.columns[name]
-    if pd.api.types.is_datetime64_any_dtype(cells):
-        stamps = pd.DatetimeIndex(cells)
+    values = table.columns[name]
+    if pd.api.types.is_datetime64_any_dtype(values):
+        stamps = pd.DatetimeIndex(values)
         aware = stamps.tz is not None
         return _stamps(table, name, stamps.tz_convert("UTC") if aware else stamps)
-    if time_format is None and is_number(cells):
+    if time_format is None and is_number(values):
         return _from_numbers(table, name, parse_numbers(table, name, marks))
-    rows, words = pd.factorize(np.array(as_text(cells), dtype=object))
+    rows, words = pd.factorize(np.array(as_text(values), dtype=object))
     aware = _all_aware(words, name)
     notes = []
     if time_format is None:

@@ -1,4 +1,4 @@
-"""The one array type of this package, and sets of actions written as points."""
+"""Sets of actions, and actions written as points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from agents.arrays import Array
+
 Integers: TypeAlias = NDArray[np.int64]
 
 

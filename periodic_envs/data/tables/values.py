@@ -1,4 +1,4 @@
-"""What stands in the cells of a column: numbers or words."""
+"""What stands in a column: numbers or words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.formats import Table, as_text
-
-Array = NDArray[np.float64]
 
 MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))
 """How people write that there is nothing, in small letters."""
@@ -47,19 +45,19 @@ class Marks:
         return ["the decimal mark is a comma"] if self.decimal == "," else []
 
 
-def is_number(cells: pd.Series) -> bool:
-    """Whether most of the first hundred cells that are not empty hold numbers."""
-    if pd.api.types.is_numeric_dtype(cells):
+def is_number(values: pd.Series) -> bool:
+    """Whether most of the first hundred values that are not empty hold numbers."""
+    if pd.api.types.is_numeric_dtype(values):
         return True
-    words = sample(cells)
+    words = sample(values)
     forms = (_PLAIN, _COMMA, *_GROUPED.values())
     numbers = sum(any(form.fullmatch(word) for form in forms) for word in words)
     return 2 * numbers >= len(words)
 
 
-def sample(cells: pd.Series) -> list[str]:
-    """The first hundred cells that are not empty."""
-    words = as_text(cells.dropna().iloc[:1000])
+def sample(values: pd.Series) -> list[str]:
+    """The first hundred values that are not empty."""
+    words = as_text(values.dropna().iloc[:1000])
     return [word for word in words if word.lower() not in MISSING][:100]
 
 
@@ -69,22 +67,22 @@ def find_marks(table: Table, names: list[str], decimal: str | None) -> Marks:
         raise DataError(f"decimal must be '.' or ',', got {decimal!r}")
     if table.lines is None:
         return Marks(decimal or ".")
-    cells = [table.columns[name] for name in names]
-    commas = [word.strip() for c in cells for word in c[c.str.contains(",", regex=False)]]
+    columns = [table.columns[name] for name in names]
+    commas = [word.strip() for c in columns for word in c[c.str.contains(",", regex=False)]]
     # With both marks in a number there is no doubt which is which.
     both = [word for word in commas if "." in word]
     for mark in (decimal,) if decimal else (",", "."):
         if both and all(_GROUPED[mark].fullmatch(word) for word in both):
             return Marks(mark, thousands=True)
-    return Marks(decimal or _find_decimal(table, cells, commas))
+    return Marks(decimal or _find_decimal(table, columns, commas))
 
 
-def _find_decimal(table: Table, cells: list[pd.Series], commas: list[str]) -> str:
+def _find_decimal(table: Table, columns: list[pd.Series], commas: list[str]) -> str:
     commas = [word for word in commas if _COMMA.fullmatch(word)]
     if not commas:
         return "."
-    if any(column.str.contains(".", regex=False).any() for column in cells):
-        return "."  # then the cells with a comma are refused as what they are, no numbers
+    if any(column.str.contains(".", regex=False).any() for column in columns):
+        return "."  # then the values with a comma are refused as what they are, no numbers
     if all(_THOUSANDS.fullmatch(word) for word in commas):
         raise DataError(
             f"{table.source} has numbers like {commas[0]!r}, which may be read in two ways: write "
@@ -95,9 +93,9 @@ def _find_decimal(table: Table, cells: list[pd.Series], commas: list[str]) -> st
 
 def parse_numbers(table: Table, name: str, marks: Marks) -> Array:
     """The column as numbers, NaN where there is nothing."""
-    cells = table.columns[name]
-    if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_complex_dtype(cells):
-        numbers: Array = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = table.columns[name]
+    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
+        numbers: Array = values.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         numbers = _parse_words(table, name, marks)
     if np.isinf(numbers).any():
@@ -107,14 +105,14 @@ def parse_numbers(table: Table, name: str, marks: Marks) -> Array:
 
 
 def _parse_words(table: Table, name: str, marks: Marks) -> Array:
-    cells = table.columns[name]
+    values = table.columns[name]
     if not marks.thousands:
         try:
-            plain = pa.compute.cast(pa.array(cells, pa.string()), pa.float64())
+            plain = pa.compute.cast(pa.array(values, pa.string()), pa.float64())
             return np.array(plain, dtype=np.float64)
         except (pa.ArrowException, TypeError):
-            pass  # gaps, spaces, decimal commas or mistakes: cell by cell
-    words = as_text(cells)
+            pass  # gaps, spaces, decimal commas or mistakes: value by value
+    words = as_text(values)
     found = [_number(word, marks) for word in words]
     if None in found:
         row = found.index(None)
@@ -122,7 +120,7 @@ def _parse_words(table: Table, name: str, marks: Marks) -> Array:
         mend = "write it without thousands separators" if grouped else "mend it"
         raise DataError(
             f"{table.place(row)} has {words[row][:40]!r} in column {name!r}, which is not a "
-            f"number: {mend}, or leave the cell empty if nothing was measured"
+            f"number: {mend}, or leave the field empty if nothing was measured"
         )
     return np.array(found, dtype=np.float64)
 
