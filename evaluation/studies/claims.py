@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from evaluation.statistics import Interval
 
@@ -37,6 +38,21 @@ class Claim:
     verdict: Verdict
     numbers: Mapping[str, float] = field(default_factory=dict)
     ours: bool = False
+
+    def written(self, number: int | str, asks: str = "") -> str:
+        """What is said and what was found, under a heading, without the verdict."""
+        asks = asks or ("We ask" if self.ours else "The paper says")
+        found = f"{self.found[0].upper()}{self.found[1:]}"
+        parts = [f"### {number}. {self.where}", f"**{asks}:** {self.says}", f"**Found:** {found}"]
+        return "\n\n".join(parts)
+
+    def record(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "says": self.says,
+            "verdict": self.verdict.value,
+            "numbers": dict(self.numbers),
+        }
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -163,6 +163,19 @@ def written_order(order: Sequence[str]) -> str:
     'GP < Periodic-GP'
     """
     return " < ".join(name.removesuffix("-UCB") for name in order)
+
+
+def readings_table(
+    readings: Mapping[str, Comparison], digits: int = 0, *, change: bool = True
+) -> str:
+    """Mean regret of the five methods, a row for each reading of the paper."""
+    rows = []
+    for reading, found in readings.items():
+        means = [f"{found.mean(method).estimate:,.{digits}f}" for method in METHODS]
+        means += [f"{found.ratio(PERIODIC).estimate - 1.0:+.0%}"] if change else []
+        rows.append([reading, *means, written_order(found.order())])
+    header = [*METHODS, "Periodic / GP"] if change else list(METHODS)
+    return markdown_table(["reading", *header, "order"], rows)
 
 
 def _written_p(p_value: float) -> str:

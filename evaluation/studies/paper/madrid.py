@@ -12,7 +12,13 @@ from evaluation.plots import agent_styles
 from evaluation.results import Results
 from evaluation.statistics import Interval
 from evaluation.studies.claims import Claim, Section, Verdict, together
-from evaluation.studies.comparison import Comparison, confirmed_pairs, paper_order, written_order
+from evaluation.studies.comparison import (
+    Comparison,
+    confirmed_pairs,
+    paper_order,
+    readings_table,
+    written_order,
+)
 from evaluation.studies.lab import regrets
 from evaluation.studies.markdown import markdown_table
 from evaluation.studies.methods import METHODS, PERIODIC, entries
@@ -23,7 +29,6 @@ from evaluation.studies.paper.readings import (
     other_draws,
     other_samples,
     readings_of,
-    readings_table,
 )
 from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.trials import START, WORLD, by_trial

@@ -101,15 +101,7 @@ def unchecked() -> Section:
 def write_sections(folder: Path, stem: str, sections: Sequence[Section], size: PaperSize) -> Path:
     """Write the page and, beside it, its numbers as JSON; the page's path."""
     numbers = [
-        {
-            "section": s.name,
-            "ours": s.ours,
-            "says": c.says,
-            "verdict": c.verdict.value,
-            "numbers": dict(c.numbers),
-        }
-        for s in sections
-        for c in s.claims
+        {"section": s.name, "ours": s.ours, **c.record()} for s in sections for c in s.claims
     ]
     content = {"scale": size.name, "claims": numbers}
     return write_page(folder, stem, _page(sections, size), content)
@@ -165,14 +157,9 @@ def _written(sections: Sequence[Section], option: str) -> list[str]:
 
 def _claim(number: str, section: Section, claim: Claim, option: str) -> str:
     command = f" Command: `{COMMAND}{option} --only {section.name}`"
-    asks = "Our aim" if section.ours else "We ask" if claim.ours else "The paper says"
-    lines = [
-        f"### {number}. {claim.where}",
-        f"**{asks}:** {claim.says}",
-        f"**Found:** {claim.found[0].upper()}{claim.found[1:]}",
-        f"**Verdict: {claim.verdict.value}.**" + ("" if section.name == "unchecked" else command),
-    ]
-    return "\n\n".join(lines)
+    verdict = f"**Verdict: {claim.verdict.value}.**"
+    text = claim.written(number, "Our aim" if section.ours else "")
+    return f"{text}\n\n{verdict}{'' if section.name == 'unchecked' else command}"
 
 
 def _data() -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from evaluation.statistics import Interval
-from evaluation.studies.comparison import Comparison, written_order
+from evaluation.studies.comparison import Comparison, readings_table
 from evaluation.studies.lab import regrets
-from evaluation.studies.markdown import markdown_table, shown
-from evaluation.studies.methods import GP, METHODS, PERIODIC, Settings, entries
+from evaluation.studies.markdown import shown
+from evaluation.studies.methods import GP, PERIODIC, Settings, entries
 from evaluation.studies.paper.pretraining import by_evidence
 from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.trials import (
@@ -116,13 +116,3 @@ def _by_warm_start(settings: dict[str, dict[str, float]]) -> dict[str, dict[str,
         method: {key: value for key, value in mine.items() if key not in given}
         for method, mine in settings.items()
     }
-
-
-def readings_table(readings: dict[str, Comparison]) -> str:
-    """A row for each reading."""
-    rows = []
-    for reading, found in readings.items():
-        change = found.ratio(PERIODIC).estimate - 1.0
-        means = [f"{found.mean(method).estimate:,.0f}" for method in METHODS]
-        rows.append([reading, *means, f"{change:+.0%}", written_order(found.order())])
-    return markdown_table(["reading", *METHODS, "Periodic / GP", "order"], rows)

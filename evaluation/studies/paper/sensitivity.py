@@ -13,11 +13,10 @@ from evaluation.studies.lab import regrets
 from evaluation.studies.markdown import shown
 from evaluation.studies.methods import GP, METHODS, PERIODIC
 from evaluation.studies.paper.measurements import judged, noted
-from evaluation.studies.paper.pretraining import by_evidence, synthetic_eps
+from evaluation.studies.paper.pretraining import synthetic_eps
 from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.synthetic import WORLD as SYNTHETIC
-from evaluation.studies.paper.trials import WORLD as MADRID
-from evaluation.studies.paper.trials import by_trial, monthly_window, usable_months
+from evaluation.studies.paper.trials import by_rule, usable_windows, window_world
 from evaluation.studies.pictures import BLUE, GREEN, ORANGE, draw_curve, new_figure
 
 NAME = "sensitivity"
@@ -88,17 +87,11 @@ def _agents(settings: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _madrid(lab: PaperLab, rule: str) -> Comparison:
-    starts = [monthly_window(2018, month) for month in usable_months(lab.size.months)]
-    settings: list[dict[str, Any]] = (
-        [by_trial(lab, start, "max") for start in starts]
-        if rule == "trial"
-        else list(by_evidence(lab, starts))
-    )
+    starts = usable_windows(lab.size.months)
     frames = []
-    for start, mine in zip(starts, settings, strict=True):
-        env = {"id": MADRID, "arguments": {"start": str(start)}, "label": f"{start:%Y-%m}"}
+    for start, mine in zip(starts, by_rule(lab, rule, starts), strict=True):
         name = f"{NAME}-{start:%Y-%m}-{rule}"
-        frames.append(regrets(lab.run(name, envs=[env], agents=_agents(mine))))
+        frames.append(regrets(lab.run(name, envs=[window_world(start)], agents=_agents(mine))))
     return Comparison(pd.concat(frames))
 
 

@@ -14,7 +14,7 @@ from evaluation.studies.methods import GP, METHODS, PERIODIC
 from evaluation.studies.paper.madrid import HEADLINE
 from evaluation.studies.paper.measurements import judged, noted
 from evaluation.studies.paper.size import PaperLab
-from evaluation.studies.paper.trials import START, monthly_window, trial, usable_months
+from evaluation.studies.paper.trials import START, trial, usable_windows
 from evaluation.studies.pictures import BLUE, new_figure
 
 NAME = "settings"
@@ -22,7 +22,7 @@ NAME = "settings"
 
 def section(lab: PaperLab) -> Section:
     """The whole study."""
-    starts = [monthly_window(2018, month) for month in usable_months(lab.size.months)]
+    starts = usable_windows(lab.size.months)
     groups = {"the paper's window": [trial(lab, START, "max", lab.size.settings)]}
     for objective in ("max", "min"):
         frames = [trial(lab, start, objective, lab.size.trials) for start in starts]

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from agents.gp import Periodic
 from evaluation.figures import curves
 from evaluation.studies.claims import Claim, Section, Verdict, together
-from evaluation.studies.comparison import Comparison, written_order
+from evaluation.studies.comparison import Comparison, readings_table, written_order
 from evaluation.studies.lab import regrets
-from evaluation.studies.markdown import listed, markdown_table, shown
+from evaluation.studies.markdown import listed, shown
 from evaluation.studies.methods import GP, METHODS, PERIODIC, Settings, entries
 from evaluation.studies.paper.pretraining import synthetic_eps
 from evaluation.studies.paper.size import PaperLab
@@ -62,7 +62,7 @@ def section(lab: PaperLab) -> Section:
         main.table([*METHODS, TRUE, SLOW]),
         "Other readings of the paper (the sign of beta, the length-scale, 2 tau), mean "
         f"regret over {lab.size.side_seeds} worlds:",
-        _readings_table(readings),
+        readings_table(readings, 1, change=False),
     ]
     return Section(NAME, "Synthetic data (Section 5.1)", claims, text)
 
@@ -91,18 +91,6 @@ def _readings(lab: PaperLab, settings: Settings) -> dict[str, Comparison]:
         )
         for number, (reading, (envs, agents)) in enumerate(runs.items(), 1)
     }
-
-
-def _readings_table(readings: dict[str, Comparison]) -> str:
-    rows = [
-        [
-            reading,
-            *(f"{found.mean(m).estimate:,.1f}" for m in METHODS),
-            written_order(found.order()),
-        ]
-        for reading, found in readings.items()
-    ]
-    return markdown_table(["reading", *METHODS, "order"], rows)
 
 
 def movement(length_scale: float) -> float:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from evaluation.studies.lab import regrets
 from evaluation.studies.methods import GP, METHODS, PERIODIC
-from evaluation.studies.paper.pretraining import months_before
+from evaluation.studies.paper.pretraining import by_evidence, months_before, seeking_least
 from evaluation.studies.paper.size import PaperLab
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
@@ -95,10 +95,19 @@ def usable_months(months: tuple[int, ...]) -> list[int]:
     return found
 
 
+def usable_windows(months: tuple[int, ...]) -> list[datetime.date]:
+    """First days of the windows of 2018 that are usable."""
+    return [monthly_window(2018, month) for month in usable_months(months)]
+
+
+def window_world(start: datetime.date, **arguments: Any) -> dict[str, Any]:
+    """A window for a protocol; it seeks the most NO if nothing else is said."""
+    return {"id": WORLD, "arguments": {"start": str(start), **arguments}, "label": f"{start:%Y-%m}"}
+
+
 def monthly_worlds(months: tuple[int, ...]) -> list[dict[str, Any]]:
     """The windows of 2018 that are usable, seeking the most NO, for a protocol."""
-    starts = [monthly_window(2018, month) for month in usable_months(months)]
-    return [{"id": WORLD, "arguments": {"start": str(s)}, "label": f"{s:%Y-%m}"} for s in starts]
+    return [window_world(start) for start in usable_windows(months)]
 
 
 def trial(
@@ -118,7 +127,7 @@ def trial(
         for number in range(count)
         for method in methods
     ]
-    env = {"id": WORLD, "arguments": {"start": str(start), "objective": objective}}
+    env = window_world(start, objective=objective)
     name = f"settings-{start:%Y-%m}-{objective}-{count}"
     found = regrets(lab.run(name, envs=[env], agents=agents)).iloc[0]
     rows = {n: {method: found[f"{method} {n}"] for method in methods} for n in range(count)}
@@ -144,6 +153,16 @@ def by_trial(lab: PaperLab, start: datetime.date, objective: str) -> dict[str, d
     return {
         method: settings_of(method, int(total[method].idxmin()), objective) for method in METHODS
     }
+
+
+def by_rule(
+    lab: PaperLab, rule: str, starts: Sequence[datetime.date], objective: str = "max"
+) -> Sequence[dict[str, dict[str, Any]]]:
+    """Settings of each method for each window, by "evidence" or by "trial"."""
+    if rule == "trial":
+        return [by_trial(lab, start, objective) for start in starts]
+    found = by_evidence(lab, starts)
+    return found if objective == "max" else [seeking_least(settings) for settings in found]
 
 
 def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,9 +16,9 @@ from evaluation.studies.markdown import estimates, shown
 from evaluation.studies.methods import GP, METHODS, PERIODIC, entries
 from evaluation.studies.paper.madrid import HEADLINE
 from evaluation.studies.paper.measurements import judged, noted
-from evaluation.studies.paper.pretraining import by_evidence, seeking_least
+from evaluation.studies.paper.pretraining import by_evidence
 from evaluation.studies.paper.size import PaperLab
-from evaluation.studies.paper.trials import WORLD, by_trial, monthly_window, usable_months
+from evaluation.studies.paper.trials import by_rule, usable_windows, window_world
 from evaluation.studies.pictures import new_figure
 
 NAME = "windows"
@@ -27,27 +27,20 @@ SIMULATOR = "PeriodicGP-MadridSim-v0"
 
 def section(lab: PaperLab) -> Section:
     """The whole study."""
-    months = usable_months(lab.size.months)
-    starts = [monthly_window(2018, month) for month in months]
-    evidence = by_evidence(lab, starts)
-    tasks: dict[str, Comparison] = {}
-    for objective in ("max", "min"):
-        fitted = evidence if objective == "max" else [seeking_least(found) for found in evidence]
-        tried = [by_trial(lab, start, objective) for start in starts]
-        for rule, settings in (("evidence", fitted), ("trial", tried)):
-            frames = [
-                _window(lab, start, objective, rule, mine)
-                for start, mine in zip(starts, settings, strict=True)
-            ]
-            tasks[f"{objective}imum, {rule}"] = Comparison(pd.concat(frames))
+    starts = usable_windows(lab.size.months)
+    tasks = {
+        f"{objective}imum, {rule}": _windows(lab, starts, objective, rule)
+        for objective in ("max", "min")
+        for rule in ("evidence", "trial")
+    }
     tasks["simulator, evidence"] = _simulated(lab)
+    months = ", ".join(str(start.month) for start in starts)
     text = [
         f"The same comparison on {len(starts)} ten-day windows from the 3rd of a month of 2018 "
-        f"(months {', '.join(map(str, months))}), seeking the most and the least NO, and on "
-        f"{lab.size.seeds} simulated fortnights; settings from the two months before (for the "
-        "simulator: from fortnights of other seeds) by evidence or by trial. The ratio is of sums, "
-        "in which a month of much NO counts for most; the typical ratio is the geometric mean of "
-        "single runs'.",
+        f"(months {months}), seeking the most and the least NO, and on {lab.size.seeds} simulated "
+        "fortnights; settings from the two months before (for the simulator: from fortnights of "
+        "other seeds) by evidence or by trial. The ratio is of sums, in which a month of much NO "
+        "counts for most; the typical ratio is the geometric mean of single runs'.",
         lab.picture(
             _ratios(tasks),
             "windows",
@@ -61,12 +54,17 @@ def section(lab: PaperLab) -> Section:
     return Section(NAME, "Beyond one window", judged(*_claims(tasks)), noted(text))
 
 
-def _window(
-    lab: PaperLab, start: datetime.date, objective: str, rule: str, settings: dict[str, Any]
-) -> pd.DataFrame:
-    env = {"id": WORLD, "arguments": {"start": str(start), "objective": objective}}
-    name = f"{NAME}-{start:%Y-%m}-{objective}-{rule}"
-    return regrets(lab.run(name, envs=[env], agents=entries(settings)))
+def _windows(
+    lab: PaperLab, starts: Sequence[datetime.date], objective: str, rule: str
+) -> Comparison:
+    frames = []
+    for start, settings in zip(starts, by_rule(lab, rule, starts, objective), strict=True):
+        name, env = (
+            f"{NAME}-{start:%Y-%m}-{objective}-{rule}",
+            window_world(start, objective=objective),
+        )
+        frames.append(regrets(lab.run(name, envs=[env], agents=entries(settings))))
+    return Comparison(pd.concat(frames))
 
 
 def _simulated(lab: PaperLab) -> Comparison:

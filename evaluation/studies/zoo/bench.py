@@ -48,6 +48,10 @@ class Bench:
         listed += [agent for agent in self.ms_per_step if agent not in listed]
         return [agent for agent in listed if agent in there and agent in self.ms_per_step]
 
+    def means(self) -> dict[str, dict[str, float]]:
+        """Mean share of every agent in every world, for machines."""
+        return {world: self.world(world).numbers(list(self.shares[world])) for world in self.shares}
+
     def world(self, task: str) -> Comparison:
         """Agents in one world."""
         return Comparison(self.shares[task])

@@ -7,7 +7,7 @@ from typing import Any
 
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.markdown import folded, markdown_table, shown
-from evaluation.studies.zoo.argument import named
+from evaluation.studies.zoo.argument import fares
 from evaluation.studies.zoo.controls import (
     FEW_ARMS,
     NARROW,
@@ -49,11 +49,8 @@ def controls_numbers(controls: Controls) -> dict[str, Any]:
     """The figures by themselves, for machines."""
     arms = controls.arms
     return {
-        "widths": {
-            world: {agent: float(frame[agent].mean()) for agent in frame}
-            for world, frame in controls.widths.shares.items()
-        },
-        "arms": {} if arms is None else {a: float(arms.regret[a].mean()) for a in arms.regret},
+        "widths": controls.widths.means(),
+        "arms": {} if arms is None else arms.numbers(list(arms.regret)),
         "resets": {world: list(counts) for world, counts in controls.resets.items()},
     }
 
@@ -95,10 +92,7 @@ def _fares(comparison: Comparison, agent: str, others: Sequence[str]) -> str:
     if agent not in comparison.regret or not run:
         return "not run."
     answers = {other: comparison.better(agent, other) for other in run}
-    return (
-        f"`{agent}` is clearly better than {named(answers, True)}; clearly worse than "
-        f"{named(answers, False)}; not told apart from {named(answers, None)}."
-    )
+    return f"`{agent}` is {fares(answers)}"
 
 
 def _arms(comparison: Comparison) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluation.store import StoredRun
 from evaluation.studies.claims import Claim
-from evaluation.studies.comparison import Comparison
+from evaluation.studies.comparison import MIN_RUNS, Comparison
 from evaluation.studies.lab import StudySize
 from evaluation.studies.markdown import folded, markdown_table, shown
 from evaluation.studies.zoo.bench import Bench, best_and_alike
@@ -48,21 +48,14 @@ so that a large family has no advantage by its size. **Bold**: the least regret.
 apart from it."""
 
 
-FEWEST_RUNS = 5
-"""With fewer there are no intervals, and nothing is told apart from anything."""
-TOO_FEW = f"Fewer than {FEWEST_RUNS} runs tell nothing apart: no verdicts here."
+TOO_FEW = f"Fewer than {MIN_RUNS} runs tell nothing apart: no verdicts here."
 
 
 def zoo_numbers(bench: Bench, controls: Controls, judged: Sequence[Claim]) -> dict[str, Any]:
     """The figures of the page by themselves, for machines."""
     return {
-        "claims": [
-            {"says": c.says, "verdict": c.verdict.value, "numbers": dict(c.numbers)} for c in judged
-        ],
-        "normalised": {
-            world: {agent: float(frame[agent].mean()) for agent in frame}
-            for world, frame in bench.shares.items()
-        },
+        "claims": [claim.record() for claim in judged],
+        "normalised": bench.means(),
         "ms_per_step": dict(bench.ms_per_step),
         "controls": controls_numbers(controls),
     }
@@ -90,12 +83,12 @@ def zoo_text(
             runs=" or ".join(f"{n} runs" for n in sorted(runs)),
         ),
         "## Which family wins where",
-        _winners(bench) if min(runs) >= FEWEST_RUNS else TOO_FEW,
+        _winners(bench) if min(runs) >= MIN_RUNS else TOO_FEW,
         FAMILY_NOTE,
         _family_table(bench),
         PICTURE,
         "## What the paper's argument gets right and wrong",
-        *argument_parts(judged, decided=min(runs) >= FEWEST_RUNS),
+        *argument_parts(judged, decided=min(runs) >= MIN_RUNS),
         *controls_parts(controls),
         "## Every agent",
         "Over the worlds that repeat, nearly repeat and do not repeat; the mean time of a step, "
@@ -156,7 +149,7 @@ def _marked(comparison: Comparison, family: str, best: str, alike: Sequence[str]
 
 def argument_parts(judged: Sequence[Claim], *, decided: bool) -> list[str]:
     """The claims one by one, with verdicts where there are enough runs for any."""
-    texts = [_claim(number, claim) for number, claim in enumerate(judged, 1)]
+    texts = [claim.written(number) for number, claim in enumerate(judged, 1)]
     if not decided:
         return [TOO_FEW, *texts]
     ends = [f"**Verdict: {claim.verdict.value}.**" for claim in judged]
@@ -167,16 +160,6 @@ def argument_parts(judged: Sequence[Claim], *, decided: bool) -> list[str]:
 def _verdicts(judged: Sequence[Claim]) -> str:
     rows = [[f"{n}. {claim.says}", claim.verdict.value] for n, claim in enumerate(judged, 1)]
     return markdown_table(["claim", "verdict"], rows, texts=2)
-
-
-def _claim(number: int, claim: Claim) -> str:
-    asked = "We ask" if claim.ours else "The paper says"
-    lines = [
-        f"### {number}. {claim.where}",
-        f"**{asked}:** {claim.says}",
-        f"**Found:** {claim.found}",
-    ]
-    return "\n\n".join(lines)
 
 
 def _agent_table(bench: Bench) -> str:
