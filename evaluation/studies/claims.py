@@ -48,11 +48,7 @@ class Claim:
 
     def record(self) -> dict[str, Any]:
         """For machines."""
-        return {
-            "says": self.says,
-            "verdict": self.verdict.value,
-            "numbers": dict(self.numbers),
-        }
+        return {"says": self.says, "verdict": self.verdict.value, "numbers": dict(self.numbers)}
 
 
 @dataclass(frozen=True)

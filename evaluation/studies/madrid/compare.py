@@ -10,6 +10,7 @@ writes docs/madrid_simulator.md and docs/madrid_simulator.png.
 
 import argparse
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,8 @@ POLICIES = {
 }
 
 Row = dict[str, float]
+COLOURS = ("#222222", "#d1495b")
+NAMES = ("real", "simulated")
 
 
 def real_window(table: pd.DataFrame, start: datetime.date) -> tuple[Array, float]:
@@ -147,19 +150,14 @@ class Comparison:
         own = np.abs(real - sets.mean(axis=0)).mean()
         return float(own), float(distances.mean()), float(distances.std())
 
-    @property
-    def groups(self) -> tuple[list[Array], list[Array]]:
-        """Real and simulated windows."""
-        return self.real, self.simulated
-
-
-COLOURS = ("#222222", "#d1495b")
-NAMES = ("real", "simulated")
+    def groups(self) -> Iterator[tuple[list[Array], str, str]]:
+        """Real and simulated windows with their name and colour."""
+        return zip((self.real, self.simulated), NAMES, COLOURS, strict=True)
 
 
 def draw_distribution(axes: Axes, comparison: Comparison) -> None:
     """Share of hours and stations above a value."""
-    for group, name, colour in zip(comparison.groups, NAMES, COLOURS, strict=True):
+    for group, name, colour in comparison.groups():
         values = np.sort(np.concatenate([no.ravel() for no in group]))
         at = np.unique(values)
         above = 1.0 - np.searchsorted(values, at, side="left") / len(values)
@@ -172,7 +170,7 @@ def draw_distribution(axes: Axes, comparison: Comparison) -> None:
 def draw_profile(axes: Axes, comparison: Comparison) -> None:
     """Median over windows and stations by hour of day, with the middle half."""
     hours = np.arange(HOURS_PER_DAY)
-    for group, name, colour in zip(comparison.groups, NAMES, COLOURS, strict=True):
+    for group, name, colour in comparison.groups():
         by_hour = np.stack([no.reshape(DAYS, HOURS_PER_DAY, -1) for no in group])
         by_hour = np.moveaxis(by_hour, 2, 0).reshape(HOURS_PER_DAY, -1)
         low, median, high, top = np.quantile(by_hour, [0.25, 0.5, 0.75, 0.95], axis=1)
@@ -187,7 +185,7 @@ def draw_profile(axes: Axes, comparison: Comparison) -> None:
 def draw_autocorrelation(axes: Axes, comparison: Comparison) -> None:
     """Mean over windows, up to three days."""
     lags = np.arange(1, 73)
-    for group, name, colour in zip(comparison.groups, NAMES, COLOURS, strict=True):
+    for group, name, colour in comparison.groups():
         mean = [np.mean([autocorrelation(no, int(lag)) for no in group[:72]]) for lag in lags]
         axes.plot(lags, mean, color=colour, label=name)
     axes.axhline(0.0, color="grey", lw=0.5)
@@ -196,8 +194,7 @@ def draw_autocorrelation(axes: Axes, comparison: Comparison) -> None:
 
 def draw_maxima(axes: Axes, comparison: Comparison, stations: tuple[int, ...]) -> None:
     """Who is the maximum how often."""
-    looks = zip((-0.2, 0.2), NAMES, COLOURS, strict=True)
-    for group, (shift, name, colour) in zip(comparison.groups, looks, strict=True):
+    for shift, (group, name, colour) in zip((-0.2, 0.2), comparison.groups(), strict=True):
         holder = np.concatenate([no.argmax(axis=1) for no in group])
         share = np.bincount(holder, minlength=len(stations)) / len(holder)
         axes.bar(np.arange(len(stations)) + shift, share, 0.4, color=colour, label=name)
@@ -243,7 +240,7 @@ def draw(
     # The first November and the first simulated one: not chosen for their looks.
     november = next(i for i, start in enumerate(comparison.starts) if start.month == 11)
     start = comparison.starts[november]
-    for row, group, name in zip((2, 3), comparison.groups, NAMES, strict=True):
+    for row, (group, name, _) in enumerate(comparison.groups(), 2):
         axes = figure.add_subplot(grid[row, :])
         title = f"{name}: ten days from {start.day} {start:%B %Y}" + (
             ", seed 0" if row == 3 else ""

@@ -7,14 +7,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from agents.gp import (
-    ActionKernel,
-    Linear,
-    Matern,
-    Periodic,
-    Points,
-    SquaredExponential,
-)
+from agents.gp import ActionKernel, Linear, Matern, Periodic, Points, SquaredExponential
 from evaluation.studies.claims import Claim, Section, Verdict, together
 from evaluation.studies.paper.rates import (
     RATES,

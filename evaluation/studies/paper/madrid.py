@@ -24,12 +24,7 @@ from evaluation.studies.markdown import markdown_table
 from evaluation.studies.methods import METHODS, PERIODIC, entries
 from evaluation.studies.paper.measurements import noted
 from evaluation.studies.paper.pretraining import by_evidence, earlier_data
-from evaluation.studies.paper.readings import (
-    known_setting,
-    other_draws,
-    other_samples,
-    readings_of,
-)
+from evaluation.studies.paper.readings import known_setting, other_draws, other_samples, readings_of
 from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.trials import START, WORLD, by_trial
 from evaluation.studies.pictures import BLUE, ORANGE, new_figure

@@ -16,10 +16,7 @@ from evaluation.studies.lab import Lab
 from evaluation.studies.zoo.bench import Bench
 from evaluation.studies.zoo.families import BASELINES, FAMILIES, PERIODIC, sweep_agents
 
-WIDE: Mapping[str, str] = {
-    PERIODIC: f"{PERIODIC}:beta=theorem",
-    "gp-ucb": "gp-ucb:beta=theorem",
-}
+WIDE: Mapping[str, str] = {PERIODIC: f"{PERIODIC}:beta=theorem", "gp-ucb": "gp-ucb:beta=theorem"}
 """GP agents that explore by the theorems, Eq. (7) and (8), instead of the paper's experiments."""
 NARROW: Mapping[str, str] = {
     "ucb1": "ucb1:xi=0.03125",
