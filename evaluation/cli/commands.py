@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli import data, leaderboard, reproduce, submissions, sweeps, worlds, zoo
+from evaluation.cli import data, leaderboard, studies, submissions, sweeps, worlds
 from evaluation.cli.shared import CommandError, screen, show_version
 from evaluation.database import StoreError
 from evaluation.protocol.entries import ProtocolError
@@ -28,12 +28,12 @@ app.command("compare")(sweeps.compare)
 app.command("plot")(sweeps.plot)
 app.command("export")(sweeps.export)
 app.command("protocols")(sweeps.list_protocols)
-app.command("reproduce")(reproduce.reproduce)
+app.command("reproduce")(studies.reproduce)
 app.command("submit")(submissions.submit_agent)
 app.command("verify")(submissions.verify_bundle)
 app.command("serve")(leaderboard.serve_store)
 app.add_typer(leaderboard.app, name="leaderboard")
-app.command("zoo")(zoo.zoo)
+app.command("zoo")(studies.zoo)
 app.add_typer(data.app, name="data")
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from periodic_envs import checks
+from periodic_envs.arrays import Array
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 _BLOCK = 64  # rank-one updates that are subtracted together, as one product of matrices

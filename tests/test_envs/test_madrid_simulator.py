@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 import json
-import runpy
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from evaluation.studies.madrid import calibrate
 from periodic_envs.data.madrid.simulator import MadridSimulator, level_of_no, no_of_level
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def years(simulator: MadridSimulator) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def calibration() -> dict:
-    return runpy.run_path(str(ROOT / "benchmarks" / "madrid_calibrate.py"))
+    return vars(calibrate)
 
 
 @pytest.mark.parametrize("days", [1, 14, 40])

@@ -14,12 +14,12 @@ from agents.gp import Finite, Periodic, SquaredExponential
 from agents.registry import AgentSpec
 from agents.testing import example_problem
 from evaluation.store import Store
-from evaluation.studies.paper import QUICK, STUDIES, Scale, reproduce
-from evaluation.studies.paper.claims import Verdict
-from evaluation.studies.paper.compare import Comparison, paper_order, share, together
+from evaluation.studies.claims import Verdict, together
+from evaluation.studies.comparison import Comparison, paper_order, share
+from evaluation.studies.lab import FailedRunError
+from evaluation.studies.methods import GP, METHODS, PERIODIC, entries
+from evaluation.studies.paper import QUICK, STUDIES, PaperSize, reproduce
 from evaluation.studies.paper.gains import random_design, rank, remark_ratio, small_set
-from evaluation.studies.paper.lab import FailedRunError, Lab
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC, entries
 from evaluation.studies.paper.pretraining import (
     CLOCKS,
     before_window,
@@ -30,6 +30,7 @@ from evaluation.studies.paper.pretraining import (
 )
 from evaluation.studies.paper.rates import RATES, growth, rise
 from evaluation.studies.paper.settings import crossed_share
+from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.synthetic import movement
 from evaluation.studies.paper.trials import (
     by_trial,
@@ -114,18 +115,15 @@ def test_the_committed_page_is_whole() -> None:
         assert (Path("docs") / picture).is_file(), picture
 
 
-def small(**change: object) -> Scale:
+def small(**change: object) -> PaperSize:
     names = ("seeds", "side_seeds", "samplings", "settings", "trials", "bound_runs", "long_seeds")
     few: dict = dict.fromkeys(names, 2) | {"months": (3,), "long_steps": 40, "gain_seasons": 16}
-    return Scale(name="quick", **{**few, "designs": 10, "guesses": (22,), **change})
+    return PaperSize(name="quick", **{**few, "designs": 10, "guesses": (22,), **change})
 
 
-def make_lab(tmp_path: Path, scale: Scale, store: Store | None = None) -> Lab:
-    from evaluation.studies.paper import _silent
-
+def make_lab(tmp_path: Path, size: PaperSize, store: Store | None = None) -> PaperLab:
     (tmp_path / "pictures").mkdir(exist_ok=True)
-    store = store or Store()
-    return Lab(scale, store=store, pictures=tmp_path / "pictures", workers=0, reporting=_silent)
+    return PaperLab(size, store or Store(), tmp_path / "pictures", workers=0)
 
 
 def test_the_paper_s_window(madrid: Path, tmp_path: Path) -> None:
@@ -153,7 +151,7 @@ def test_what_was_run_is_not_run_again(tmp_path: Path) -> None:
     store = Store()
     for _ in range(2):
         made = make_lab(tmp_path, small(), store)
-        made._reporting = lambda title: Counting()
+        made.reporting = lambda title: Counting()
         agents = entries()[:2]
         made.run("again", envs=["PeriodicGP-SyntheticDiscrete-v0"], agents=agents, horizon=5)
     assert seen == [0, 3]

@@ -9,26 +9,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.cli.reproduce import _CLAIM
+from evaluation.cli.studies import _CLAIM
 from evaluation.results import Results
 from evaluation.statistics import Interval, paired_difference, paired_ratio
 from evaluation.store import Store
+from evaluation.studies import comparison
+from evaluation.studies.claims import Claim, Section, Verdict, at_most
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.methods import GP, METHODS, PERIODIC
 from evaluation.studies.paper import (
     FULL,
     QUICK,
     STUDIES,
     beyond,
     city,
-    compare,
     guesses,
     reproduce,
-    untold,
+    unknown_period,
 )
-from evaluation.studies.paper.claims import Claim, Section, Verdict
-from evaluation.studies.paper.compare import Comparison, at_most
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
 from evaluation.studies.paper.ours import AUTO, PRETRAINED, SEARCH
-from evaluation.studies.paper.page import write_page
+from evaluation.studies.paper.page import write_sections
 from evaluation.studies.paper.synthetic import TRUE
 from periodic_envs.data.errors import DataError
 from tests.test_evaluation.test_reproduction import make_lab, small
@@ -40,7 +40,7 @@ RUNS = 12
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals of few resamples: what is drawn here is clear."""
     for made in (paired_ratio, paired_difference):
-        monkeypatch.setattr(compare, made.__name__, partial(made, resamples=199))
+        monkeypatch.setattr(comparison, made.__name__, partial(made, resamples=199))
 
 
 def frame(**shares: float) -> pd.DataFrame:
@@ -54,7 +54,7 @@ class FakeLab:
     """Answers every run with a frame, and keeps what was asked for and drawn."""
 
     def __init__(self, answer: Any, monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
-        self.scale, self.asked, self.drawn = FULL, [], {}
+        self.size, self.asked, self.drawn = FULL, [], {}
         monkeypatch.setattr(module, "regrets", lambda name: answer(name))
 
     def run(self, name: str, **asked: Any) -> str:
@@ -71,8 +71,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if all years were imported."""
     from evaluation.studies.paper import trials
 
-    for module in (city, guesses, trials):
-        monkeypatch.setattr(module.imported, "years", lambda: [2016, 2017, 2018])
+    monkeypatch.setattr(trials.imported, "years", lambda: [2016, 2017, 2018])
 
 
 # --- verdicts --------------------------------------------------------------------------------
@@ -91,28 +90,35 @@ def test_an_aim_is_judged_by_the_whole_interval() -> None:
 
 def synthetic(**change: float) -> Comparison:
     shares = {PERIODIC: 1.2, GP: 1.5, "TV-GP-UCB": 2.0, "R-GP-UCB": 2.1, "C-GP-UCB": 2.2, TRUE: 0.8}
-    return Comparison(frame(**{**shares, **dict.fromkeys(untold.OURS, 0.85), **change}))
+    return Comparison(frame(**{**shares, **dict.fromkeys(unknown_period.OURS, 0.85), **change}))
+
+
+STUDIED = (unknown_period._structure, unknown_period._search, unknown_period._less)
 
 
 def test_verdicts_in_the_synthetic_world_follow_the_figures() -> None:
-    blind = SEARCH + untold.BLIND
+    blind = SEARCH + unknown_period.BLIND
     good = synthetic(**{blind: 1.1})
-    judged = [study(good) for study in (untold._structure, untold._search, untold._less)]
+    judged = [study(good) for study in STUDIED]
     assert [claim.verdict for claim in judged] == [Verdict.HOLDS] * 3
     assert "times (" in judged[0].found
-    assert untold._structure(synthetic(**{AUTO: 1.0})).verdict is Verdict.FAILS
-    assert untold._search(synthetic(**{blind: 1.8})).verdict is Verdict.IN_PART
-    bad = untold._less(synthetic(**{blind: 1.8}))
+    assert unknown_period._structure(synthetic(**{AUTO: 1.0})).verdict is Verdict.FAILS
+    assert unknown_period._search(synthetic(**{blind: 1.8})).verdict is Verdict.IN_PART
+    bad = unknown_period._less(synthetic(**{blind: 1.8}))
     assert bad.verdict is Verdict.IN_PART
     assert f"refuted for {blind};" in bad.found
 
 
-def test_hidden_and_told_are_paired_by_seed() -> None:
-    rows = pd.MultiIndex.from_product([[untold.HIDDEN, untold.TOLD], [3, 1]], names=["env", "seed"])
-    regret = pd.DataFrame({name: [1.0, 2.0, np.nan, np.nan] for name in untold.UNTOLD}, rows)
+def test_hidden_and_known_are_paired_by_seed() -> None:
+    worlds = [unknown_period.HIDDEN, unknown_period.KNOWN]
+    rows = pd.MultiIndex.from_product([worlds, [3, 1]], names=["env", "seed"])
+    hidden = [1.0, 2.0, np.nan, np.nan]
+    regret = pd.DataFrame(dict.fromkeys(unknown_period.HIDDEN_FROM, hidden), rows)
     regret[AUTO], regret[GP] = [1.0, 2.0, 30.0, 20.0], [np.nan, np.nan, 300.0, 200.0]
-    found = untold.side_by_side(regret)
-    assert found.loc[3, [AUTO, GP, AUTO + untold.BLIND, SEARCH + untold.BLIND]].tolist() == [
+    found = unknown_period.side_by_side(regret)
+    assert found.loc[
+        3, [AUTO, GP, AUTO + unknown_period.BLIND, SEARCH + unknown_period.BLIND]
+    ].tolist() == [
         30.0,
         300.0,
         1.0,
@@ -136,8 +142,8 @@ def test_guesses_are_held_against_the_right_period(
     assert len(close.numbers) == len(safer.numbers) == 12
     assert close.numbers["about:22 (l = 1)"] == pytest.approx(share, rel=0.02)
     assert all(f"| period=about:{period} |" in "".join(text) for period in (*FULL.guesses, 24))
-    told = [a["settings"] for run in lab.asked for a in run["agents"] if a["label"] == "period=6"]
-    assert [settings["time_length_scale"] for settings in told] == [10.0, 1.0]
+    given = [a["settings"] for run in lab.asked for a in run["agents"] if a["label"] == "period=6"]
+    assert [settings["time_length_scale"] for settings in given] == [10.0, 1.0]
     assert len(lab.asked[0]["envs"]) == 12
 
 
@@ -205,7 +211,7 @@ def test_our_aims_are_not_counted_among_the_paper_s_claims(tmp_path: Path) -> No
         Section("beyond", "Beyond the paper", [aim], ["Our text."], ours=True),
         Section("gains", "Theirs", [holds, asked], ["Their text."]),
     ]
-    page = write_page(tmp_path, "page", sections, QUICK).read_text()
+    page = write_sections(tmp_path, "page", sections, QUICK).read_text()
     assert "Of 2 claims 2 hold." in page
     assert "Of 1 aims of ours 1 do not hold." in page
     assert "### 2. Section 2\n\n**We ask:** Does it work?" in page
@@ -223,7 +229,7 @@ def test_a_page_of_one_kind_speaks_of_no_other(tmp_path: Path) -> None:
     claim = Claim("Section 1", "So.", "so.", Verdict.HOLDS)
     for ours in (True, False):
         section = Section("name", "Title", [claim], ours=ours)
-        page = write_page(tmp_path, "page", [section], QUICK).read_text()
+        page = write_sections(tmp_path, "page", [section], QUICK).read_text()
         assert bool(re.search(r"Of \d+ claims", page)) is not ours
         assert bool(re.search(r"Of \d+ aims of ours", page)) is ours
 
@@ -231,7 +237,7 @@ def test_a_page_of_one_kind_speaks_of_no_other(tmp_path: Path) -> None:
 def test_the_study_runs_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all agents, in hidden worlds that are those that are told."""
     assert list(STUDIES)[-1] == beyond.NAME
-    monkeypatch.setattr(untold, "as_printed", dict)  # a fit of a second
+    monkeypatch.setattr(unknown_period, "as_printed", dict)  # a fit of a second
     lab = make_lab(tmp_path, small(side_seeds=1))
     asked: list[Results] = []
     run = lab.run
@@ -241,10 +247,10 @@ def test_the_study_runs_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return asked[-1]
 
     lab.run = short  # type: ignore[method-assign]
-    claims, text = untold.study(lab)
+    claims, text = unknown_period.study(lab)
     totals = asked[0].totals
     fixed = totals[totals["agent"] == "best-fixed"].set_index("env")["regret"]
-    assert fixed[untold.TOLD] == fixed[untold.HIDDEN] > 0
+    assert fixed[unknown_period.KNOWN] == fixed[unknown_period.HIDDEN] > 0
     assert len(claims) == 3
     assert (tmp_path / "pictures" / "beyond-synthetic.png").stat().st_size > 10_000
-    assert all(f"| {name} |" in text[-1] for name in (*METHODS, TRUE, *untold.OURS))
+    assert all(f"| {name} |" in text[-1] for name in (*METHODS, TRUE, *unknown_period.OURS))

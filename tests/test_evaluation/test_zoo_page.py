@@ -1,7 +1,6 @@
 """The page of the zoo: who is in it, and that its words follow its numbers."""
 
 import re
-import runpy
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,11 +14,12 @@ from agents.registry import AgentSpec, find_class, online_names, settings_of
 from agents.zoo.gp.et_gp_ucb import ETGPUCB
 from evaluation.protocol.protocol import Protocol
 from evaluation.store import Store
-from evaluation.studies.paper.claims import Verdict
-from evaluation.studies.paper.compare import Comparison
-from evaluation.studies.zoo import Scale, _protocol, write_zoo
+from evaluation.studies.claims import Verdict
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.lab import Lab
+from evaluation.studies.zoo import ZooSize, _protocol, write_zoo
 from evaluation.studies.zoo.argument import CONTINUOUS, FINITE, claims
-from evaluation.studies.zoo.bench import Bench, best_elsewhere, champions, not_told_apart
+from evaluation.studies.zoo.bench import Bench, best_and_alike, best_elsewhere, champions
 from evaluation.studies.zoo.controls import (
     BOX,
     NARROW,
@@ -43,11 +43,11 @@ from evaluation.studies.zoo.families import (
 )
 from evaluation.studies.zoo.page import argument_parts
 from evaluation.studies.zoo.picture import heat_map
+from evaluation.studies.zoo.widths import FACTORS, WIDTHS
 from evaluation.summary import UNIFORM
 from tests.test_evaluation.test_cli import call
 
-ROOT = Path(__file__).parents[2]
-TINY = Scale("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))
+TINY = ZooSize("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))
 FEW = ["random", "gp-ucb", PERIODIC, "phase-ts", "d-linucb"]
 WORLDS = [world for worlds in GROUPS.values() for world in worlds]
 
@@ -194,7 +194,7 @@ def test_families_are_judged_by_runs_that_they_were_not_chosen_on() -> None:
     teams = champions(Comparison(frame), {"one": ("a", "b"), "two": ("c",), "none": ("d",)})
     assert teams.regret.columns.tolist() == ["one", "two"]
     assert teams.regret["one"].tolist() == [1.0] * 6
-    assert not_told_apart(teams) == ("one", ["two"])
+    assert best_and_alike(teams) == ("one", ["two"])
 
 
 def test_the_picture_shows_what_is_missing() -> None:
@@ -232,10 +232,9 @@ def widths_bench(better: dict[str, float], runs: int = 10) -> Bench:
 
 
 def test_the_narrow_widths_are_of_the_search() -> None:
-    search = runpy.run_path(str(ROOT / "benchmarks" / "zoo_widths.py"))
-    assert set(search["WIDTHS"]) == set(NARROW)
-    for agent, write in search["WIDTHS"].items():
-        assert NARROW[agent] in [write(factor) for factor in search["FACTORS"]]
+    assert set(WIDTHS) == set(NARROW)
+    for agent, write in WIDTHS.items():
+        assert NARROW[agent] in [write(factor) for factor in FACTORS]
         defaults = settings_of(find_class(agent)) or {}
         assert AgentSpec.parse(write(1.0)).settings.items() <= defaults.items()
 
@@ -280,19 +279,15 @@ def test_controls_are_run_in_the_worlds_of_the_page(monkeypatch: pytest.MonkeyPa
     """A belief that is contradicted twice in eight steps, and two agents for arms."""
     monkeypatch.setattr(ETGPUCB, "_contradicts", lambda self, action, t, y: t % 4 == 3)
     monkeypatch.setattr("evaluation.studies.zoo.controls.cut_agents", lambda: ["ucb1", "bob"])
-    scale = Scale("quick", seeds=2, horizon=8, worlds=(BOX, "PeriodicGP-SyntheticDiscrete-v0"))
+    size = ZooSize("quick", seeds=2, horizon=8, worlds=(BOX, "PeriodicGP-SyntheticDiscrete-v0"))
     heard: list = []
     with Store() as store:
-        controls = run_controls(
-            _protocol(scale, ["random"]),
-            store=store,
-            workers=0,
-            reporting=lambda title: nullcontext(heard.append),
-        )
-    assert controls.resets == {world: [2, 2] for world in scale.worlds or ()}
+        lab = Lab(size, store, workers=0, reporting=lambda title: nullcontext(heard.append))
+        controls = run_controls(_protocol(size, ["random"]), lab)
+    assert controls.resets == {world: [2, 2] for world in size.worlds or ()}
     assert controls.arms is not None
     assert {"ucb1", "ucb1:box_arms=5", "bob", "bob:box_arms=5"} <= set(controls.arms.regret)
-    assert list(controls.widths.shares) == list(scale.worlds or ())
+    assert list(controls.widths.shares) == list(size.worlds or ())
     assert heard[-1].done == heard[-1].runs
     assert not heard[-1].failed
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from evaluation.store import Store
+from evaluation.studies.claims import Section
+from evaluation.studies.lab import FailedRunError, Reporting, silent
 from evaluation.studies.paper import (
     beyond,
     bounds,
@@ -18,40 +19,34 @@ from evaluation.studies.paper import (
     synthetic,
     windows,
 )
-from evaluation.studies.paper.claims import Section
-from evaluation.studies.paper.lab import FailedRunError, Lab, Report
-from evaluation.studies.paper.page import unchecked, write_page
-from evaluation.studies.paper.scale import FULL, QUICK, Scale
+from evaluation.studies.paper.page import unchecked, write_sections
+from evaluation.studies.paper.size import FULL, QUICK, PaperLab, PaperSize
 from evaluation.studies.paper.trials import usable_months
 
-__all__ = ["FULL", "QUICK", "STUDIES", "FailedRunError", "Scale", "reproduce"]
+__all__ = ["FULL", "QUICK", "STUDIES", "FailedRunError", "PaperSize", "reproduce"]
 
-STUDIES: dict[str, Callable[[Lab], Section]] = {
+STUDIES: dict[str, Callable[[PaperLab], Section]] = {
     module.NAME: module.section
     for module in (synthetic, madrid, windows, settings, sensitivity, gains, bounds, beyond)
 }
 """Every section of the page, by the name that ``--only`` takes."""
 ABOUT_MADRID = {m.NAME for m in (madrid, windows, settings, sensitivity, beyond)}
-"""Those that need the measurements of 2018, if there are any."""
-
-
-def _silent(title: str) -> AbstractContextManager[Report]:
-    return nullcontext(lambda progress: None)
+"""Sections that need the measurements of 2018, if there are any."""
 
 
 def reproduce(
-    scale: Scale,
+    size: PaperSize,
     *,
     store: Store,
     out: Path,
     only: Sequence[str] = (),
     workers: int | None = None,
-    reporting: Callable[[str], AbstractContextManager[Report]] = _silent,
+    reporting: Reporting = silent,
 ) -> Path:
     """Run the studies and write the page; its path.
 
     Args:
-        scale: How much is run.
+        size: How much is run.
         store: Where results are kept: what is in it is not run again.
         out: Folder for the page; pictures go into a folder beside it.
         only: Names of studies; all if empty. A page of some has a name of its own.
@@ -65,8 +60,8 @@ def reproduce(
         if path.is_dir():  # now, not after a quarter of an hour
             raise IsADirectoryError(errno.EISDIR, "there is a folder of that name", str(path))
     if not only or ABOUT_MADRID & set(only):
-        usable_months(scale.months)
+        usable_months(size.months)
     pictures.mkdir(parents=True, exist_ok=True)
-    lab = Lab(scale, store=store, pictures=pictures, workers=workers, reporting=reporting)
+    lab = PaperLab(size, store, pictures, workers, reporting)
     sections = [study(lab) for name, study in STUDIES.items() if not only or name in only]
-    return write_page(out, stem, sections if only else [*sections, unchecked()], scale)
+    return write_sections(out, stem, sections if only else [*sections, unchecked()], size)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from evaluation.studies.paper import city, guesses, untold
-from evaluation.studies.paper.claims import Section
-from evaluation.studies.paper.lab import Lab
-from evaluation.studies.paper.madrid import SIMULATED
-from periodic_envs.data.madrid import cache as imported
+from evaluation.studies.claims import Section
+from evaluation.studies.paper import city, guesses, unknown_period
+from evaluation.studies.paper.measurements import noted
+from evaluation.studies.paper.size import PaperLab
 
 NAME = "beyond"
 TITLE = "Beyond the paper: agents that need not be told"
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The three studies."""
-    parts = [part.study(lab) for part in (untold, city, guesses)]
-    text = [paragraph for _, paragraphs in parts for paragraph in paragraphs]
-    if not imported.years():
-        text.insert(0, SIMULATED)
+    parts = [part.study(lab) for part in (unknown_period, city, guesses)]
+    text = noted([paragraph for _, paragraphs in parts for paragraph in paragraphs])
     return Section(NAME, TITLE, [claim for claims, _ in parts for claim in claims], text, ours=True)

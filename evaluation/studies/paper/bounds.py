@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
 
 from agents.gp import BoxBeta, Finite, FiniteBeta, Periodic, SquaredExponential
 from evaluation.figures import curves
 from evaluation.results import Results
 from evaluation.statistics import growth_exponent
-from evaluation.studies.paper.claims import Claim, Section, Verdict, markdown_table, shown
-from evaluation.studies.paper.compare import share, together
-from evaluation.studies.paper.lab import Lab
-from evaluation.studies.paper.methods import METHODS, PERIODIC, entries
+from evaluation.studies.claims import Claim, Section, Verdict, together
+from evaluation.studies.comparison import share
+from evaluation.studies.markdown import estimates, listed, markdown_table, shown
+from evaluation.studies.methods import METHODS, PERIODIC, entries
+from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.synthetic import KNOWING, TRUE, as_printed
+from evaluation.studies.pictures import BLUE, new_figure
 from evaluation.studies.theory import regret_bound, season_gain, slope_constants
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 NAME = "bounds"
 DELTA, STEPS, PERIOD, WIDTH, ARMS, GRID = 0.1, 200, 20, 10.0, 50, 101
@@ -30,7 +28,7 @@ FINITE, BOX = "50 actions", "an interval"
 WORLDS = {FINITE: "PeriodicGP-SyntheticDiscrete-v0", BOX: "PeriodicGP-Synthetic-v0"}
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The whole study."""
     results = {case: _runs(lab, case) for case in WORLDS}
     bounds = dict(zip(WORLDS, lab.map("bounds", bound, list(WORLDS)), strict=True))
@@ -38,8 +36,8 @@ def section(lab: Lab) -> Section:
         f"{NAME}-long",
         envs=[WORLDS[BOX]],
         agents=[*entries(as_printed()), KNOWING],
-        seeds=lab.scale.long_seeds,
-        horizon=lab.scale.long_steps,
+        seeds=lab.size.long_seeds,
+        horizon=lab.size.long_steps,
     )
     exponents = {
         method: growth_exponent(long.curves(WORLDS[BOX], method).regret)
@@ -54,10 +52,10 @@ def section(lab: Lab) -> Section:
         lab.picture(
             _figure(results, bounds),
             "theorem1",
-            f"Theorem 1's bound (black) and the regret of {lab.scale.bound_runs} runs (blue; "
+            f"Theorem 1's bound (black) and the regret of {lab.size.bound_runs} runs (blue; "
             "dashed: choosing at random)",
         ),
-        f"How regret grows over {lab.scale.long_steps:,} steps ({lab.scale.long_seeds} synthetic "
+        f"How regret grows over {lab.size.long_steps:,} steps ({lab.size.long_seeds} synthetic "
         "worlds): the exponent p of R(t) ~ t^p after the first quarter.",
         markdown_table(
             ["method", "exponent"], [[m, shown(found, 2)] for m, found in exponents.items()]
@@ -75,9 +73,9 @@ def _agent(case: str) -> dict[str, Any]:
     return {"name": METHODS[PERIODIC], "label": PERIODIC, "settings": settings}
 
 
-def _runs(lab: Lab, case: str) -> Results:
+def _runs(lab: PaperLab, case: str) -> Results:
     name = f"{NAME}-{'finite' if case == FINITE else 'box'}"
-    seeds = lab.scale.bound_runs
+    seeds = lab.size.bound_runs
     return lab.run(name, envs=[WORLDS[case]], agents=[_agent(case)], seeds=seeds, horizon=STEPS)
 
 
@@ -126,25 +124,21 @@ def _growth(exponents: dict[str, Any]) -> Claim:
         "Section 4.3, after Corollary 1",
         "Periodic-GP-UCB's regret grows like sqrt(T) up to logarithms; R-GP-UCB's and "
         "TV-GP-UCB's approach T in a periodic world.",
-        "Exponents: "
-        + ", ".join(f"{m} {shown(found, 2)}" for m, found in exponents.items())
-        + f". Counted as sublinear if the interval ends below {SUBLINEAR:g}, as linear if it "
-        "reaches 1. The theory is about the agent that knows its world (l = 1); l = 10 is what "
-        "the paper prints.",
+        f"Exponents: {listed(exponents)}. Counted as sublinear if the interval ends below "
+        f"{SUBLINEAR:g}, as linear if it reaches 1. The theory is about the agent that knows its "
+        "world (l = 1); l = 10 is what the paper prints.",
         together([*ours, *theirs]),
-        {method: found.estimate for method, found in exponents.items()},
+        estimates(exponents),
     )
 
 
 def _figure(results: dict[str, Results], bounds: dict[str, Array]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 4.0), dpi=100, layout="constrained")
+    figure, panels = new_figure(10.0, 4.0, 1, 2)
     steps = np.arange(1, STEPS + 1)
-    for axes, (case, limit) in zip(figure.subplots(1, 2), bounds.items(), strict=True):
+    for axes, (case, limit) in zip(panels, bounds.items(), strict=True):
         regret = _regret(results[case], case, PERIODIC)
         random = _regret(results[case], case, "uniform-random", "references")
-        axes.plot(steps, regret.T, color="#0072B2", alpha=0.25, linewidth=0.5)
+        axes.plot(steps, regret.T, color=BLUE, alpha=0.25, linewidth=0.5)
         axes.plot(steps, random.mean(0), color="0.3", linestyle="--")
         axes.plot(steps, limit, color="black")
         axes.set(title=case, xlabel="T", ylabel="cumulative regret", yscale="log", ylim=(1.0, None))

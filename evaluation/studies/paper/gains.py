@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
 
-from agents.gp import (
-    ActionKernel,
-    Linear,
-    Matern,
-    Periodic,
-    Points,
-    SquaredExponential,
-)
-from evaluation.studies.paper.claims import Claim, Section, Verdict
-from evaluation.studies.paper.compare import together
-from evaluation.studies.paper.lab import Lab
+from agents.gp import ActionKernel, Linear, Matern, Periodic, Points, SquaredExponential
+from evaluation.studies.claims import Claim, Section, Verdict, together
 from evaluation.studies.paper.rates import (
     RATES,
     SHORT_PERIOD,
@@ -29,6 +19,8 @@ from evaluation.studies.paper.rates import (
     growth_table,
     season_lags,
 )
+from evaluation.studies.paper.size import PaperLab
+from evaluation.studies.pictures import BLUE, GREEN, ORANGE, new_figure
 from evaluation.studies.theory import (
     Bracket,
     action_gain,
@@ -40,11 +32,7 @@ from evaluation.studies.theory import (
     predictive_variances,
     season_gain,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 NAME = "gains"
 SEASONS, PERIOD, WIDTH = 10, 20, 10.0
@@ -53,13 +41,13 @@ LENGTHS = (0.3, 1.0, 10.0)
 ROUND_OFF = 1e-8
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The whole study."""
-    designs = lab.map("random designs", random_design, range(lab.scale.designs))
-    exact = lab.map("small sets", small_set, range(lab.scale.designs // 10))
+    designs = lab.map("random designs", random_design, range(lab.size.designs))
+    exact = lab.map("small sets", small_set, range(lab.size.designs // 10))
     brackets = lab.map("information gain", paper_gain, LENGTHS)
     grown = lab.map(
-        "growth", partial(growth, seasons=lab.scale.gain_seasons), list(range(len(RATES)))
+        "growth", partial(growth, seasons=lab.size.gain_seasons), list(range(len(RATES)))
     )
     actions = _line(SquaredExponential(1.0), 50)
     alone = action_gain(actions, rounds=SEASONS, noise_variance=1.0)
@@ -89,7 +77,7 @@ def section(lab: Lab) -> Section:
             lab.picture(
                 growth_figure(grown),
                 "growth",
-                f"Corollary 1: growth of gamma^S_T over {lab.scale.gain_seasons} seasons of "
+                f"Corollary 1: growth of gamma^S_T over {lab.size.gain_seasons} seasons of "
                 f"{SHORT_PERIOD} steps, greedy designs (circles) and the stated rates, "
                 "scaled to meet after a quarter of the seasons",
             ),
@@ -221,13 +209,9 @@ def _rank() -> Claim:
 
 
 def _brackets_figure(brackets: list[Bracket], ceiling: tuple[float, float]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 4.2), dpi=100, layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = new_figure(8.0, 4.2)
     steps = np.arange(1, SEASONS * PERIOD + 1)
-    colours = ("#0072B2", "#D55E00", "#009E73")
-    for length, bracket, colour in zip(LENGTHS, brackets, colours, strict=True):
+    for length, bracket, colour in zip(LENGTHS, brackets, (BLUE, ORANGE, GREEN), strict=True):
         axes.plot(steps, bracket.low, color=colour, label=f"l = {length:g}")
         axes.fill_between(steps, bracket.low, bracket.high, color=colour, alpha=0.2)
     axes.plot([steps[-1]] * 2, ceiling, "k", linewidth=4, label="tau gamma^A at T = 200")

@@ -1,22 +1,23 @@
-"""The supplement's wrong periods on Madrid, told as a guess instead of being relied on."""
+"""The supplement's wrong periods on Madrid, given as a guess instead of being relied on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evaluation.studies.paper.claims import Claim, shown
-from evaluation.studies.paper.compare import Comparison, at_most, together
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.madrid import judged
-from evaluation.studies.paper.methods import METHODS, PERIODIC
+from matplotlib.figure import Figure
+
+from evaluation.studies.claims import Claim, at_most, together
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.lab import regrets
+from evaluation.studies.markdown import estimates, listed
+from evaluation.studies.methods import METHODS, PERIODIC
+from evaluation.studies.paper.measurements import judged
 from evaluation.studies.paper.ours import Part, written_answers
+from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.trials import monthly_worlds
-from periodic_envs.data.madrid import cache as imported
+from evaluation.studies.pictures import BLUE, ORANGE, new_figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-RIGHT, MOST = 24, 1.1
+RIGHT, MAX_GUESS_RATIO = 24, 1.1
 """The city's period in hours; what a wrong guess may cost against relying on it."""
 LENGTHS = (10.0, 1.0)
 """Time length-scales: the default of the agent, and one that changes visibly."""
@@ -33,9 +34,9 @@ def guessed(period: int) -> str:
     return f"period=about:{period}"
 
 
-def study(lab: Lab) -> Part:
+def study(lab: PaperLab) -> Part:
     """All periods, with both length-scales."""
-    periods = sorted([*lab.scale.guesses, RIGHT])
+    periods = sorted([*lab.size.guesses, RIGHT])
     tasks = {f"l = {length:g}": _runs(lab, length, periods) for length in LENGTHS}
     runs = next(iter(tasks.values())).runs
     names = [name for period in periods for name in (guessed(period), relied(period))]
@@ -54,22 +55,21 @@ def study(lab: Lab) -> Part:
     ]
     for task, found in tasks.items():
         text += [f"**{task}** ({found.runs} runs)", found.ratios(names, [relied(RIGHT)])]
-    claims = [_close(tasks, lab.scale.guesses), _safer(tasks, lab.scale.guesses)]
-    return judged(claims, bool(imported.years())), text
+    return judged(_close(tasks, lab.size.guesses), _safer(tasks, lab.size.guesses)), text
 
 
-def _runs(lab: Lab, length: float, periods: list[int]) -> Comparison:
-    told: dict[str, Any] = {relied(period): period for period in periods}
-    told |= {guessed(period): f"about:{period}" for period in periods}
+def _runs(lab: PaperLab, length: float, periods: list[int]) -> Comparison:
+    given: dict[str, Any] = {relied(period): period for period in periods}
+    given |= {guessed(period): f"about:{period}" for period in periods}
     agents = [
         {
             "name": METHODS[PERIODIC],
             "label": name,
             "settings": {"period": period, "time_length_scale": length},
         }
-        for name, period in told.items()
+        for name, period in given.items()
     ]
-    envs = monthly_worlds(lab.scale.months)
+    envs = monthly_worlds(lab.size.months)
     return Comparison(regrets(lab.run(f"beyond-guesses-{length:g}", envs=envs, agents=agents)))
 
 
@@ -84,19 +84,17 @@ def _close(tasks: dict[str, Comparison], wrong: tuple[int, ...]) -> Claim:
         for found in tasks.values()
         for period in wrong
     ]
-    kept = sum(ratio.estimate <= MOST for ratio in ratios.values())
-    clearly = sum(ratio.high <= MOST for ratio in ratios.values())
+    kept = sum(ratio.estimate <= MAX_GUESS_RATIO for ratio in ratios.values())
+    clearly = sum(ratio.high <= MAX_GUESS_RATIO for ratio in ratios.values())
     return Claim(
         WHERE,
-        f"Told a wrong period as a guess, periodic-gp-ucb has at most {MOST:g} times the regret of "
-        f"relying on the right one, {RIGHT}.",
-        "Times that regret: "
-        + ", ".join(f"{name} {shown(ratio, 2)}" for name, ratio in ratios.items())
-        + f". Of {len(ratios)} cases {kept} keep to it, {clearly} with the whole interval. Relying "
-        f"on the wrong ones: {min(wrongly):.2f} to {max(wrongly):.2f}; the less that costs, the "
-        "easier is this aim.",
-        at_most(list(ratios.values()), MOST),
-        {name: ratio.estimate for name, ratio in ratios.items()},
+        f"Told a wrong period as a guess, periodic-gp-ucb has at most {MAX_GUESS_RATIO:g} times "
+        f"the regret of relying on the right one, {RIGHT}.",
+        f"Times that regret: {listed(ratios)}. Of {len(ratios)} cases {kept} keep to it, "
+        f"{clearly} with the whole interval. Relying on the wrong ones: {min(wrongly):.2f} to "
+        f"{max(wrongly):.2f}; the less that costs, the easier is this aim.",
+        at_most(list(ratios.values()), MAX_GUESS_RATIO),
+        estimates(ratios),
         ours=True,
     )
 
@@ -112,32 +110,28 @@ def _safer(tasks: dict[str, Comparison], wrong: tuple[int, ...]) -> Claim:
     return Claim(
         WHERE,
         "A wrong period that is taken as a guess does less harm than the same one relied on.",
-        "As a multiple of the regret of relying on it: "
-        + ", ".join(f"{name} {shown(ratio, 2)}" for name, ratio in ratios.items())
-        + f". {written_answers(answers)}",
+        f"As a multiple of the regret of relying on it: {listed(ratios)}. "
+        f"{written_answers(answers)}",
         together(list(answers.values())),
-        {name: ratio.estimate for name, ratio in ratios.items()},
+        estimates(ratios),
         ours=True,
     )
 
 
 def figure(tasks: dict[str, Comparison], periods: list[int]) -> Figure:
     """Ratios to relying on the right period, a panel for each length-scale."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(10.0, 3.8), dpi=100, layout="constrained")
-    panels = drawn.subplots(1, len(tasks), sharey=True)
+    drawn, panels = new_figure(10.0, 3.8, 1, len(tasks), sharey=True)
     for axes, (task, found) in zip(panels, tasks.items(), strict=True):
         for name, colour, label, shift in (
-            (guessed, "#0072B2", "as a guess (about:TAU)", -0.2),
-            (relied, "#D55E00", "relied on (TAU)", 0.2),
+            (guessed, BLUE, "as a guess (about:TAU)", -0.2),
+            (relied, ORANGE, "relied on (TAU)", 0.2),
         ):
             ratios = [found.ratio(name(period), relied(RIGHT)) for period in periods]
             x = [place + shift for place in range(len(periods))]
             axes.vlines(x, [r.low for r in ratios], [r.high for r in ratios], color=colour)
             axes.plot(x, [r.estimate for r in ratios], "o", color=colour, label=label)
         axes.axhline(1.0, color="black", linewidth=1.0)
-        axes.axhline(MOST, color="black", linewidth=1.0, linestyle=":")
+        axes.axhline(MAX_GUESS_RATIO, color="black", linewidth=1.0, linestyle=":")
         axes.set_xticks(range(len(periods)), [str(period) for period in periods])
         axes.set(title=task, xlabel="period told")
         axes.title.set_fontsize(10)

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from matplotlib.figure import Figure
 
+from evaluation.plots import agent_styles
 from evaluation.results import Results
 from evaluation.statistics import Interval
-from evaluation.studies.paper.claims import Claim, Section, Verdict, markdown_table
-from evaluation.studies.paper.compare import (
+from evaluation.studies.claims import Claim, Section, Verdict, together
+from evaluation.studies.comparison import (
     Comparison,
     confirmed_pairs,
     paper_order,
-    together,
+    readings_table,
     written_order,
 )
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.methods import METHODS, PERIODIC, entries
+from evaluation.studies.lab import regrets
+from evaluation.studies.markdown import markdown_table
+from evaluation.studies.methods import METHODS, PERIODIC, entries
+from evaluation.studies.paper.measurements import noted
 from evaluation.studies.paper.pretraining import by_evidence, earlier_data
-from evaluation.studies.paper.readings import (
-    known_setting,
-    other_draws,
-    other_samples,
-    readings_of,
-    readings_table,
-)
+from evaluation.studies.paper.readings import known_setting, other_draws, other_samples, readings_of
+from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.trials import START, WORLD, by_trial
+from evaluation.studies.pictures import BLUE, ORANGE, new_figure
 from periodic_envs.data.seasons.season import find_seasons
 from periodic_envs.env import PeriodicBanditEnv
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "madrid"
 HEADLINE = -0.13
 """The paper's change of regret from GP-UCB to Periodic-GP-UCB."""
-SIMULATED = (
-    "**No measurements are imported: the city is simulated here, and what is said about it says "
-    "nothing about the paper's data.**"
-)
 RULES = {"evidence": "evidence of January and February", "trial": "least regret in both months"}
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The whole study."""
     fitted = {
         fit_noise: by_evidence(lab, [START], fit_noise=fit_noise)[0] for fit_noise in (True, False)
@@ -66,7 +58,7 @@ def section(lab: Lab) -> Section:
         "for all methods, both blind to the window: the **evidence** of random pairs of an hour "
         "and a station from January and February 2018, with a prior "
         "(`evaluation/studies/paper/pretraining.py`); and **trial**, of "
-        f"{lab.scale.trials} random settings the one with the least regret on the January and "
+        f"{lab.size.trials} random settings the one with the least regret on the January and "
         "February windows (`evaluation/studies/paper/trials.py`).",
         _settings_table(settings),
         lab.picture(
@@ -94,17 +86,10 @@ def section(lab: Lab) -> Section:
         *known_setting(lab),
     ]
     text[1:1] = [f"Gaps in the data: {note}." for note in env.data_notes]
-    if not measured:
-        text.insert(0, SIMULATED)
     claims = _claims(found, references, others) if measured else [_unknown(found)]
-    return Section(NAME, "Madrid, 3 to 12 March 2018 (Section 5.2)", [_season(env), *claims], text)
-
-
-def judged(claims: list[Claim], measured: bool) -> list[Claim]:
-    """Claims about Madrid: without measurements nothing is decided."""
-    if measured:
-        return claims
-    return [replace(c, found=f"Simulated: {c.found}", verdict=Verdict.UNKNOWN) for c in claims]
+    return Section(
+        NAME, "Madrid, 3 to 12 March 2018 (Section 5.2)", [_season(env), *claims], noted(text)
+    )
 
 
 def _window() -> PeriodicBanditEnv:
@@ -149,12 +134,12 @@ def _blind(found: dict[str, Comparison], random: float) -> str:
     worse = {
         rule: [m for m in METHODS if c.mean(m).estimate >= random] for rule, c in found.items()
     }
-    told = "; ".join(
+    listed = "; ".join(
         f"by {rule} {'none' if not w else 'all five' if len(w) == 5 else ', '.join(w)}"
         for rule, w in worse.items()
     )
     return (
-        f"Worse than choosing at random, with settings {told}. Where all are, their order says "
+        f"Worse than choosing at random, with settings {listed}. Where all are, their order says "
         "little: the evidence is about how the whole city moves with the hours, not about which "
         "station is the highest; a kernel on coordinates with a long length-scale cannot tell "
         "neighbours apart, and optimism goes to the edges of the map."
@@ -235,13 +220,8 @@ def _references(results: Results) -> dict[str, float]:
 
 
 def _regret_figure(results: dict[str, Results]) -> Figure:
-    from matplotlib.figure import Figure
-
-    from evaluation.plots import agent_styles
-
     styles = agent_styles(list(METHODS))
-    figure = Figure(figsize=(10.0, 4.0), dpi=100, layout="constrained")
-    panels = figure.subplots(1, len(results), sharey=True)
+    figure, panels = new_figure(10.0, 4.0, 1, len(results), sharey=True)
     for axes, (rule, found) in zip(panels, results.items(), strict=True):
         for method in METHODS:
             runs = found.curves(WORLD, method)
@@ -258,16 +238,13 @@ def _regret_figure(results: dict[str, Results]) -> Figure:
 
 
 def _measurements(env: PeriodicBanditEnv) -> Figure:
-    from matplotlib.figure import Figure
-
     values, names = _values(env), env.public.action_names or ()
     highest = int(values.mean(0).argmax())
-    figure = Figure(figsize=(10.0, 4.0), dpi=100, layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = new_figure(10.0, 4.0)
     days = np.arange(len(values)) / 24.0
     axes.plot(days, np.delete(values, highest, axis=1), color="0.7", linewidth=0.6)
-    axes.plot(days, values[:, highest], color="#D55E00", linewidth=1.2, label=names[highest])
-    axes.plot(days, values.mean(1), color="#0072B2", linewidth=1.6, label="mean of all stations")
+    axes.plot(days, values[:, highest], color=ORANGE, linewidth=1.2, label=names[highest])
+    axes.plot(days, values.mean(1), color=BLUE, linewidth=1.6, label="mean of all stations")
     axes.axvline(2.0, color="black", linestyle=":", label="test days begin")
     axes.set(xlabel="day", ylabel="NO in ug/m3", ylim=(0.0, None))
     axes.margins(x=0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.studies.paper.claims import Claim
+from evaluation.studies.claims import Claim
 
 AUTO, PRETRAINED = "auto-gp-ucb", "auto-gp-ucb:prior=madrid"
 SEARCH = "periodic-gp-ucb:period=auto"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from evaluation.studies.paper.claims import Claim, Section, Verdict, markdown_table
-from evaluation.studies.paper.scale import Scale
+from evaluation.studies.claims import Claim, Section, Verdict
+from evaluation.studies.markdown import markdown_table, write_page
+from evaluation.studies.paper.size import PaperSize
 from periodic_envs.data.madrid import cache
 
 COMMAND = "periodic-gp reproduce"
@@ -62,6 +61,15 @@ Found while reading the proofs; none of them overturns a result.
   logarithms, has been shown, with which the corollary would be sharper."""
 
 
+PLURALS = {
+    Verdict.HOLDS: "hold",
+    Verdict.IN_PART: "hold in part",
+    Verdict.FAILS: "do not hold",
+    Verdict.UNKNOWN: "cannot be checked",
+}
+"""Verdicts about several claims."""
+
+
 def unchecked() -> Section:
     """What this page does not answer."""
     claims = [
@@ -90,46 +98,32 @@ def unchecked() -> Section:
     return Section("unchecked", "Not checked here", claims)
 
 
-def write_page(folder: Path, stem: str, sections: Sequence[Section], scale: Scale) -> Path:
+def write_sections(folder: Path, stem: str, sections: Sequence[Section], size: PaperSize) -> Path:
     """Write the page and, beside it, its numbers as JSON; the page's path."""
-    page = folder / f"{stem}.md"
-    page.write_text(_page(sections, scale), encoding="utf-8")
     numbers = [
-        {
-            "section": s.name,
-            "ours": s.ours,
-            "says": c.says,
-            "verdict": c.verdict.value,
-            "numbers": dict(c.numbers),
-        }
-        for s in sections
-        for c in s.claims
+        {"section": s.name, "ours": s.ours, **c.record()} for s in sections for c in s.claims
     ]
-    content = json.dumps({"scale": scale.name, "claims": numbers}, indent=1)
-    (folder / f"{stem}.json").write_text(content + "\n", encoding="utf-8")
-    return page
+    content = {"scale": size.name, "claims": numbers}
+    return write_page(folder, stem, _page(sections, size), content)
 
 
-def _page(sections: Sequence[Section], scale: Scale) -> str:
+def _page(sections: Sequence[Section], size: PaperSize) -> str:
     theirs = [section for section in sections if not section.ours]
     ours = [section for section in sections if section.ours]
-    option = "" if scale.name == "full" else f" --{scale.name}"
     parts = [
         "# The paper, reproduced and audited",
         INTRODUCTION.format(
-            command=COMMAND + option,
-            scale="in full"
-            if scale.name == "full"
-            else "the quick version: too few runs to decide",
+            command=COMMAND + size.option,
+            scale=size.words,
             version=version("periodic-gp"),
             data=_data(),
         ),
         *(_overview(theirs, "claims") if theirs else []),
         *([AIMS, *_overview(ours, "aims of ours")] if ours else []),
-        *_written(theirs, option),
+        *_written(theirs, size.option),
         "## Slips in the paper",
         SLIPS,
-        *_written(ours, option),
+        *_written(ours, size.option),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -144,7 +138,7 @@ def _overview(sections: Sequence[Section], what: str) -> list[str]:
     """How many claims fare how, and a table of them."""
     claims = _numbered(sections)
     counted = Counter(claim.verdict for _, _, claim in claims)
-    verdicts = ", ".join(f"{counted[v]} {_plural(v)}" for v in Verdict if counted[v])
+    verdicts = ", ".join(f"{counted[v]} {PLURALS[v]}" for v in Verdict if counted[v])
     rows = [[f"{number}. {c.says}", c.where, c.verdict.value] for number, _, c in claims]
     header = [what.split()[0].removesuffix("s"), "where", "verdict"]
     return [f"Of {len(claims)} {what} {verdicts}.", markdown_table(header, rows, texts=3)]
@@ -161,30 +155,11 @@ def _written(sections: Sequence[Section], option: str) -> list[str]:
     return parts
 
 
-def _command(section: Section, option: str) -> str:
-    return "" if section.name == "unchecked" else f"{COMMAND}{option} --only {section.name}"
-
-
 def _claim(number: str, section: Section, claim: Claim, option: str) -> str:
-    command = _command(section, option)
-    asks = "Our aim" if section.ours else "We ask" if claim.ours else "The paper says"
-    lines = [
-        f"### {number}. {claim.where}",
-        f"**{asks}:** {claim.says}",
-        f"**Found:** {claim.found[0].upper()}{claim.found[1:]}",
-        f"**Verdict: {claim.verdict.value}.**" + (f" Command: `{command}`" if command else ""),
-    ]
-    return "\n\n".join(lines)
-
-
-def _plural(verdict: Verdict) -> str:
-    words: dict[Verdict, Any] = {
-        Verdict.HOLDS: "hold",
-        Verdict.IN_PART: "hold in part",
-        Verdict.FAILS: "do not hold",
-        Verdict.UNKNOWN: "cannot be checked",
-    }
-    return str(words[verdict])
+    command = f" Command: `{COMMAND}{option} --only {section.name}`"
+    verdict = f"**Verdict: {claim.verdict.value}.**"
+    text = claim.written(number, "Our aim" if section.ours else "")
+    return f"{text}\n\n{verdict}{'' if section.name == 'unchecked' else command}"
 
 
 def _data() -> str:

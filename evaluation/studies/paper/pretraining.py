@@ -33,15 +33,15 @@ from agents.gp import (
     fit,
 )
 from agents.gp.fit import Fit
-from evaluation.studies.paper.lab import Lab
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
+from evaluation.studies.methods import GP, METHODS, PERIODIC
+from evaluation.studies.paper.size import PaperLab
+from periodic_envs.arrays import Array
 from periodic_envs.data.madrid import cache as imported
 from periodic_envs.data.madrid.simulator import MadridSimulator
 from periodic_envs.data.madrid.stations import coordinates_km, magnitude_number
 from periodic_envs.data.madrid.window import load_window
 from periodic_envs.env import PeriodicBanditEnv
 
-Array = NDArray[np.float64]
 Sample = tuple[NDArray[Any], Array, Array]
 
 SAMPLES, PAIRS = 6, 200
@@ -148,7 +148,7 @@ def _settings(found: Fit, name: str) -> dict[str, float]:
 
 
 def by_evidence(
-    lab: Lab,
+    lab: PaperLab,
     starts: Sequence[datetime.date | None],
     *,
     fit_noise: bool = True,

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from agents.gp import ActionKernel, Finite, Linear, Matern, Periodic, SquaredExponential
-from evaluation.studies.paper.claims import Claim, Verdict, markdown_table
+from evaluation.studies.claims import Claim, Verdict
+from evaluation.studies.markdown import markdown_table
+from evaluation.studies.pictures import BLUE, ORANGE, new_figure
 from evaluation.studies.theory import power, power_of_log, season_gain
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 SHORT_PERIOD = 5
 """Of the season over which growth is followed for long."""
@@ -141,17 +139,13 @@ def growth_table(grown: list[tuple[Array, Array, float]]) -> str:
 
 def growth_figure(grown: list[tuple[Array, Array, float]]) -> Figure:
     """A panel for each rate."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator
-
-    figure = Figure(figsize=(10.0, 5.6), dpi=100, layout="constrained")
-    panels = figure.subplots(2, 3).ravel()
+    figure, panels = new_figure(10.0, 5.6, 2, 3)
     for axes, (t, gamma, found), rate in zip(panels, grown, RATES, strict=True):
         stated = rate.stated(t)
         shown = np.unique(np.geomspace(1, len(t), 24).astype(int)) - 1
         middle = len(t) // 4
-        axes.plot(t[shown], gamma[shown], "o", color="#0072B2", markersize=4, label="gamma^S_T")
-        axes.plot(t, stated * gamma[middle] / stated[middle], color="#D55E00", label="stated rate")
+        axes.plot(t[shown], gamma[shown], "o", color=BLUE, markersize=4, label="gamma^S_T")
+        axes.plot(t, stated * gamma[middle] / stated[middle], color=ORANGE, label="stated rate")
         axes.set(title=f"{rate.name}: {found:.2f}", xscale="log", yscale="log", xlabel="T / tau")
         axes.title.set_fontsize(8)
         axes.grid(alpha=0.3)

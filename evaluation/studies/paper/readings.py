@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from evaluation.statistics import Interval
-from evaluation.studies.paper.claims import markdown_table, shown
-from evaluation.studies.paper.compare import Comparison, written_order
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC, Settings, entries
+from evaluation.studies.comparison import Comparison, readings_table
+from evaluation.studies.lab import regrets
+from evaluation.studies.markdown import shown
+from evaluation.studies.methods import GP, PERIODIC, Settings, entries
 from evaluation.studies.paper.pretraining import by_evidence
+from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.trials import (
     DRAWS,
     START,
@@ -27,7 +28,7 @@ WEIGHTS = {"paper": "sqrt(beta)", "printed": "beta^(-1/2)"}
 
 
 def readings_of(
-    lab: Lab, fitted: dict[bool, dict[str, dict[str, float]]], tried: Settings
+    lab: PaperLab, fitted: dict[bool, dict[str, dict[str, float]]], tried: Settings
 ) -> dict[str, Comparison]:
     """By whether the noise is fitted, whether the scale is, and the exploration weight."""
     readings: dict[str, tuple[Settings, str]] = {}
@@ -44,32 +45,32 @@ def readings_of(
     }
 
 
-def _on_window(lab: Lab, name: str, agents: list[dict[str, Any]]) -> Comparison:
+def _on_window(lab: PaperLab, name: str, agents: list[dict[str, Any]]) -> Comparison:
     return Comparison(regrets(lab.run(f"madrid-{name}", envs=[WORLD], agents=agents)))
 
 
-def other_samples(lab: Lab) -> list[str]:
+def other_samples(lab: PaperLab) -> list[str]:
     """How much the evidence rule depends on which pairs were drawn."""
-    if lab.scale.samplings < 2:
+    if lab.size.samplings < 2:
         return []
     changes = []
-    for number in range(lab.scale.samplings):
+    for number in range(lab.size.samplings):
         (settings,) = by_evidence(lab, [START], sampling=number)
         found = _on_window(lab, f"sampling-{number}", entries(settings))
         changes.append(f"{found.ratio(PERIODIC).estimate - 1.0:+.0%}")
     return [
-        f"The evidence is of a sample: with {lab.scale.samplings} different samples of January "
+        f"The evidence is of a sample: with {lab.size.samplings} different samples of January "
         f"and February, Periodic-GP-UCB against GP-UCB in this window is {', '.join(changes)}."
     ]
 
 
-def other_draws(lab: Lab) -> tuple[Interval, str]:
+def other_draws(lab: PaperLab) -> tuple[Interval, str]:
     """How much the rule "trial" depends on which settings were drawn.
 
     Returns:
         Median and 5 to 95 % of the change against GP-UCB over draws, and the same in words.
     """
-    count, size = lab.scale.settings, lab.scale.trials
+    count, size = lab.size.settings, lab.size.trials
     before, after = (how(lab, START, "max", count, (PERIODIC, GP)) for how in (tried_before, trial))
     changes = redrawn(before, after, size)
     low, middle, high = np.quantile(changes, (0.05, 0.5, 0.95)).tolist()
@@ -81,7 +82,7 @@ def other_draws(lab: Lab) -> tuple[Interval, str]:
     )
 
 
-def known_setting(lab: Lab) -> list[str]:
+def known_setting(lab: PaperLab) -> list[str]:
     """A setting that shows the paper's result, found by looking for one."""
     kernels: dict[str, dict[str, Any]] = {
         "squared exponential, 5 km": {"length_scale": 5.0},
@@ -93,7 +94,7 @@ def known_setting(lab: Lab) -> list[str]:
         kernel: _on_window(lab, f"known-{number}", entries(own, noise_variance=1.0, **more))
         for number, (kernel, more) in enumerate(kernels.items(), 1)
     }
-    envs = monthly_worlds(lab.scale.months)
+    envs = monthly_worlds(lab.size.months)
     agents = entries(own, noise_variance=1.0, length_scale=5.0)
     wide = Comparison(regrets(lab.run("madrid-known", envs=envs, agents=agents)))
     return [
@@ -115,13 +116,3 @@ def _by_warm_start(settings: dict[str, dict[str, float]]) -> dict[str, dict[str,
         method: {key: value for key, value in mine.items() if key not in given}
         for method, mine in settings.items()
     }
-
-
-def readings_table(readings: dict[str, Comparison]) -> str:
-    """A row for each reading."""
-    rows = []
-    for reading, found in readings.items():
-        change = found.ratio(PERIODIC).estimate - 1.0
-        means = [f"{found.mean(method).estimate:,.0f}" for method in METHODS]
-        rows.append([reading, *means, f"{change:+.0%}", written_order(found.order())])
-    return markdown_table(["reading", *METHODS, "Periodic / GP", "order"], rows)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from evaluation.studies.paper.claims import Claim, Section, Verdict, shown
-from evaluation.studies.paper.compare import Comparison, together
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.madrid import SIMULATED
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
-from evaluation.studies.paper.pretraining import by_evidence, synthetic_eps
+from evaluation.studies.claims import Claim, Section, together
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.lab import regrets
+from evaluation.studies.markdown import shown
+from evaluation.studies.methods import GP, METHODS, PERIODIC
+from evaluation.studies.paper.measurements import judged, noted
+from evaluation.studies.paper.pretraining import synthetic_eps
+from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.synthetic import WORLD as SYNTHETIC
-from evaluation.studies.paper.trials import WORLD as MADRID
-from evaluation.studies.paper.trials import by_trial, monthly_window, usable_months
-from periodic_envs.data.madrid import cache as imported
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from evaluation.studies.paper.trials import by_rule, usable_windows, window_world
+from evaluation.studies.pictures import BLUE, GREEN, ORANGE, draw_curve, new_figure
 
 NAME = "sensitivity"
 PERIODS = (6, 12, 20, 22, 24, 26, 28)
@@ -26,7 +25,7 @@ MINOR = (20, 22, 26, 28)
 """Wrong by a little, for Madrid: the paper says that these still do well."""
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The whole study."""
     madrid = {f"Madrid, settings by {rule}": _madrid(lab, rule) for rule in ("evidence", "trial")}
     synthetic = {
@@ -36,7 +35,7 @@ def section(lab: Lab) -> Section:
     windows = next(iter(madrid.values())).runs
     text = [
         f"The supplement's periods on {windows} monthly windows of Madrid (settings as above) and "
-        f"on {lab.scale.side_seeds} synthetic worlds, whose true period is 20. Only the period is "
+        f"on {lab.size.side_seeds} synthetic worlds, whose true period is 20. Only the period is "
         "wrong; all else stays.",
         lab.picture(
             _figure(tasks), NAME, "Regret by the period that Periodic-GP-UCB is told, 95 % bands"
@@ -47,23 +46,35 @@ def section(lab: Lab) -> Section:
             for part in (f"**{task}** ({found.runs} runs)", _table(found))
         ),
     ]
-    measured = bool(imported.years())
-    if not measured:
-        text.insert(0, SIMULATED)
-    claims = [_claim(madrid, measured), _synthetic_claim(synthetic)]
-    return Section(NAME, "A wrong period (supplement)", claims, text)
+    claims = [*judged(_madrid_claim(madrid)), _synthetic_claim(synthetic)]
+    return Section(NAME, "A wrong period (supplement)", claims, noted(text))
 
 
-def _told(period: float) -> str:
+def _labelled(period: float) -> str:
+    """Periodic-GP-UCB with this period."""
     return f"tau = {period:g}"
+
+
+def _harmless(found: Comparison, right: int, wrong: int) -> bool | None:
+    """Whether a wrong period is not clearly worse than the right one."""
+    worse = found.better(_labelled(right), _labelled(wrong))
+    return None if worse is None else not worse
+
+
+def _numbers(tasks: dict[str, Comparison]) -> dict[str, float]:
+    return {
+        f"{task}, tau = {tau}": found.ratio(_labelled(tau)).estimate
+        for task, found in tasks.items()
+        for tau in PERIODS
+    }
 
 
 def _agents(settings: dict[str, Any]) -> list[dict[str, Any]]:
     """Periodic-GP-UCB with every period, and GP-UCB and TV-GP-UCB, which need none."""
-    told = [
+    periodic = [
         {
             "name": METHODS[PERIODIC],
-            "label": _told(period),
+            "label": _labelled(period),
             "settings": {**settings.get(PERIODIC, {}), "period": period},
         }
         for period in PERIODS
@@ -72,106 +83,81 @@ def _agents(settings: dict[str, Any]) -> list[dict[str, Any]]:
         {"name": METHODS[method], "label": method, "settings": settings.get(method, {})}
         for method in (GP, "TV-GP-UCB")
     ]
-    return told + others
+    return periodic + others
 
 
-def _madrid(lab: Lab, rule: str) -> Comparison:
-    starts = [monthly_window(2018, month) for month in usable_months(lab.scale.months)]
-    settings: list[dict[str, Any]] = (
-        [by_trial(lab, start, "max") for start in starts]
-        if rule == "trial"
-        else list(by_evidence(lab, starts))
-    )
+def _madrid(lab: PaperLab, rule: str) -> Comparison:
+    starts = usable_windows(lab.size.months)
     frames = []
-    for start, mine in zip(starts, settings, strict=True):
-        env = {"id": MADRID, "arguments": {"start": str(start)}, "label": f"{start:%Y-%m}"}
+    for start, mine in zip(starts, by_rule(lab, rule, starts), strict=True):
         name = f"{NAME}-{start:%Y-%m}-{rule}"
-        frames.append(regrets(lab.run(name, envs=[env], agents=_agents(mine))))
+        frames.append(regrets(lab.run(name, envs=[window_world(start)], agents=_agents(mine))))
     return Comparison(pd.concat(frames))
 
 
-def _synthetic(lab: Lab, length_scale: float) -> Comparison:
+def _synthetic(lab: PaperLab, length_scale: float) -> Comparison:
     settings = {
         PERIODIC: {"time_length_scale": length_scale},
         "TV-GP-UCB": {"eps": synthetic_eps()},
     }
     name = f"{NAME}-synthetic-{length_scale:g}"
-    seeds = lab.scale.side_seeds
+    seeds = lab.size.side_seeds
     return Comparison(
         regrets(lab.run(name, envs=[SYNTHETIC], agents=_agents(settings), seeds=seeds))
     )
 
 
-def _claim(madrid: dict[str, Comparison], measured: bool) -> Claim:
-    right = _told(24)
-    harmless = [
-        None if worse is None else not worse
-        for found in madrid.values()
-        for worse in (found.better(right, _told(tau)) for tau in MINOR)
-    ]
-    good = [found.better(_told(tau), GP) for found in madrid.values() for tau in MINOR]
-    texts = []
-    for task, found in madrid.items():
-        by_tau = "; ".join(
-            f"{tau}: {shown(found.ratio(_told(tau), right), 2)} and "
-            f"{shown(found.ratio(_told(tau)), 2)}"
-            for tau in MINOR
-        )
-        texts.append(f"{task}: {by_tau} (24 itself {shown(found.ratio(right), 2)} of GP-UCB's)")
+def _madrid_claim(madrid: dict[str, Comparison]) -> Claim:
+    harmless = [_harmless(found, 24, tau) for found in madrid.values() for tau in MINOR]
+    good = [found.better(_labelled(tau), GP) for found in madrid.values() for tau in MINOR]
     return Claim(
         "Supplement, sensitivity analysis",
         "With tau of 20, 22, 26 or 28 instead of 24, Periodic-GP-UCB still does well on Madrid, "
         "better than the second best method.",
         "Regret as a multiple of that with tau = 24, and of GP-UCB's, by tau. "
-        + ". ".join(texts)
+        + ". ".join(f"{task}: {_by_period(found)}" for task, found in madrid.items())
         + ". It has two parts: not clearly worse than with 24, and clearly better than GP-UCB.",
-        together([*harmless, *good]) if measured else Verdict.UNKNOWN,
-        {
-            f"{t}, tau = {tau}": c.ratio(_told(tau)).estimate
-            for t, c in madrid.items()
-            for tau in PERIODS
-        },
+        together([*harmless, *good]),
+        _numbers(madrid),
     )
 
 
-def _synthetic_claim(synthetic: dict[str, Comparison]) -> Claim:
-    harmed = [found.better(_told(20), _told(22)) for found in synthetic.values()]
-    texts = [
-        f"{task}: {shown(found.ratio(_told(20)), 2)} with tau = 20 (right), "
-        f"{shown(found.ratio(_told(22)), 2)} with 22, {shown(found.ratio(_told(24)), 2)} with 24"
-        for task, found in synthetic.items()
+def _by_period(found: Comparison) -> str:
+    right, minor = _labelled(24), {tau: _labelled(tau) for tau in MINOR}
+    ratios = [
+        f"{tau}: {shown(found.ratio(name, right), 2)} and {shown(found.ratio(name), 2)}"
+        for tau, name in minor.items()
     ]
+    return f"{'; '.join(ratios)} (24 itself {shown(found.ratio(right), 2)} of GP-UCB's)"
+
+
+def _synthetic_claim(synthetic: dict[str, Comparison]) -> Claim:
+    texts = []
+    for task, found in synthetic.items():
+        right, close, far = (shown(found.ratio(_labelled(tau)), 2) for tau in (20, 22, 24))
+        texts.append(f"{task}: {right} with tau = 20 (right), {close} with 22, {far} with 24")
     return Claim(
         "Supplement, in the synthetic world",
         "Does a slightly wrong period do little harm there, too?",
         "Regret as a multiple of GP-UCB's: " + "; ".join(texts) + ". A phase that is off by "
         "two steps a season is anywhere after five of them. Counted as harm where 20 is clearly "
         "better than 22.",
-        together([None if worse is None else not worse for worse in harmed]),
-        {
-            f"{task}, tau = {tau}": found.ratio(_told(tau)).estimate
-            for task, found in synthetic.items()
-            for tau in PERIODS
-        },
+        together([_harmless(found, 20, 22) for found in synthetic.values()]),
+        _numbers(synthetic),
         ours=True,
     )
 
 
 def _table(found: Comparison) -> str:
-    return found.ratios([*map(_told, PERIODS), GP, "TV-GP-UCB"], [GP], head="told")
+    return found.ratios([*map(_labelled, PERIODS), GP, "TV-GP-UCB"], [GP], head="told")
 
 
 def _figure(tasks: dict[str, Comparison]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 6.4), dpi=100, layout="constrained")
-    for axes, (task, found) in zip(figure.subplots(2, 2).ravel(), tasks.items(), strict=True):
-        means = [found.mean(_told(period)) for period in PERIODS]
-        axes.plot(PERIODS, [m.estimate for m in means], "o-", color="#0072B2", label=PERIODIC)
-        axes.fill_between(
-            PERIODS, [m.low for m in means], [m.high for m in means], color="#0072B2", alpha=0.15
-        )
-        for method, colour in ((GP, "#D55E00"), ("TV-GP-UCB", "#009E73")):
+    figure, panels = new_figure(10.0, 6.4, 2, 2)
+    for axes, (task, found) in zip(panels, tasks.items(), strict=True):
+        means = [found.mean(_labelled(period)) for period in PERIODS]
+        draw_curve(axes, PERIODS, means, color=BLUE, label=PERIODIC)
+        for method, colour in ((GP, ORANGE), ("TV-GP-UCB", GREEN)):
             axes.axhline(found.mean(method).estimate, color=colour, linestyle="--", label=method)
         axes.set(title=task, xlabel="period told", ylabel="regret", ylim=(0.0, None))
         axes.title.set_fontsize(10)

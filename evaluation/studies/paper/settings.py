@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from evaluation.statistics import Interval
-from evaluation.studies.paper.claims import Claim, Section, Verdict, markdown_table, shown
-from evaluation.studies.paper.compare import Comparison, paper_order, share, together
-from evaluation.studies.paper.lab import Lab
-from evaluation.studies.paper.madrid import HEADLINE, SIMULATED
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
-from evaluation.studies.paper.trials import START, monthly_window, trial, usable_months
-from periodic_envs.data.madrid import cache as imported
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from evaluation.studies.claims import Claim, Section, together
+from evaluation.studies.comparison import Comparison, paper_order, share
+from evaluation.studies.markdown import markdown_table, shown
+from evaluation.studies.methods import GP, METHODS, PERIODIC
+from evaluation.studies.paper.madrid import HEADLINE
+from evaluation.studies.paper.measurements import judged, noted
+from evaluation.studies.paper.size import PaperLab
+from evaluation.studies.paper.trials import START, trial, usable_windows
+from evaluation.studies.pictures import BLUE, new_figure
 
 NAME = "settings"
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The whole study."""
-    starts = [monthly_window(2018, month) for month in usable_months(lab.scale.months)]
-    groups = {"the paper's window": [trial(lab, START, "max", lab.scale.settings)]}
+    starts = usable_windows(lab.size.months)
+    groups = {"the paper's window": [trial(lab, START, "max", lab.size.settings)]}
     for objective in ("max", "min"):
-        frames = [trial(lab, start, objective, lab.scale.trials) for start in starts]
+        frames = [trial(lab, start, objective, lab.size.trials) for start in starts]
         groups[f"{len(starts)} windows, {objective}imum"] = frames
     shares = {group: _shares(frame) for group, frame in groups.items()}
-    measured = bool(imported.years())
     text = [
-        f"{lab.scale.settings} random settings on the paper's window, and {lab.scale.trials} of "
+        f"{lab.size.settings} random settings on the paper's window, and {lab.size.trials} of "
         "them on every window: length-scale in space 0.5 to 20 km, noise variance 0.03 to 3, "
         "periodic length-scale 0.3 to 10, eps 0.003 to 0.3, C-GP-UCB's length-scale 1 to 30 hours "
         "(all log-uniform), rewards normalised by the warm start or by a plain guess (15, give or "
@@ -45,9 +42,8 @@ def section(lab: Lab) -> Section:
             "dotted: the paper's",
         ),
     ]
-    if not measured:
-        text.insert(0, SIMULATED)
-    return Section(NAME, "Over how many settings does it hold?", [_claim(shares, measured)], text)
+    title = "Over how many settings does it hold?"
+    return Section(NAME, title, judged(_claim(shares)), noted(text))
 
 
 def _shares(frames: list[pd.DataFrame]) -> dict[str, Interval]:
@@ -89,7 +85,7 @@ def _table(shares: dict[str, dict[str, Interval]]) -> str:
     return markdown_table(["share of settings (and windows)", *shares], rows)
 
 
-def _claim(shares: dict[str, dict[str, Interval]], measured: bool) -> Claim:
+def _claim(shares: dict[str, dict[str, Interval]]) -> Claim:
     event, order = "Periodic-GP-UCB beats GP-UCB", "the paper's order"
     parts = [
         None if found[event].low <= 0.5 <= found[event].high else found[event].estimate > 0.5
@@ -105,7 +101,7 @@ def _claim(shares: dict[str, dict[str, Interval]], measured: bool) -> Claim:
             for group, found in shares.items()
         )
         + ". Counted as so above one half.",
-        together(parts) if measured else Verdict.UNKNOWN,
+        together(parts),
         ours=True,
         numbers={
             f"{group}: {name}": i.estimate for group, f in shares.items() for name, i in f.items()
@@ -114,14 +110,12 @@ def _claim(shares: dict[str, dict[str, Interval]], measured: bool) -> Claim:
 
 
 def _histograms(groups: dict[str, list[pd.DataFrame]]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 3.4), dpi=100, layout="constrained")
+    figure, panels = new_figure(10.0, 3.4, 1, len(groups))
     bins = np.geomspace(0.25, 4.0, 33)
-    for axes, (group, frames) in zip(figure.subplots(1, len(groups)), groups.items(), strict=True):
+    for axes, (group, frames) in zip(panels, groups.items(), strict=True):
         frame = pd.concat(frames)
         ratio = (frame[PERIODIC] / frame[GP]).clip(bins[0], bins[-1])
-        axes.hist(ratio, bins=bins.tolist(), color="#0072B2", alpha=0.8)
+        axes.hist(ratio, bins=bins.tolist(), color=BLUE, alpha=0.8)
         axes.axvline(1.0, color="black", linewidth=1.0)
         axes.axvline(1.0 + HEADLINE, color="black", linewidth=1.0, linestyle=":")
         axes.set(title=group, xscale="log", xlabel="Periodic-GP / GP", ylabel="settings")

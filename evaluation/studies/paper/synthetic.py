@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from matplotlib.figure import Figure
 
 from agents.gp import Periodic
 from evaluation.figures import curves
-from evaluation.studies.paper.claims import Claim, Section, Verdict, markdown_table, shown
-from evaluation.studies.paper.compare import Comparison, together, written_order
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC, Settings, entries
+from evaluation.studies.claims import Claim, Section, Verdict, together
+from evaluation.studies.comparison import Comparison, readings_table, written_order
+from evaluation.studies.lab import regrets
+from evaluation.studies.markdown import listed, shown
+from evaluation.studies.methods import GP, METHODS, PERIODIC, Settings, entries
 from evaluation.studies.paper.pretraining import synthetic_eps
+from evaluation.studies.paper.size import PaperLab
+from evaluation.studies.pictures import new_figure
 from periodic_envs.env import PeriodicBanditEnv
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WORLD, PERIOD, SHOWN_STEPS = "PeriodicGP-Synthetic-v0", 20.0, 70
 STATED, MOVING = 10.0, 1.0
@@ -31,12 +32,12 @@ STILL = 0.25
 NAME = "synthetic"
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The whole study."""
     settings = as_printed()
     slow = {"name": METHODS["TV-GP-UCB"], "label": SLOW, "settings": {"eps": 0.03}}
     agents = [*entries(settings), KNOWING, slow]
-    results = lab.run(NAME, envs=[WORLD], agents=agents, seeds=lab.scale.seeds)
+    results = lab.run(NAME, envs=[WORLD], agents=agents, seeds=lab.size.seeds)
     main = Comparison(regrets(results))
     readings = _readings(lab, settings)
     claims = [_figure_3(), *_figure_4(main), _stated_world(readings["world drawn with l = 10"])]
@@ -60,8 +61,8 @@ def section(lab: Lab) -> Section:
         ),
         main.table([*METHODS, TRUE, SLOW]),
         "Other readings of the paper (the sign of beta, the length-scale, 2 tau), mean "
-        f"regret over {lab.scale.side_seeds} worlds:",
-        _readings_table(readings),
+        f"regret over {lab.size.side_seeds} worlds:",
+        readings_table(readings, 1, change=False),
     ]
     return Section(NAME, "Synthetic data (Section 5.1)", claims, text)
 
@@ -71,7 +72,7 @@ def as_printed() -> dict[str, dict[str, float]]:
     return {"TV-GP-UCB": {"eps": synthetic_eps()}}
 
 
-def _readings(lab: Lab, settings: Settings) -> dict[str, Comparison]:
+def _readings(lab: PaperLab, settings: Settings) -> dict[str, Comparison]:
     """Each ambiguous point read the other way, one at a time."""
     still = [{"id": WORLD, "arguments": {"time_length_scale": STATED}}]
     slow = {**settings, "TV-GP-UCB": {"eps": synthetic_eps(STATED)}}
@@ -85,23 +86,11 @@ def _readings(lab: Lab, settings: Settings) -> dict[str, Comparison]:
     return {
         reading: Comparison(
             regrets(
-                lab.run(f"{NAME}-{number}", envs=envs, agents=agents, seeds=lab.scale.side_seeds)
+                lab.run(f"{NAME}-{number}", envs=envs, agents=agents, seeds=lab.size.side_seeds)
             )
         )
         for number, (reading, (envs, agents)) in enumerate(runs.items(), 1)
     }
-
-
-def _readings_table(readings: dict[str, Comparison]) -> str:
-    rows = [
-        [
-            reading,
-            *(f"{found.mean(m).estimate:,.1f}" for m in METHODS),
-            written_order(found.order()),
-        ]
-        for reading, found in readings.items()
-    ]
-    return markdown_table(["reading", *METHODS, "order"], rows)
 
 
 def movement(length_scale: float) -> float:
@@ -129,31 +118,31 @@ def _figure_3() -> Claim:
 
 
 def _figure_4(main: Comparison) -> list[Claim]:
-    gap = {m: main.minus(PERIODIC, m) for m in METHODS if m != PERIODIC}
-    listed = "; ".join(f"{m} {shown(g, sign=True)}" for m, g in gap.items())
+    where = "Section 5.1, Figure 4"
+    others = [method for method in METHODS if method != PERIODIC]
     quick = [main.better(a, b) for a in ("R-GP-UCB", "TV-GP-UCB") for b in (GP, "C-GP-UCB")]
+    gaps = "; ".join(f"{m} {shown(main.minus(PERIODIC, m), sign=True)}" for m in others)
     context = main.minus("C-GP-UCB", GP)
     return [
         Claim(
-            "Section 5.1, Figure 4",
+            where,
             "Periodic-GP-UCB has the least cumulative regret of the five methods.",
             f"{shown(main.mean(PERIODIC))} (l = 10 as printed; {shown(main.mean(TRUE))} with the "
-            f"world's l = 1); minus each of the others: {listed}.",
+            f"world's l = 1); minus each of the others: {gaps}.",
             main.least(PERIODIC),
             {**main.numbers(), TRUE: main.mean(TRUE).estimate},
         ),
         Claim(
-            "Section 5.1, Figure 4",
+            where,
             "R-GP-UCB and TV-GP-UCB do better than GP-UCB and C-GP-UCB.",
             f"The order is {written_order(main.order())}: "
-            + ", ".join(f"{m} {shown(main.mean(m))}" for m in METHODS if m != PERIODIC)
-            + ". With eps = 0.03 instead of the fitted one TV-GP-UCB has "
-            f"{shown(main.mean(SLOW))}. Of the four pairs {sum(part is True for part in quick)} "
-            "are as the paper says.",
+            f"{listed({m: main.mean(m) for m in others}, 1)}. With eps = 0.03 instead of the "
+            f"fitted one TV-GP-UCB has {shown(main.mean(SLOW))}. Of the four pairs "
+            f"{quick.count(True)} are as the paper says.",
             together(quick),
         ),
         Claim(
-            "Section 5.1, Figure 4",
+            where,
             "Time as a context (C-GP-UCB) is no great improvement over GP-UCB.",
             f"C-GP-UCB minus GP-UCB: {shown(context, sign=True)}: it is "
             + ("worse." if main.better(GP, "C-GP-UCB") else "not clearly worse."),
@@ -176,10 +165,7 @@ def _stated_world(still: Comparison) -> Claim:
 
 
 def _landscapes() -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 3.6), dpi=100, layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
+    figure, panels = new_figure(10.0, 3.6, 1, 2, sharey=True)
     drawn = {length_scale: _landscape(length_scale) for length_scale in (MOVING, STATED)}
     most = max(np.abs(values).max() for values in drawn.values())
     for axes, (length_scale, values) in zip(panels, drawn.items(), strict=True):

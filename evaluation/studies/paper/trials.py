@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
-from evaluation.studies.paper.pretraining import months_before
+from evaluation.studies.lab import regrets
+from evaluation.studies.methods import GP, METHODS, PERIODIC
+from evaluation.studies.paper.pretraining import by_evidence, months_before, seeking_least
+from evaluation.studies.paper.size import PaperLab
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache as imported
 
@@ -94,14 +95,23 @@ def usable_months(months: tuple[int, ...]) -> list[int]:
     return found
 
 
+def usable_windows(months: tuple[int, ...]) -> list[datetime.date]:
+    """First days of the windows of 2018 that are usable."""
+    return [monthly_window(2018, month) for month in usable_months(months)]
+
+
+def window_world(start: datetime.date, **arguments: Any) -> dict[str, Any]:
+    """A window for a protocol; it seeks the most NO if nothing else is said."""
+    return {"id": WORLD, "arguments": {"start": str(start), **arguments}, "label": f"{start:%Y-%m}"}
+
+
 def monthly_worlds(months: tuple[int, ...]) -> list[dict[str, Any]]:
     """The windows of 2018 that are usable, seeking the most NO, for a protocol."""
-    starts = [monthly_window(2018, month) for month in usable_months(months)]
-    return [{"id": WORLD, "arguments": {"start": str(s)}, "label": f"{s:%Y-%m}"} for s in starts]
+    return [window_world(start) for start in usable_windows(months)]
 
 
 def trial(
-    lab: Lab,
+    lab: PaperLab,
     start: datetime.date,
     objective: str,
     count: int,
@@ -117,7 +127,7 @@ def trial(
         for number in range(count)
         for method in methods
     ]
-    env = {"id": WORLD, "arguments": {"start": str(start), "objective": objective}}
+    env = window_world(start, objective=objective)
     name = f"settings-{start:%Y-%m}-{objective}-{count}"
     found = regrets(lab.run(name, envs=[env], agents=agents)).iloc[0]
     rows = {n: {method: found[f"{method} {n}"] for method in methods} for n in range(count)}
@@ -125,7 +135,7 @@ def trial(
 
 
 def tried_before(
-    lab: Lab,
+    lab: PaperLab,
     start: datetime.date,
     objective: str,
     count: int,
@@ -137,15 +147,25 @@ def tried_before(
     return sum(tried[1:], start=tried[0])
 
 
-def by_trial(lab: Lab, start: datetime.date, objective: str) -> dict[str, dict[str, Any]]:
+def by_trial(lab: PaperLab, start: datetime.date, objective: str) -> dict[str, dict[str, Any]]:
     """Settings of each method that did best on the windows of the two months before."""
-    total = tried_before(lab, start, objective, lab.scale.trials)
+    total = tried_before(lab, start, objective, lab.size.trials)
     return {
         method: settings_of(method, int(total[method].idxmin()), objective) for method in METHODS
     }
 
 
-def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> NDArray[np.float64]:
+def by_rule(
+    lab: PaperLab, rule: str, starts: Sequence[datetime.date], objective: str = "max"
+) -> Sequence[dict[str, dict[str, Any]]]:
+    """Settings of each method for each window, by "evidence" or by "trial"."""
+    if rule == "trial":
+        return [by_trial(lab, start, objective) for start in starts]
+    found = by_evidence(lab, starts)
+    return found if objective == "max" else [seeking_least(settings) for settings in found]
+
+
+def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> Array:
     """What the rule would have found with other settings to choose from, for each of ``DRAWS``.
 
     Args:
@@ -159,7 +179,7 @@ def redrawn(before: pd.DataFrame, after: pd.DataFrame, size: int) -> NDArray[np.
     rng = np.random.default_rng(SEED)
     drawn = rng.permuted(np.tile(np.arange(len(before)), (DRAWS, 1)), axis=1)[:, :size]
 
-    def judged(method: str) -> NDArray[np.float64]:
+    def judged(method: str) -> Array:
         best = before[method].to_numpy()[drawn].argmin(axis=1)
         return np.asarray(after[method].to_numpy()[drawn[np.arange(DRAWS), best]])
 

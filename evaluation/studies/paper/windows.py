@@ -3,56 +3,44 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from evaluation.studies.paper.claims import Claim, Section, shown
-from evaluation.studies.paper.compare import (
-    Comparison,
-    confirmed_pairs,
-    paper_order,
-    together,
-    written_order,
-)
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.madrid import HEADLINE, SIMULATED, judged
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC, entries
-from evaluation.studies.paper.pretraining import by_evidence, seeking_least
-from evaluation.studies.paper.trials import WORLD, by_trial, monthly_window, usable_months
-from periodic_envs.data.madrid import cache as imported
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from evaluation.plots import agent_styles
+from evaluation.studies.claims import Claim, Section, together
+from evaluation.studies.comparison import Comparison, confirmed_pairs, paper_order, written_order
+from evaluation.studies.lab import regrets
+from evaluation.studies.markdown import estimates, shown
+from evaluation.studies.methods import GP, METHODS, PERIODIC, entries
+from evaluation.studies.paper.madrid import HEADLINE
+from evaluation.studies.paper.measurements import judged, noted
+from evaluation.studies.paper.pretraining import by_evidence
+from evaluation.studies.paper.size import PaperLab
+from evaluation.studies.paper.trials import by_rule, usable_windows, window_world
+from evaluation.studies.pictures import new_figure
 
 NAME = "windows"
 SIMULATOR = "PeriodicGP-MadridSim-v0"
 
 
-def section(lab: Lab) -> Section:
+def section(lab: PaperLab) -> Section:
     """The whole study."""
-    months = usable_months(lab.scale.months)
-    starts = [monthly_window(2018, month) for month in months]
-    evidence = by_evidence(lab, starts)
-    tasks: dict[str, Comparison] = {}
-    for objective in ("max", "min"):
-        fitted = evidence if objective == "max" else [seeking_least(found) for found in evidence]
-        tried = [by_trial(lab, start, objective) for start in starts]
-        for rule, settings in (("evidence", fitted), ("trial", tried)):
-            frames = [
-                _window(lab, start, objective, rule, mine)
-                for start, mine in zip(starts, settings, strict=True)
-            ]
-            tasks[f"{objective}imum, {rule}"] = Comparison(pd.concat(frames))
+    starts = usable_windows(lab.size.months)
+    tasks = {
+        f"{objective}imum, {rule}": _windows(lab, starts, objective, rule)
+        for objective in ("max", "min")
+        for rule in ("evidence", "trial")
+    }
     tasks["simulator, evidence"] = _simulated(lab)
-    measured = bool(imported.years())
+    months = ", ".join(str(start.month) for start in starts)
     text = [
         f"The same comparison on {len(starts)} ten-day windows from the 3rd of a month of 2018 "
-        f"(months {', '.join(map(str, months))}), seeking the most and the least NO, and on "
-        f"{lab.scale.seeds} simulated fortnights; settings from the two months before (for the "
-        "simulator: from fortnights of other seeds) by evidence or by trial. The ratio is of sums, "
-        "in which a month of much NO counts for most; the typical ratio is the geometric mean of "
-        "single runs'.",
+        f"(months {months}), seeking the most and the least NO, and on {lab.size.seeds} simulated "
+        "fortnights; settings from the two months before (for the simulator: from fortnights of "
+        "other seeds) by evidence or by trial. The ratio is of sums, in which a month of much NO "
+        "counts for most; the typical ratio is the geometric mean of single runs'.",
         lab.picture(
             _ratios(tasks),
             "windows",
@@ -61,57 +49,64 @@ def section(lab: Lab) -> Section:
             "paper's",
         ),
     ]
-    if not measured:
-        text.insert(0, SIMULATED)
     for task, found in tasks.items():
         text += [f"**{task}** ({found.runs} runs)", found.table(list(METHODS))]
-    return Section(NAME, "Beyond one window", _claims(tasks, measured), text)
+    return Section(NAME, "Beyond one window", judged(*_claims(tasks)), noted(text))
 
 
-def _window(
-    lab: Lab, start: datetime.date, objective: str, rule: str, settings: dict[str, Any]
-) -> pd.DataFrame:
-    env = {"id": WORLD, "arguments": {"start": str(start), "objective": objective}}
-    name = f"{NAME}-{start:%Y-%m}-{objective}-{rule}"
-    return regrets(lab.run(name, envs=[env], agents=entries(settings)))
+def _windows(
+    lab: PaperLab, starts: Sequence[datetime.date], objective: str, rule: str
+) -> Comparison:
+    frames = []
+    for start, settings in zip(starts, by_rule(lab, rule, starts, objective), strict=True):
+        name, env = (
+            f"{NAME}-{start:%Y-%m}-{objective}-{rule}",
+            window_world(start, objective=objective),
+        )
+        frames.append(regrets(lab.run(name, envs=[env], agents=entries(settings))))
+    return Comparison(pd.concat(frames))
 
 
-def _simulated(lab: Lab) -> Comparison:
+def _simulated(lab: PaperLab) -> Comparison:
     (settings,) = by_evidence(lab, [None])
     results = lab.run(
-        f"{NAME}-simulator", envs=[SIMULATOR], agents=entries(settings), seeds=lab.scale.seeds
+        f"{NAME}-simulator", envs=[SIMULATOR], agents=entries(settings), seeds=lab.size.seeds
     )
     return Comparison(regrets(results))
 
 
-def _claims(tasks: dict[str, Comparison], measured: bool) -> list[Claim]:
+def _claims(tasks: dict[str, Comparison]) -> list[Claim]:
     seeking = {task: found for task, found in tasks.items() if task.startswith("maximum")}
-    claims = [
+    others = {task: found for task, found in tasks.items() if task not in seeking}
+    ratios = {task: found.ratio(PERIODIC) for task, found in tasks.items()}
+    return [
         Claim(
             "Abstract; Sections 5 and 6",
             "Periodic-GP-UCB significantly outperforms the existing methods on the real data.",
             f"{_against_gp(seeking)} (the paper, in one window: {1 + HEADLINE:.2f}). The claim is "
             "one of significance, so an interval that contains 1 counts against it.",
             together([bool(c.better(PERIODIC, GP)) for c in seeking.values()]),
-            {task: found.ratio(PERIODIC).estimate for task, found in tasks.items()},
+            estimates(ratios),
         ),
         Claim(
             "Section 5.2, beyond its window",
             "The order is Periodic-GP, GP, then TV and R, and C last.",
-            f"{_orders(seeking)}",
+            _orders(seeking),
             together([part for found in seeking.values() for part in paper_order(found)]),
         ),
-        Claim(
-            "Beyond the paper",
-            "Is it so for the least NO, and in a simulated city?",
-            f"{_against_gp({t: c for t, c in tasks.items() if t not in seeking})}; best of all: "
-            + ", ".join(f"{c.order()[0]} ({t})" for t, c in tasks.items() if t not in seeking)
-            + ".",
-            together([c.better(PERIODIC, GP) for t, c in tasks.items() if t not in seeking]),
-            ours=True,
-        ),
+        _elsewhere(others),
     ]
-    return judged(claims, measured)
+
+
+def _elsewhere(tasks: dict[str, Comparison]) -> Claim:
+    best = ", ".join(f"{found.order()[0]} ({task})" for task, found in tasks.items())
+    return Claim(
+        "Beyond the paper",
+        "Is it so for the least NO, and in a simulated city?",
+        f"{_against_gp(tasks)}; best of all: {best}.",
+        together([found.better(PERIODIC, GP) for found in tasks.values()]),
+        ours=True,
+    )
 
 
 def _against_gp(tasks: dict[str, Comparison]) -> str:
@@ -138,13 +133,8 @@ def _orders(tasks: dict[str, Comparison]) -> str:
 
 
 def _ratios(tasks: dict[str, Comparison]) -> Figure:
-    from matplotlib.figure import Figure
-
-    from evaluation.plots import agent_styles
-
     styles = agent_styles(list(METHODS))
-    figure = Figure(figsize=(10.0, 0.9 + 0.85 * len(tasks)), dpi=100, layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = new_figure(10.0, 0.9 + 0.85 * len(tasks))
     others = [method for method in METHODS if method != GP]
     for row, found in enumerate(tasks.values()):
         for place, method in enumerate(others):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluation.studies.paper.claims import Claim, Verdict, shown
-from evaluation.studies.paper.compare import Comparison, together
+from evaluation.studies.claims import Claim, Verdict, together
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.markdown import shown
 from evaluation.studies.zoo.bench import Bench, champions
 from evaluation.studies.zoo.families import (
     BLOCKS,
@@ -156,18 +157,24 @@ def _counted(comparison: Comparison, answers: Answers, methods: Mapping[str, str
         return "These methods were not run."
     missing = [name for name in methods if name not in answers]
     best = min(answers, key=lambda name: float(comparison.regret[name].mean()))
-    sentences = [
+    text = (
         f"Of {len(answers)} methods Periodic-GP-UCB, with {_share(comparison, PERIODIC)} of the "
-        f"regret of choosing at random, is clearly better than {named(answers, True)}",
-        f"clearly worse than {named(answers, False)}",
-        f"not told apart from {named(answers, None)}",
-    ]
-    text = "; ".join(sentences) + f". The best of them, {best}, has {_share(comparison, best)}."
+        f"regret of choosing at random, is {fares(answers)} The best of them, {best}, has "
+        f"{_share(comparison, best)}."
+    )
     return text + (f" Not run: {', '.join(missing)}." if missing else "")
 
 
 def _share(comparison: Comparison, agent: str) -> str:
     return shown(comparison.mean(agent), 2)
+
+
+def fares(answers: Answers) -> str:
+    """Than whom an agent is better and worse, for the end of a sentence."""
+    return (
+        f"clearly better than {named(answers, True)}; clearly worse than {named(answers, False)}; "
+        f"not told apart from {named(answers, None)}."
+    )
 
 
 def named(answers: Answers, wanted: bool | None) -> str:
@@ -176,4 +183,4 @@ def named(answers: Answers, wanted: bool | None) -> str:
 
 
 def _numbers(comparison: Comparison, agents: Sequence[str]) -> dict[str, float]:
-    return {a: float(comparison.regret[a].mean()) for a in agents if a in comparison.regret}
+    return comparison.numbers([agent for agent in agents if agent in comparison.regret])

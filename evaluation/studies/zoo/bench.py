@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.results import Results
-from evaluation.studies.paper.compare import Comparison
+from evaluation.studies.comparison import Comparison
 from evaluation.studies.zoo.families import BASELINES, FAMILIES
 from evaluation.summary import UNIFORM
 
@@ -47,6 +47,10 @@ class Bench:
         listed = [agent for family in FAMILIES.values() for agent in family]
         listed += [agent for agent in self.ms_per_step if agent not in listed]
         return [agent for agent in listed if agent in there and agent in self.ms_per_step]
+
+    def means(self) -> dict[str, dict[str, float]]:
+        """Mean share of every agent in every world, for machines."""
+        return {world: self.world(world).numbers(list(self.shares[world])) for world in self.shares}
 
     def world(self, task: str) -> Comparison:
         """Agents in one world."""
@@ -98,7 +102,7 @@ def best_elsewhere(regret: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def not_told_apart(comparison: Comparison) -> tuple[str, list[str]]:
+def best_and_alike(comparison: Comparison) -> tuple[str, list[str]]:
     """The best, and those that the intervals do not tell apart from it."""
     best, *others = comparison.order(list(comparison.regret))
     return best, [other for other in others if comparison.better(best, other) is None]

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agents.registry import AgentSpec, find_class, settings_of
 from agents.zoo.gp.et_gp_ucb import ETGPUCB
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.world_spec import WorldSpec
 from evaluation.running.play import play
-from evaluation.running.sweep import Progress, run
-from evaluation.store import Store
-from evaluation.studies.paper.compare import Comparison
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.lab import Lab
 from evaluation.studies.zoo.bench import Bench
 from evaluation.studies.zoo.families import BASELINES, FAMILIES, PERIODIC, sweep_agents
 
-Reporting = Callable[[str], AbstractContextManager[Callable[[Progress], object]]]
-
-WIDE: Mapping[str, str] = {
-    PERIODIC: f"{PERIODIC}:beta=theorem",
-    "gp-ucb": "gp-ucb:beta=theorem",
-}
+WIDE: Mapping[str, str] = {PERIODIC: f"{PERIODIC}:beta=theorem", "gp-ucb": "gp-ucb:beta=theorem"}
 """GP agents that explore by the theorems, Eq. (7) and (8), instead of the paper's experiments."""
 NARROW: Mapping[str, str] = {
     "ucb1": "ucb1:xi=0.03125",
     "d-ucb": "d-ucb:xi=9.155e-06",
     "fourier-linucb": "fourier-linucb:width=0.003906",
 }
-"""Agents for arms with narrower widths than their theorems': ``benchmarks/zoo_widths.py``."""
+"""Agents for arms, narrower than their theorems: chosen by ``evaluation.studies.zoo.widths``."""
 BOX = "PeriodicGP-Synthetic-v0"
 FEW_ARMS = 5
 """Points of a box, instead of 20."""
@@ -50,22 +44,17 @@ class Controls:
     resets: Mapping[str, Sequence[int]]
 
 
-def run_controls(
-    protocol: Protocol, *, store: Store, workers: int | None, reporting: Reporting
-) -> Controls:
+def run_controls(protocol: Protocol, lab: Lab[Any]) -> Controls:
     """Run the controls, or what is missing of them.
 
     Args:
         protocol: Worlds, seeds and horizon; its agents do not matter.
-        store: Where results are kept.
-        workers: Processes; 0 for this one; None for one per core.
-        reporting: Given the title of what is run, a context that takes its progress.
+        lab: Where they are run.
     """
 
     def bench(name: str, agents: Sequence[str], worlds: Sequence[str] | None = None) -> Bench:
-        mine = replace(protocol.restricted(agents=agents, envs=worlds), name=name)
-        with reporting(name) as report:
-            return Bench.of(run(mine, store=store, workers=workers, on_progress=report))
+        restricted = protocol.restricted(agents=agents, envs=worlds)
+        return Bench.of(lab.sweep(replace(restricted, name=name)))
 
     pairs = {**WIDE, **NARROW}
     widths = bench("zoo-widths", [*pairs, *pairs.values()])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evaluation.studies.paper.claims import markdown_table, shown
-from evaluation.studies.paper.compare import Comparison
-from evaluation.studies.zoo.argument import named
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.markdown import folded, markdown_table, shown
+from evaluation.studies.zoo.argument import fares
 from evaluation.studies.zoo.controls import (
     FEW_ARMS,
     NARROW,
@@ -22,10 +22,10 @@ INTRODUCTION = f"""\
 How much of the order above is due to how widely the agents explore? Here the GP agents have the
 width of their theorems, Eq. (7) for finitely many actions and Eq. (8) with c1 = c2 = 1 for a box,
 at delta = 0.1; and three agents for arms have a narrower one than theirs. These were chosen by
-`python benchmarks/zoo_widths.py`: of the theorem's width times 1, 1/2, ..., 1/256 the one with the
-least regret over all worlds, on seeds 1000 to 1009, from which nothing on this page was made; for
-`d-ucb` and `fourier-linucb` that is the narrowest, next to greed. So these three are tuned to the
-worlds and the horizon, and `{PERIODIC}` is not."""
+`python -m evaluation.studies.zoo.widths`: of the theorem's width times 1, 1/2, ..., 1/256 the one
+with the least regret over all worlds, on seeds 1000 to 1009, from which nothing on this page was
+made; for `d-ucb` and `fourier-linucb` that is the narrowest, next to greed. So these three are
+tuned to the worlds and the horizon, and `{PERIODIC}` is not."""
 
 ARMS_NOTE = """\
 On a line of actions, agents for arms with {few} points instead of 20 (world Synthetic): of {count}
@@ -49,11 +49,8 @@ def controls_numbers(controls: Controls) -> dict[str, Any]:
     """The figures by themselves, for machines."""
     arms = controls.arms
     return {
-        "widths": {
-            world: {agent: float(frame[agent].mean()) for agent in frame}
-            for world, frame in controls.widths.shares.items()
-        },
-        "arms": {} if arms is None else {a: float(arms.regret[a].mean()) for a in arms.regret},
+        "widths": controls.widths.means(),
+        "arms": {} if arms is None else arms.numbers(list(arms.regret)),
         "resets": {world: list(counts) for world, counts in controls.resets.items()},
     }
 
@@ -95,10 +92,7 @@ def _fares(comparison: Comparison, agent: str, others: Sequence[str]) -> str:
     if agent not in comparison.regret or not run:
         return "not run."
     answers = {other: comparison.better(agent, other) for other in run}
-    return (
-        f"`{agent}` is clearly better than {named(answers, True)}; clearly worse than "
-        f"{named(answers, False)}; not told apart from {named(answers, None)}."
-    )
+    return f"`{agent}` is {fares(answers)}"
 
 
 def _arms(comparison: Comparison) -> list[str]:
@@ -113,7 +107,7 @@ def _arms(comparison: Comparison) -> list[str]:
         means = [shown(comparison.mean(name), 2) for name in (agent, few)]
         rows.append([agent, *means, _minus(comparison, few, agent)])
     table = markdown_table(["agent", "20 points", f"{FEW_ARMS} points", "difference"], rows)
-    return [note, f"<details><summary>Agent by agent</summary>\n\n{table}\n\n</details>"]
+    return [note, folded("Agent by agent", table)]
 
 
 def _resets(controls: Controls) -> str:

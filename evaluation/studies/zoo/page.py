@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
+from typing import Any
 
 from evaluation.store import StoredRun
-from evaluation.studies.paper.claims import Claim, markdown_table, shown
-from evaluation.studies.paper.compare import Comparison
-from evaluation.studies.zoo.argument import claims
-from evaluation.studies.zoo.bench import Bench, not_told_apart
+from evaluation.studies.claims import Claim
+from evaluation.studies.comparison import MIN_RUNS, Comparison
+from evaluation.studies.lab import StudySize
+from evaluation.studies.markdown import folded, markdown_table, shown
+from evaluation.studies.zoo.bench import Bench, best_and_alike
 from evaluation.studies.zoo.controls import Controls
 from evaluation.studies.zoo.controls_text import controls_numbers, controls_parts
 from evaluation.studies.zoo.families import FAMILIES, GROUPS, PERIODIC, family_of, short_name
@@ -36,78 +36,59 @@ turns that round. Methods for arms see a box as 20 points: with 20 phases that i
 than there are steps, so a table of phases and arms never leaves its first pass, and in short runs
 greed (`fixed`) is hard to beat."""
 
+COMMAND = "periodic-gp zoo"
+PICTURE = """\
+![Regret of every agent in every world](zoo/heat_map.png)
+
+*Regret as a share of choosing at random's, every agent in every world; lines part the families.*"""
+
 FAMILY_NOTE = """\
 A family is judged by its best agent, chosen anew for every run on all *other* runs in that world,
 so that a large family has no advantage by its size. **Bold**: the least regret. **=**: not told
 apart from it."""
 
 
-FEWEST_RUNS = 5
-"""With fewer there are no intervals, and nothing is told apart from anything."""
-TOO_FEW = f"Fewer than {FEWEST_RUNS} runs tell nothing apart: no verdicts here."
+TOO_FEW = f"Fewer than {MIN_RUNS} runs tell nothing apart: no verdicts here."
 
 
-def write_page(
-    folder: Path,
-    stem: str,
-    bench: Bench,
-    controls: Controls,
-    *,
-    command: str,
-    scale: str,
-    horizon: int | None,
-    picture: str,
-) -> Path:
-    """Write the page and, beside it, its numbers as JSON; the page's path."""
-    judged = claims(bench)
-    page = folder / f"{stem}.md"
-    steps = f"{horizon:,} steps long" if horizon else "as long as the world has it"
-    text = _page(bench, judged, controls, command, scale, steps, picture)
-    page.write_text(text, encoding="utf-8")
-    numbers = {
-        "claims": [
-            {"says": c.says, "verdict": c.verdict.value, "numbers": dict(c.numbers)} for c in judged
-        ],
-        "normalised": {
-            world: {agent: float(frame[agent].mean()) for agent in frame}
-            for world, frame in bench.shares.items()
-        },
+def zoo_numbers(bench: Bench, controls: Controls, judged: Sequence[Claim]) -> dict[str, Any]:
+    """The figures of the page by themselves, for machines."""
+    return {
+        "claims": [claim.record() for claim in judged],
+        "normalised": bench.means(),
         "ms_per_step": dict(bench.ms_per_step),
         "controls": controls_numbers(controls),
     }
-    text = json.dumps(numbers, indent=1, sort_keys=True)
-    (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
-    return page
 
 
-def _page(
+def zoo_text(
     bench: Bench,
-    judged: Sequence[Claim],
     controls: Controls,
-    command: str,
-    scale: str,
-    steps: str,
-    picture: str,
+    judged: Sequence[Claim],
+    *,
+    size: StudySize,
+    horizon: int | None,
 ) -> str:
+    """The whole page."""
     runs = {len(frame) for frame in bench.shares.values()}
     parts = [
         "# The zoo on one bench",
         INTRODUCTION.format(
-            command=command,
-            scale=scale,
-            steps=steps,
+            command=COMMAND + size.option,
+            scale=size.words,
+            steps=f"{horizon:,} steps long" if horizon else "as long as the world has it",
             version=version("periodic-gp"),
             agents=len(bench.agents),
             worlds=len(bench.shares),
             runs=" or ".join(f"{n} runs" for n in sorted(runs)),
         ),
         "## Which family wins where",
-        _winners(bench) if min(runs) >= FEWEST_RUNS else TOO_FEW,
+        _winners(bench) if min(runs) >= MIN_RUNS else TOO_FEW,
         FAMILY_NOTE,
         _family_table(bench),
-        picture,
+        PICTURE,
         "## What the paper's argument gets right and wrong",
-        *argument_parts(judged, decided=min(runs) >= FEWEST_RUNS),
+        *argument_parts(judged, decided=min(runs) >= MIN_RUNS),
         *controls_parts(controls),
         "## Every agent",
         "Over the worlds that repeat, nearly repeat and do not repeat; the mean time of a step, "
@@ -124,7 +105,7 @@ def _winners(bench: Bench) -> str:
     first: Counter[str] = Counter()
     alone: Counter[str] = Counter()
     for world in bench.shares:
-        best, alike = not_told_apart(bench.families(bench.world(world)))
+        best, alike = best_and_alike(bench.families(bench.world(world)))
         first.update([best, *alike])
         alone.update([best] if not alike else [])
     worlds = len(bench.shares)
@@ -151,7 +132,7 @@ def _family_table(bench: Bench) -> str:
     rows = []
     for world in bench.shares:
         comparison = bench.families(bench.world(world))
-        best, alike = not_told_apart(comparison)
+        best, alike = best_and_alike(comparison)
         cells = [_marked(comparison, family, best, alike) for family in families]
         rows.append([short_name(world), *cells])
     return markdown_table(["world", *families], rows)
@@ -168,7 +149,7 @@ def _marked(comparison: Comparison, family: str, best: str, alike: Sequence[str]
 
 def argument_parts(judged: Sequence[Claim], *, decided: bool) -> list[str]:
     """The claims one by one, with verdicts where there are enough runs for any."""
-    texts = [_claim(number, claim) for number, claim in enumerate(judged, 1)]
+    texts = [claim.written(number) for number, claim in enumerate(judged, 1)]
     if not decided:
         return [TOO_FEW, *texts]
     ends = [f"**Verdict: {claim.verdict.value}.**" for claim in judged]
@@ -179,16 +160,6 @@ def argument_parts(judged: Sequence[Claim], *, decided: bool) -> list[str]:
 def _verdicts(judged: Sequence[Claim]) -> str:
     rows = [[f"{n}. {claim.says}", claim.verdict.value] for n, claim in enumerate(judged, 1)]
     return markdown_table(["claim", "verdict"], rows, texts=2)
-
-
-def _claim(number: int, claim: Claim) -> str:
-    asked = "We ask" if claim.ours else "The paper says"
-    lines = [
-        f"### {number}. {claim.where}",
-        f"**{asked}:** {claim.says}",
-        f"**Found:** {claim.found}",
-    ]
-    return "\n\n".join(lines)
 
 
 def _agent_table(bench: Bench) -> str:
@@ -217,7 +188,7 @@ def _world(bench: Bench, world: str) -> str:
         name = agent if agent in bench.ms_per_step else f"*{agent}*"
         rows.append([name, shown(comparison.mean(agent), 2), gap])
     table = markdown_table(["agent", "regret", f"minus {PERIODIC}"], rows)
-    return f"<details><summary>{short_name(world)}</summary>\n\n{table}\n\n</details>"
+    return folded(short_name(world), table)
 
 
 def failures_note(failed: Sequence[StoredRun]) -> str:

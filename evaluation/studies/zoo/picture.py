@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 
+from evaluation.studies.pictures import new_figure
 from evaluation.studies.zoo.bench import Bench
 from evaluation.studies.zoo.families import family_of, short_name
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-MOST = 1.5
+MAX_SHOWN_REGRET = 1.5
 """Where the colours end: worse than chance is all the same."""
 
 
 def heat_map(bench: Bench) -> Figure:
     """Normalised regret, a row for each agent, a column for each world, a line between families."""
-    from matplotlib.figure import Figure
-
     agents, worlds = bench.agents, list(bench.shares)
     values = np.full((len(agents), len(worlds)), np.nan)
     for column, world in enumerate(worlds):
@@ -27,12 +22,11 @@ def heat_map(bench: Bench) -> Figure:
         for row, agent in enumerate(agents):
             values[row, column] = means.get(agent, np.nan)
     size = (2.8 + 0.72 * len(worlds), 1.8 + 0.24 * len(agents))
-    figure = Figure(figsize=size, dpi=100, layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(values, aspect="auto", cmap="cividis_r", vmin=0.0, vmax=MOST)
+    figure, (axes,) = new_figure(*size)
+    image = axes.imshow(values, aspect="auto", cmap="cividis_r", vmin=0.0, vmax=MAX_SHOWN_REGRET)
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
-            colour = "white" if value > 0.6 * MOST else "black"
+            colour = "white" if value > 0.6 * MAX_SHOWN_REGRET else "black"
             axes.text(
                 column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=colour
             )

@@ -1,6 +1,6 @@
 """How widely should agents explore whose widths were proved for the worst case?
 
-    python benchmarks/zoo_widths.py [--workers 1] [--seeds 1000:1010]
+    python -m evaluation.studies.zoo.widths [--seeds 1000:1010] [--workers 1]
 
 A search for the controls of docs/zoo.md. Each agent has its width times 1, 1/2, 1/4, ..., 1/256
 in all worlds of the protocol ``standard``, on seeds that no page is made from. The factor with the
@@ -8,10 +8,13 @@ least regret, as a mean share of that of choosing at random over all worlds, is 
 ``evaluation/studies/zoo/controls.py`` has. Interrupted, the same command goes on where it was.
 """
 
-import argparse
+from __future__ import annotations
+
 from collections.abc import Callable
 
-import evaluation
+from evaluation.protocol.entries import parse_seeds
+from evaluation.protocol.protocol import Protocol
+from evaluation.studies.lab import study_lab, study_parser
 from evaluation.studies.zoo.bench import Bench
 
 FACTORS = tuple(2.0**-power for power in range(9))
@@ -24,25 +27,16 @@ WIDTHS: dict[str, Callable[[float], str]] = {
 
 def main() -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--workers", type=int, default=None)
-    parser.add_argument("--seeds", default="1000:1010")
-    parser.add_argument("--store", default="zoo_widths.sqlite")
-    options = parser.parse_args()
-    agents = [write(factor) for write in WIDTHS.values() for factor in FACTORS]
-    results = evaluation.run(
-        "standard",
-        agents=agents,
-        seeds=options.seeds,
-        store=options.store,
-        workers=options.workers,
-    )
-    bench = Bench.of(results)
+    options = study_parser(__doc__ or "", store="zoo_widths.sqlite", seeds="1000:1010").parse_args()
+    tried = [[write(factor) for factor in FACTORS] for write in WIDTHS.values()]
+    agents = [agent for group in tried for agent in group]
+    protocol = Protocol.load("standard").restricted(agents=agents, seeds=parse_seeds(options.seeds))
+    with study_lab("zoo", options) as lab:
+        bench = Bench.of(lab.sweep(protocol))
     means = bench.pooled(list(bench.shares)).regret.mean()
-    for write in WIDTHS.values():
-        tried = [write(factor) for factor in FACTORS]
-        best = min(tried, key=lambda agent: float(means[agent]))
-        for agent in tried:
+    for group in tried:
+        best = min(group, key=lambda agent: float(means[agent]))
+        for agent in group:
             print(f"{means[agent]:.3f}  {agent}{'  <- chosen' if agent == best else ''}")
 
 

@@ -3,31 +3,32 @@
 Every figure is a ratio of mean regrets on common seeds with a 95 % interval (``paired_ratio``), and
 the paired difference with its own:
 
-    python benchmarks/beyond.py [hidden wrong switching context seasons] [--seeds 0:30]
-                                [--store beyond.sqlite] [--workers 2]
+    python -m evaluation.studies.beyond [hidden wrong switching context seasons] [--seeds 0:30]
+                                        [--store beyond.sqlite] [--workers 2]
 
 Finished runs are kept in the store and not run again. Settings were chosen on seeds from 1,000 on.
 """
 
-import argparse
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
-from rich.console import Console
-from rich.table import Table
 
-import evaluation
-from evaluation.protocol.entries import Limits, agent_entry, env_entry, parse_seeds
-from evaluation.statistics import paired_difference, paired_ratio
+from evaluation.statistics import Interval, paired_difference, paired_ratio
+from evaluation.studies.lab import Lab, regret_by_run, study_lab, study_parser
+from evaluation.studies.markdown import markdown_table, shown
 
 HIDDEN = "PeriodicGP-HiddenPeriod-v0"
-TOLD = "PeriodicGP-HiddenPeriod-v0:reveal_period=true"
+KNOWN = "PeriodicGP-HiddenPeriod-v0:reveal_period=true"
 SYNTHETIC = "PeriodicGP-Synthetic-v0"
 CONTEXTUAL = "PeriodicGP-Contextual-v0"
 PERIODIC, QUICK = "periodic-gp-ucb", "periodic-gp-ucb:time_length_scale=1"
 WRONG = (6, 12, 22, 24, 26, 28)
 """The supplement's periods but for the right one, which is 20 here (and 24 in Madrid)."""
+HEADER = ("world", "agent", "regret", "against", "its regret", "ratio", "difference", "at most")
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,13 @@ class Claim:
 
 
 def hidden() -> Iterator[Claim]:
-    """The period is not told, against the same agent that is told."""
+    """The period is unknown, against the same agent that knows it."""
     for agent in (QUICK, PERIODIC):
-        yield Claim(HIDDEN, agent, (agent,), 1.25, TOLD)
+        yield Claim(HIDDEN, agent, (agent,), 1.25, KNOWN)
 
 
 def wrong() -> Iterator[Claim]:
-    """The period is told wrongly, against the same agent that relies on the right one."""
+    """A wrong period is given as a guess, against the same agent that relies on the right one."""
     for agent in (QUICK, PERIODIC):
         settings = "" if agent == PERIODIC else ",time_length_scale=1"
         for period in (*WRONG, 20):
@@ -80,7 +81,7 @@ def context() -> Iterator[Claim]:
 
 
 def seasons() -> Iterator[Claim]:
-    """All seasons that the problem tells, against the main one alone."""
+    """All seasons of the problem, against the main one alone."""
     for world in ("MultiSeason", "AlmostPeriodic"):
         yield Claim(f"PeriodicGP-{world}-v0", "seasons-gp-ucb", (QUICK,), None)
     yield Claim("PeriodicGP-AlmostPeriodic-v0", "seasons-gp-ucb:combine=auto", (QUICK,), None)
@@ -89,26 +90,16 @@ def seasons() -> Iterator[Claim]:
 STUDIES = {f.__name__: f for f in (hidden, wrong, switching, context, seasons)}
 
 
-def regrets(claims: list[Claim], name: str, options: argparse.Namespace) -> pd.Series:
+def regrets(claims: list[Claim], name: str, lab: Lab[Any]) -> pd.Series:
     """Regret by world, agent and seed."""
-    pairs = {(claim.agent, claim.env) for claim in claims}
-    pairs |= {(other, c.other_env or c.env) for c in claims for other in c.others}
-    envs = sorted({env for _, env in pairs})
-    agents = [
-        {"name": agent, "label": agent, "envs": sorted(e for a, e in pairs if a == agent)}
-        for agent in sorted({agent for agent, _ in pairs})
-    ]
-    protocol = evaluation.Protocol(
-        name=f"beyond-{name}",
-        envs=tuple(map(env_entry, envs)),
-        agents=tuple(map(agent_entry, agents)),
-        seeds=parse_seeds(options.seeds),
-        limits=Limits(seconds=1800.0, memory_mb=4096),
-    )
-    found = evaluation.run(protocol, store=options.store, workers=options.workers)
-    for failed in found.failures:
-        raise SystemExit(f"{failed.agent} in {failed.env} failed: {failed.reason}")
-    return found.totals.set_index(["env", "agent", "seed"])["regret"].sort_index()
+    envs: dict[str, set[str]] = {}  # of each agent
+    for claim in claims:
+        envs.setdefault(claim.agent, set()).add(claim.env)
+        for other in claim.others:
+            envs.setdefault(other, set()).add(claim.other_env or claim.env)
+    agents = [{"name": a, "label": a, "envs": sorted(mine)} for a, mine in sorted(envs.items())]
+    everywhere = sorted(set().union(*envs.values()))
+    return regret_by_run(lab.run(name, envs=everywhere, agents=agents, seeds=lab.size.seeds))
 
 
 def row(claim: Claim, regret: pd.Series) -> list[str]:
@@ -118,42 +109,29 @@ def row(claim: Claim, regret: pd.Series) -> list[str]:
     mine, theirs = regret[claim.env, claim.agent].to_numpy(), regret[env, best].to_numpy()
     ratio, gap = paired_ratio(mine, theirs), paired_difference(mine, theirs)
     judged = ratio.high if claim.most == 1.0 else ratio.estimate
-    reached = "" if claim.most is None else "yes" if judged <= claim.most else "no"
+    reached = claim.most is not None and judged <= claim.most
     return [
         claim.env.removeprefix("PeriodicGP-"),
         claim.agent,
         f"{mine.mean():.1f}",
         best,
         f"{theirs.mean():.1f}",
-        f"{ratio.estimate:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]",
-        f"{gap.estimate:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]",
-        "" if claim.most is None else f"{claim.most:g}",
-        reached,
+        shown(ratio, 3),
+        shown(Interval(gap.estimate, gap.low, gap.high), sign=True),
+        "" if claim.most is None else f"{claim.most:g}: {'yes' if reached else 'no'}",
     ]
 
 
 def main() -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("studies", nargs="*", help=f"of {', '.join(STUDIES)}; all by default")
-    parser.add_argument("--seeds", default="0:30")
-    parser.add_argument("--store", default="beyond.sqlite")
-    parser.add_argument("--workers", type=int, default=None)
+    parser = study_parser(__doc__ or "", store="beyond.sqlite", seeds="0:30", parts=list(STUDIES))
     options = parser.parse_args()
-    for name in set(options.studies) - set(STUDIES):
-        parser.error(f"there is no study {name!r}; choose from {', '.join(STUDIES)}")
-    console = Console(width=200)
-    for name in options.studies or STUDIES:
-        claims = list(STUDIES[name]())
-        regret = regrets(claims, name, options)
-        table = Table(title=f"{name}, seeds {options.seeds}: {STUDIES[name].__doc__}")
-        for column in ("world", "agent", "regret", "against", "regret", "ratio", "difference"):
-            table.add_column(column, overflow="fold")
-        table.add_column("at most")
-        table.add_column("reached")
-        for claim in claims:
-            table.add_row(*row(claim, regret))
-        console.print(table)
+    with study_lab("beyond", options) as lab:
+        for name in options.parts or STUDIES:
+            claims = list(STUDIES[name]())
+            regret = regrets(claims, name, lab)
+            print(f"\n{name}, seeds {options.seeds}: {STUDIES[name].__doc__}\n")
+            print(markdown_table(HEADER, [row(claim, regret) for claim in claims]))
 
 
 if __name__ == "__main__":

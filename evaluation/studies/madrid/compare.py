@@ -3,23 +3,25 @@
 Ten-day windows from the 3rd of every month; the simulator draws the same dates. 2016 and 2017 are
 the years of the calibration, 2018 was kept out of it and of every choice about the model.
 
-    python benchmarks/madrid_compare.py [FOLDER WITH Anio2016.zip, Anio2017.zip, Anio2018.zip]
+    python -m evaluation.studies.madrid.compare [FOLDER WITH Anio2016.zip TO Anio2018.zip]
 
 writes docs/madrid_simulator.md and docs/madrid_simulator.png.
 """
 
 import argparse
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from madrid_calibrate import DEFAULT_FOLDER, ROOT, no_table
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
 from scipy.stats import skew
 
+from evaluation.studies.madrid.calibrate import DEFAULT_FOLDER, ROOT, no_table
+from evaluation.studies.markdown import markdown_table
+from periodic_envs.arrays import Array
 from periodic_envs.data.madrid.simulator import HOURS_PER_DAY, MadridSimulator
 
 DAYS = 10
@@ -34,8 +36,9 @@ POLICIES = {
     "uniform": "uniform choice",
 }
 
-Array = NDArray[np.float64]
 Row = dict[str, float]
+COLOURS = ("#222222", "#d1495b")
+NAMES = ("real", "simulated")
 
 
 def real_window(table: pd.DataFrame, start: datetime.date) -> tuple[Array, float]:
@@ -52,7 +55,7 @@ def real_window(table: pd.DataFrame, start: datetime.date) -> tuple[Array, float
 
 def profile(no: Array) -> Array:
     """Mean by hour of day and station."""
-    return no.reshape(DAYS, HOURS_PER_DAY, -1).mean(axis=0)
+    return np.asarray(no.reshape(DAYS, HOURS_PER_DAY, -1).mean(axis=0))
 
 
 def residuals(no: Array) -> Array:
@@ -147,19 +150,14 @@ class Comparison:
         own = np.abs(real - sets.mean(axis=0)).mean()
         return float(own), float(distances.mean()), float(distances.std())
 
-    @property
-    def groups(self) -> tuple[list[Array], list[Array]]:
-        """Real and simulated windows."""
-        return self.real, self.simulated
-
-
-COLOURS = ("#222222", "#d1495b")
-NAMES = ("real", "simulated")
+    def groups(self) -> Iterator[tuple[list[Array], str, str]]:
+        """Real and simulated windows with their name and colour."""
+        return zip((self.real, self.simulated), NAMES, COLOURS, strict=True)
 
 
 def draw_distribution(axes: Axes, comparison: Comparison) -> None:
     """Share of hours and stations above a value."""
-    for group, name, colour in zip(comparison.groups, NAMES, COLOURS, strict=True):
+    for group, name, colour in comparison.groups():
         values = np.sort(np.concatenate([no.ravel() for no in group]))
         at = np.unique(values)
         above = 1.0 - np.searchsorted(values, at, side="left") / len(values)
@@ -172,7 +170,7 @@ def draw_distribution(axes: Axes, comparison: Comparison) -> None:
 def draw_profile(axes: Axes, comparison: Comparison) -> None:
     """Median over windows and stations by hour of day, with the middle half."""
     hours = np.arange(HOURS_PER_DAY)
-    for group, name, colour in zip(comparison.groups, NAMES, COLOURS, strict=True):
+    for group, name, colour in comparison.groups():
         by_hour = np.stack([no.reshape(DAYS, HOURS_PER_DAY, -1) for no in group])
         by_hour = np.moveaxis(by_hour, 2, 0).reshape(HOURS_PER_DAY, -1)
         low, median, high, top = np.quantile(by_hour, [0.25, 0.5, 0.75, 0.95], axis=1)
@@ -187,8 +185,8 @@ def draw_profile(axes: Axes, comparison: Comparison) -> None:
 def draw_autocorrelation(axes: Axes, comparison: Comparison) -> None:
     """Mean over windows, up to three days."""
     lags = np.arange(1, 73)
-    for group, name, colour in zip(comparison.groups, NAMES, COLOURS, strict=True):
-        mean = [np.mean([autocorrelation(no, lag) for no in group[:72]]) for lag in lags]
+    for group, name, colour in comparison.groups():
+        mean = [np.mean([autocorrelation(no, int(lag)) for no in group[:72]]) for lag in lags]
         axes.plot(lags, mean, color=colour, label=name)
     axes.axhline(0.0, color="grey", lw=0.5)
     axes.set(title="Autocorrelation of log NO residuals", xlabel="hours apart", xticks=lags[23::24])
@@ -196,12 +194,11 @@ def draw_autocorrelation(axes: Axes, comparison: Comparison) -> None:
 
 def draw_maxima(axes: Axes, comparison: Comparison, stations: tuple[int, ...]) -> None:
     """Who is the maximum how often."""
-    looks = zip((-0.2, 0.2), NAMES, COLOURS, strict=True)
-    for group, (shift, name, colour) in zip(comparison.groups, looks, strict=True):
+    for shift, (group, name, colour) in zip((-0.2, 0.2), comparison.groups(), strict=True):
         holder = np.concatenate([no.argmax(axis=1) for no in group])
         share = np.bincount(holder, minlength=len(stations)) / len(holder)
         axes.bar(np.arange(len(stations)) + shift, share, 0.4, color=colour, label=name)
-    axes.set_xticks(range(len(stations)), stations, fontsize=7)
+    axes.set_xticks(range(len(stations)), list(map(str, stations)), fontsize=7)
     axes.set(title="Share of hours a station is the maximum", xlabel="station")
 
 
@@ -221,8 +218,8 @@ def draw_policies(axes: Axes, table: pd.DataFrame) -> None:
 def draw_window(axes: Axes, no: Array, title: str, stations: tuple[int, ...]) -> None:
     """All stations over ten days, on a logarithmic scale."""
     image = axes.imshow(no.T, aspect="auto", norm="log", vmin=1, vmax=500, interpolation="nearest")
-    axes.set_yticks(range(len(stations)), stations, fontsize=6)
-    axes.set_xticks(range(0, len(no) + 1, HOURS_PER_DAY), range(DAYS + 1))
+    axes.set_yticks(range(len(stations)), list(map(str, stations)), fontsize=6)
+    axes.set_xticks(range(0, len(no) + 1, HOURS_PER_DAY), list(map(str, range(DAYS + 1))))
     axes.set(title=title, xlabel="days", ylabel="station")
     axes.figure.colorbar(image, ax=axes, label="NO, ug/m3", pad=0.01)
 
@@ -231,7 +228,7 @@ def draw(
     comparison: Comparison, table: pd.DataFrame, path: Path, stations: tuple[int, ...]
 ) -> None:
     """The whole picture."""
-    figure = plt.figure(figsize=(15, 15), layout="constrained")
+    figure = Figure(figsize=(15, 15), layout="constrained")
     years = sorted({start.year for start in comparison.starts})
     figure.suptitle(f"NO at Madrid's 24 stations, ten-day windows of {years[0]} to {years[-1]}")
     grid = figure.add_gridspec(4, 6)
@@ -243,20 +240,19 @@ def draw(
     # The first November and the first simulated one: not chosen for their looks.
     november = next(i for i, start in enumerate(comparison.starts) if start.month == 11)
     start = comparison.starts[november]
-    for row, group, name in zip((2, 3), comparison.groups, NAMES, strict=True):
+    for row, (group, name, _) in enumerate(comparison.groups(), 2):
         axes = figure.add_subplot(grid[row, :])
         title = f"{name}: ten days from {start.day} {start:%B %Y}" + (
             ", seed 0" if row == 3 else ""
         )
         draw_window(axes, group[november], title, stations)
     figure.savefig(path, dpi=80)
-    plt.close(figure)
 
 
 def markdown(tables: dict[str, pd.DataFrame]) -> str:
     """The tables of all groups of years side by side; real values out of reach are bold."""
-    names = [f"{kind} {group}" for group in tables for kind in NAMES]
-    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+    header = ["", *(f"{kind} {group}" for group in tables for kind in NAMES)]
+    rows = []
     for row in next(iter(tables.values())).index:
         cells = []
         for table in tables.values():
@@ -264,8 +260,8 @@ def markdown(tables: dict[str, pd.DataFrame]) -> str:
             mark = "**" if scatter and abs(real - simulated) > 2.0 * scatter else ""
             cells.append(f"{mark}{real:.3g}{mark}")
             cells.append(f"{simulated:.3g}" + (f" ± {scatter:.2g}" if scatter else ""))
-        lines.append(f"| {row} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows.append([row, *cells])
+    return markdown_table(header, rows)
 
 
 def main() -> None:

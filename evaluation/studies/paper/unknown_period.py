@@ -1,18 +1,20 @@
-"""Agents of ours in the paper's synthetic study, where the season is told and where it is not."""
+"""Agents of ours in the paper's synthetic study, with the season known and hidden."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from evaluation.plots import curves_figure
 from evaluation.results import Results
 from evaluation.statistics import curve_band
-from evaluation.studies.paper.claims import Claim, shown
-from evaluation.studies.paper.compare import Comparison, at_most, together
-from evaluation.studies.paper.lab import Lab, regrets
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC, entries
+from evaluation.studies.claims import Claim, at_most, together
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.lab import regrets
+from evaluation.studies.markdown import estimates, listed, shown
+from evaluation.studies.methods import GP, METHODS, PERIODIC, entries
 from evaluation.studies.paper.ours import (
     AUTO,
     QUICK_SEARCH,
@@ -22,29 +24,27 @@ from evaluation.studies.paper.ours import (
     Part,
     written_answers,
 )
+from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.synthetic import KNOWING, TRUE, WORLD, as_printed
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-TOLD, HIDDEN = "the season is told", "the season is hidden"
+KNOWN, HIDDEN = "the season is known", "the season is hidden"
 BLIND = " (season hidden)"
 """Behind the names of agents from whom the season is hidden."""
 WHERE = "Ours, in the world of Section 5.1"
-NOT_KNOWING, SEARCHING = 1.15, 1.25
+MAX_LEARNING_RATIO, MAX_SEARCH_RATIO = 1.15, 1.25
 """What not knowing the world's length-scale, or its season, may cost: ratios of regret."""
-UNTOLD = (AUTO, SEARCH, QUICK_SEARCH)
-OURS = (AUTO, SWITCHING, SEASONS, *(name + BLIND for name in UNTOLD))
+HIDDEN_FROM = (AUTO, SEARCH, QUICK_SEARCH)
+OURS = (AUTO, SWITCHING, SEASONS, *(name + BLIND for name in HIDDEN_FROM))
 
 
-def study(lab: Lab) -> Part:
+def study(lab: PaperLab) -> Part:
     """The study of Section 5.1 with agents of ours."""
     hidden = {"id": WORLD, "arguments": {"reveal_period": False}, "label": HIDDEN}
     results = lab.run(
         "beyond-synthetic",
-        envs=[{"id": WORLD, "label": TOLD}, hidden],
+        envs=[{"id": WORLD, "label": KNOWN}, hidden],
         agents=_agents(),
-        seeds=lab.scale.side_seeds,
+        seeds=lab.size.side_seeds,
     )
     found = Comparison(side_by_side(regrets(results)))
     names = found.order([*METHODS, TRUE, *OURS])
@@ -68,9 +68,9 @@ def study(lab: Lab) -> Part:
 
 
 def _agents() -> list[dict[str, Any]]:
-    told = [*entries(as_printed()), KNOWING, _entry(SWITCHING), _entry(SEASONS)]
+    knowing = [*entries(as_printed()), KNOWING, _entry(SWITCHING), _entry(SEASONS)]
     searching = [_entry(SEARCH), _entry(QUICK_SEARCH)]
-    limited = [(agent, TOLD) for agent in told] + [(agent, HIDDEN) for agent in searching]
+    limited = [(agent, KNOWN) for agent in knowing] + [(agent, HIDDEN) for agent in searching]
     return [_entry(AUTO), *({**agent, "envs": [env]} for agent, env in limited)]
 
 
@@ -79,21 +79,21 @@ def _entry(name: str) -> dict[str, Any]:
 
 
 def side_by_side(regret: pd.DataFrame) -> pd.DataFrame:
-    """A row for each seed: agents that are told the season, then those from whom it is hidden."""
-    told, hidden = (regret.loc[env].dropna(axis=1) for env in (TOLD, HIDDEN))
-    return told.join(hidden[list(UNTOLD)].add_suffix(BLIND))
+    """A row for each seed: agents that know the season, then those from whom it is hidden."""
+    known, hidden = (regret.loc[env].dropna(axis=1) for env in (KNOWN, HIDDEN))
+    return known.join(hidden[list(HIDDEN_FROM)].add_suffix(BLIND))
 
 
 def _structure(found: Comparison) -> Claim:
     ratio = found.ratio(AUTO, TRUE)
     return Claim(
         WHERE,
-        f"{AUTO}, which learns how fast the world moves, has at most {NOT_KNOWING:g} times the "
-        "regret of Periodic-GP-UCB that knows it (l = 1).",
+        f"{AUTO}, which learns how fast the world moves, has at most {MAX_LEARNING_RATIO:g} times "
+        "the regret of Periodic-GP-UCB that knows it (l = 1).",
         f"{shown(ratio, 2)} times ({shown(found.mean(AUTO))} against {shown(found.mean(TRUE))}); "
         f"{shown(found.ratio(AUTO, PERIODIC), 2)} times that of Periodic-GP-UCB as printed (l = "
         f"10). With the season hidden: {shown(found.ratio(AUTO + BLIND, TRUE), 2)} times.",
-        at_most([ratio], NOT_KNOWING),
+        at_most([ratio], MAX_LEARNING_RATIO),
         {"ratio": ratio.estimate, "hidden": found.ratio(AUTO + BLIND, TRUE).estimate},
         ours=True,
     )
@@ -101,16 +101,15 @@ def _structure(found: Comparison) -> Claim:
 
 def _search(found: Comparison) -> Claim:
     pairs = {SEARCH: PERIODIC, QUICK_SEARCH: TRUE}
-    ratios = {name: found.ratio(name + BLIND, told) for name, told in pairs.items()}
+    ratios = {name: found.ratio(name + BLIND, knowing) for name, knowing in pairs.items()}
     return Claim(
         WHERE,
         "Where nobody tells the season, searching for it (period=auto) costs at most "
-        f"{SEARCHING:g} times the regret of the same agent that is told, for l = 10 and l = 1.",
-        "Times the regret of being told: "
-        + "; ".join(f"{name} {shown(ratio, 2)}" for name, ratio in ratios.items())
-        + ".",
-        at_most(list(ratios.values()), SEARCHING),
-        {name: ratio.estimate for name, ratio in ratios.items()},
+        f"{MAX_SEARCH_RATIO:g} times the regret of the same agent that is told, for l = 10 and "
+        "l = 1.",
+        f"Times the regret of being told: {listed(ratios, between='; ')}.",
+        at_most(list(ratios.values()), MAX_SEARCH_RATIO),
+        estimates(ratios),
         ours=True,
     )
 
@@ -121,9 +120,9 @@ def _less(found: Comparison) -> Claim:
         WHERE,
         "Each of these agents, told the season or not, has less regret than each of the paper's "
         "five methods, which are told.",
-        "As a multiple of Periodic-GP-UCB's: "
-        + ", ".join(f"{name} {shown(found.ratio(name, PERIODIC), 2)}" for name in OURS)
-        + f". {written_answers(answers)}",
+        f"As a multiple of Periodic-GP-UCB's: "
+        f"{listed({name: found.ratio(name, PERIODIC) for name in OURS})}. "
+        f"{written_answers(answers)}",
         together(list(answers.values())),
         found.numbers(OURS),
         ours=True,
@@ -133,7 +132,7 @@ def _less(found: Comparison) -> Claim:
 def _curves(results: Results, names: list[str]) -> Figure:
     bands = {}
     for name in names:
-        runs = results.curves(HIDDEN if name.endswith(BLIND) else TOLD, name.removesuffix(BLIND))
+        runs = results.curves(HIDDEN if name.endswith(BLIND) else KNOWN, name.removesuffix(BLIND))
         bands[name] = curve_band(runs.regret)
     order = [*METHODS, TRUE, "", *OURS]  # the second round of seven colours is dashed
     figure = curves_figure({WORLD: bands}, times={WORLD: runs.t}, agents=order)

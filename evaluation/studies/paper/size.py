@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evaluation.studies.lab import Lab, StudySize
+
 
 @dataclass(frozen=True)
-class Scale:
-    """The size of every study.
+class PaperSize(StudySize):
+    """How much of the paper's studies is run.
 
     Attributes:
-        name: "full" or "quick".
         seeds: Worlds of the main comparisons.
         side_seeds: Worlds of other readings, of wrong periods and of agents of ours.
         months: Months of 2018 whose windows are replayed.
         samplings: Samples of earlier data that settings for the paper's window are fitted to.
         settings: Random settings tried on the paper's window.
         trials: Random settings tried on every other window.
-        guesses: Wrong periods that are told as a guess.
+        guesses: Wrong periods that are given as a guess.
         bound_runs: Runs held against Theorem 1's bound.
         long_seeds: Worlds of the long runs that growth is read from.
         long_steps: Their length.
@@ -25,7 +26,6 @@ class Scale:
         gain_seasons: Seasons over which information gain is followed.
     """
 
-    name: str
     seeds: int
     side_seeds: int
     months: tuple[int, ...]
@@ -40,7 +40,7 @@ class Scale:
     gain_seasons: int
 
 
-FULL = Scale(
+FULL = PaperSize(
     name="full",
     seeds=100,
     side_seeds=100,
@@ -55,7 +55,7 @@ FULL = Scale(
     designs=1000,
     gain_seasons=512,
 )
-QUICK = Scale(
+QUICK = PaperSize(
     name="quick",
     seeds=6,
     side_seeds=3,
@@ -70,3 +70,6 @@ QUICK = Scale(
     designs=100,
     gain_seasons=64,
 )
+
+PaperLab = Lab[PaperSize]
+"""Where the studies of the paper are run."""

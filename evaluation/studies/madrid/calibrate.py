@@ -5,7 +5,7 @@ ones are frequent. Stochastic EM instead: draw the Gaussian level behind every n
 parameters and the hours before and after; estimate the parameters as if the draws had been
 measured; repeat.
 
-    python benchmarks/madrid_calibrate.py [FOLDER WITH Anio2016.zip AND Anio2017.zip]
+    python -m evaluation.studies.madrid.calibrate [FOLDER WITH Anio2016.zip AND Anio2017.zip]
 
 The data: Ayuntamiento de Madrid, datos abiertos. Only summary statistics are written.
 """
@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.madrid.reading import find_sources, read
 from periodic_envs.data.madrid.simulator import (
     HOURS_PER_DAY,
@@ -29,15 +30,15 @@ from periodic_envs.data.madrid.simulator import (
 from periodic_envs.data.madrid.stations import magnitude_number
 from periodic_envs.data.madrid.year import tabulate
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 DEFAULT_FOLDER = ROOT.parent / "shared" / "data" / "madrid"
 OUTPUT = ROOT / "periodic_envs" / "data" / "madrid" / "simulator.json"
 YEARS = (2016, 2017)
 ABOUT = (
     "Parameters of a simulator of hourly NO (ug/m3) at Madrid's 24 stations: summary statistics "
     "of the measurements of 2016 and 2017. Source of the data: Ayuntamiento de Madrid, datos "
-    "abiertos. Made by benchmarks/madrid_calibrate.py; what the names mean is said in "
-    "periodic_envs/data/madrid/simulator.py."
+    "abiertos. Made by evaluation/studies/madrid/calibrate.py; what the names mean is "
+    "said in periodic_envs/data/madrid/simulator.py."
 )
 # In units of a station's 99 % quantile; chosen on 2016 and 2017 among values from 0.05 to 2. Larger
 # ones bring too many high values, smaller ones too many ones.
@@ -47,8 +48,6 @@ LAGS_HOURS = 240
 # How fast the parts of weather and residuals fade, and whether they return with the time of day.
 MEMORY_HOURS = np.array([2.0, 6.0, 36.0, 480.0, 36.0, 480.0])
 CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
-
-Array = NDArray[np.float64]
 
 
 def no_table(zip_path: Path) -> pd.DataFrame:
@@ -182,7 +181,7 @@ def draw_levels(rng: np.random.Generator, fit: Fit, lower: Array, upper: Array) 
         quantile = least + (most - least) * rng.random(mean.shape)
         normal = ndtri(np.clip(quantile, 1e-9, 1.0 - 1e-9))
         residual[rows] = np.clip(mean + deviation * normal, low[rows], high[rows])
-    return fit.expected + fit.spread * residual
+    return np.asarray(fit.expected + fit.spread * residual)
 
 
 def weather_share(weather: Array, month: NDArray[np.int_]) -> Array:
@@ -244,7 +243,7 @@ def part_covariances(measured: Array, shapes: Array, *, rounds: int = 200) -> Ar
             )
             parts[part] = (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
     scale = 1.0 / np.sqrt(np.diagonal(parts.sum(axis=0)))
-    return parts * scale * scale[:, None]
+    return np.asarray(parts * scale * scale[:, None])
 
 
 def main() -> None:

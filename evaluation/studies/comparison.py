@@ -1,8 +1,8 @@
-"""Comparing the paper's five methods on common runs."""
+"""Comparing agents on common runs, the paper's five methods above all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,10 +16,11 @@ from evaluation.statistics import (
     paired_difference,
     paired_ratio,
 )
-from evaluation.studies.paper.claims import Verdict, markdown_table, shown
-from evaluation.studies.paper.methods import GP, METHODS, PERIODIC
+from evaluation.studies.claims import Verdict, all_true, together
+from evaluation.studies.markdown import markdown_table, shown
+from evaluation.studies.methods import GP, METHODS, PERIODIC
 
-FEWEST = 5
+MIN_RUNS = 5
 """Runs from which on an interval is shown."""
 
 
@@ -56,7 +57,7 @@ class Comparison:
 
     def _ratio(self, agent: str, other: str) -> Interval:
         mine, theirs = (self.regret[name].to_numpy() for name in (agent, other))
-        if self.runs < FEWEST:
+        if self.runs < MIN_RUNS:
             return Interval(float(mine.mean() / theirs.mean()), np.nan, np.nan)
         return paired_ratio(mine, theirs)
 
@@ -72,7 +73,7 @@ class Comparison:
         return paired_difference(self.regret[agent].to_numpy(), self.regret[other].to_numpy())
 
     def _trusted(self, interval: Interval) -> Interval:
-        return interval if self.runs >= FEWEST else Interval(interval.estimate, np.nan, np.nan)
+        return interval if self.runs >= MIN_RUNS else Interval(interval.estimate, np.nan, np.nan)
 
     def order(self, agents: Sequence[str] = tuple(METHODS)) -> list[str]:
         """The agents, least mean regret first."""
@@ -116,7 +117,7 @@ class Comparison:
             row = [agent, shown(self.mean(agent)), "", "", "", ""]
             if agent != baseline:
                 difference = shown(self.minus(agent, baseline), sign=True)
-                p_value = _written_p(p_values[agent]) if self.runs >= FEWEST else ""
+                p_value = _written_p(p_values[agent]) if self.runs >= MIN_RUNS else ""
                 ratios = [self.ratio(agent, baseline), self.typical(agent, baseline)]
                 row[2:] = [difference, p_value, *(shown(ratio, 2) for ratio in ratios)]
             rows.append(row)
@@ -135,42 +136,6 @@ class Comparison:
         return {agent: float(self.regret[agent].mean()) for agent in agents}
 
 
-def all_true(parts: Sequence[bool | None]) -> bool | None:
-    """Whether all parts are true; None if that is not decided."""
-    return False if False in parts else None if None in parts else True
-
-
-def together(parts: Sequence[bool | None]) -> Verdict:
-    """A claim of several parts: each is true, false, or not decided by the intervals (None).
-
-    >>> [together(parts).value for parts in ([True, True], [True, None], [None, False], [None])]
-    ['holds', 'holds in part', 'does not hold', 'cannot be checked']
-    """
-    if all(parts):
-        return Verdict.HOLDS
-    if any(parts):
-        return Verdict.IN_PART
-    return Verdict.FAILS if False in parts else Verdict.UNKNOWN
-
-
-def at_most(ratios: Sequence[Interval], most: float) -> Verdict:
-    """An aim of ours: some ratios, of which none should exceed a number.
-
-    It holds if all intervals keep to it, in part if the estimate of at least one does.
-
-    >>> close, clear = Interval(1.0, 0.9, 1.2), Interval(1.0, 0.9, 1.05)
-    >>> [at_most(r, 1.1).value for r in ([clear], [close], [close, clear])]
-    ['holds', 'holds in part', 'holds in part']
-    >>> at_most([Interval(1.2, 1.0, 1.4)], 1.1).value
-    'does not hold'
-    """
-    if any(ratio.high != ratio.high for ratio in ratios):
-        return Verdict.UNKNOWN
-    if all(ratio.high <= most for ratio in ratios):
-        return Verdict.HOLDS
-    return Verdict.IN_PART if any(r.estimate <= most for r in ratios) else Verdict.FAILS
-
-
 _MIDDLE, _LAST = ("TV-GP-UCB", "R-GP-UCB"), "C-GP-UCB"
 PAPER_PAIRS = (
     (PERIODIC, GP),
@@ -186,7 +151,7 @@ def paper_order(comparison: Comparison) -> list[bool | None]:
 
 
 def confirmed_pairs(comparison: Comparison) -> str:
-    """Those that are, in words."""
+    """The pairs that are as in the paper, in words."""
     found = [written_order(p) for p in PAPER_PAIRS if comparison.better(*p)]
     return ", ".join(found) or "none"
 
@@ -198,6 +163,19 @@ def written_order(order: Sequence[str]) -> str:
     'GP < Periodic-GP'
     """
     return " < ".join(name.removesuffix("-UCB") for name in order)
+
+
+def readings_table(
+    readings: Mapping[str, Comparison], digits: int = 0, *, change: bool = True
+) -> str:
+    """Mean regret of the five methods, a row for each reading of the paper."""
+    rows = []
+    for reading, found in readings.items():
+        means = [f"{found.mean(method).estimate:,.{digits}f}" for method in METHODS]
+        means += [f"{found.ratio(PERIODIC).estimate - 1.0:+.0%}"] if change else []
+        rows.append([reading, *means, written_order(found.order())])
+    header = [*METHODS, "Periodic / GP"] if change else list(METHODS)
+    return markdown_table(["reading", *header, "order"], rows)
 
 
 def _written_p(p_value: float) -> str:

@@ -4,7 +4,7 @@ On the scale log(1 + NO): the mean by hour of day and station, and the covarianc
 as a sum of a level, two decays and a season, by least squares over the covariances at some lags;
 each is then cut to a few factors and a variance of its own for every station.
 
-    python benchmarks/madrid_prior.py [--years 2016 2017] [--output agents/auto/madrid.json]
+    python -m evaluation.studies.madrid.prior [--years 2016 2017] [--output agents/auto/madrid.json]
 
 The imported measurements are read (``PERIODIC_GP_DATA``, see ``periodic-gp data list``). The data:
 Ayuntamiento de Madrid, datos abiertos. Only summary statistics are written.
@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import coordinates_km, magnitude_number
 
-Array = NDArray[np.float64]
-OUTPUT = Path(__file__).parents[1] / "agents" / "auto" / "madrid.json"
+OUTPUT = Path(__file__).parents[3] / "agents" / "auto" / "madrid.json"
 HOURS = 24
 LAGS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 96, 144, 192])
 # Chosen on 2016 and 2017, learning from the one and judging on the other (docs/auto-gp.md).
@@ -33,7 +32,7 @@ RANKS = {"level": 3, "fast": 8, "slow": 6, "season": 3}
 ABOUT = (
     "Prior for hourly NO (ug/m3) at Madrid's 24 stations: summary statistics of the measurements "
     "of {years}. Source of the data: Ayuntamiento de Madrid, datos abiertos. Made by "
-    "benchmarks/madrid_prior.py; what the names mean is said in agents/auto/knowledge.py."
+    "evaluation/studies/madrid/prior.py; what the names mean is said in agents/auto/knowledge.py."
 )
 
 
@@ -49,7 +48,9 @@ def measured(years: list[int]) -> tuple[list[int], list[Array]]:
 
 def profile_of(years: list[Array]) -> Array:
     """Mean by hour of day and station."""
-    return np.nanmean(np.concatenate([y.reshape(-1, HOURS, y.shape[1]) for y in years]), axis=0)
+    return np.asarray(
+        np.nanmean(np.concatenate([y.reshape(-1, HOURS, y.shape[1]) for y in years]), axis=0)
+    )
 
 
 def lagged(residuals: list[Array], lag: int) -> Array:
@@ -61,7 +62,7 @@ def lagged(residuals: list[Array], lag: int) -> Array:
         total += np.nan_to_num(a).T @ np.nan_to_num(b)
         pairs += (~np.isnan(a)).T.astype(float) @ (~np.isnan(b)).astype(float)
     C = total / pairs
-    return (C + C.T) / 2
+    return np.asarray((C + C.T) / 2)
 
 
 def parts_of(residuals: list[Array]) -> dict[str, Array]:

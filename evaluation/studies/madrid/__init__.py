@@ -1,0 +1,1 @@
+"""What was learned from Madrid's measurements: a prior, a simulator, and how close that is."""
