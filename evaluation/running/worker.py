@@ -74,12 +74,16 @@ def start_worker(environment: dict[str, str]) -> None:
     os.environ.update(environment)
     # The driver has said so, once; every child of every worker would say it again.
     warnings.simplefilter("ignore", SimulatedDataWarning)
-    # What every child needs is done once, before they are forked.
+    prepare()
+    open_zygote()
+
+
+def prepare() -> None:
+    """Do once what every child needs, before children are forked."""
     machine()
     for name in BUILT_IN:
         agent_source(name)
     sources_of(object(), None)
-    open_zygote()
 
 
 def execute_all(runs: Sequence[Run]) -> list[Outcome]:

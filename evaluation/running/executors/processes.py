@@ -44,5 +44,5 @@ def process_context() -> Any:
     made: Any = context.ForkServerContext() if _HAS_SERVER else context.SpawnContext()
     made.Process = WorkerProcess
     if _HAS_SERVER:
-        made.set_forkserver_preload(["evaluation.running.worker"])
+        made.set_forkserver_preload(["evaluation.running.executors.preload"])
     return made

@@ -1,0 +1,10 @@
+"""Imported by the server that workers are forked from: what all of them need is done here once."""
+
+from __future__ import annotations
+
+import contextlib
+
+from evaluation.running.worker import prepare
+
+with contextlib.suppress(Exception):  # a worker does it again, and its error can be read
+    prepare()
