@@ -29,6 +29,20 @@ with warnings.catch_warnings():
     Madrid()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep tests that share a fixture of their module or package in one process of xdist.
+
+    Such fixtures are expensive, up to minutes: otherwise every process would make its own.
+    """
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            fixtures = getattr(item, "_fixtureinfo", None)
+            found = fixtures.name2fixturedefs.values() if fixtures else ()
+            shared = [f[-1] for f in found if f and f[-1].scope in ("module", "package")]
+            if shared:
+                item.add_marker(pytest.mark.xdist_group(min(f.baseid for f in shared)))
+
+
 @pytest.fixture(scope="session")
 def madrid_files() -> Path:
     """The folder of the portal's files."""

@@ -13,6 +13,9 @@ from evaluation.running.executors.base import BatchLostError
 from evaluation.running.executors.pool import Pool
 from evaluation.running.run import Outcome, Run
 
+CONNECT_SECONDS = 20.0
+"""How long a scheduler may take to answer."""
+
 
 class DaskUnavailableError(Exception):
     """Dask is not installed, or its scheduler does not answer."""
@@ -40,7 +43,7 @@ class Dask:
                 if address == "local"
                 else None
             )
-            self._client: Any = Client(self._cluster or address, timeout=20)
+            self._client: Any = Client(self._cluster or address, timeout=CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
             raise DaskUnavailableError(
                 f"no Dask scheduler answers at {address!r}: {error}"
