@@ -20,15 +20,19 @@ def phase_index(n_steps: int, period: float) -> tuple[NDArray[np.intp], NDArray[
 def by_phase(values: Array, period: float) -> tuple[Array, Array]:
     """Return sums and numbers of the values that are known in each (season, phase, arm)."""
     season, phase, bins = phase_index(len(values), period)
-    place = season * bins + phase
-    shape = (int(season[-1]) + 1, bins, values.shape[1])
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    for arm, column in enumerate(values.T):
+    seasons, arms = int(season[-1]) + 1, values.shape[1]
+    place, size = season * bins + phase, seasons * bins
+    sums, counts = np.zeros((2, arms, size))
+    in_all = np.bincount(place, minlength=size)
+    for arm, column in enumerate(np.ascontiguousarray(values.T)):
         known = ~np.isnan(column)
-        size = shape[0] * bins
-        sums[..., arm] = np.bincount(place[known], column[known], size).reshape(shape[:2])
-        counts[..., arm] = np.bincount(place[known], minlength=size).reshape(shape[:2])
-    return sums, counts
+        if known.all():
+            sums[arm], counts[arm] = np.bincount(place, column, size), in_all
+        else:
+            sums[arm] = np.bincount(place[known], column[known], size)
+            counts[arm] = np.bincount(place[known], minlength=size)
+    shape = (seasons, bins, arms)
+    return sums.T.copy().reshape(shape), counts.T.copy().reshape(shape)
 
 
 def without_gaps(values: Array) -> Array:
