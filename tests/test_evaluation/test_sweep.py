@@ -333,6 +333,16 @@ def test_workers_use_one_thread() -> None:
         pool.close()
 
 
+def test_workers_are_forked_prepared() -> None:
+    """Otherwise every worker of every pool would import all agents again: half a second."""
+    pool = Pool(1)
+    try:
+        known = "'evaluation.running.executors.preload' in __import__('sys').modules"
+        assert pool._pool.schedule(eval, args=[known]).result() == hasattr(os, "fork")
+    finally:
+        pool.close()
+
+
 def test_short_runs_are_handed_out_together() -> None:
     from evaluation.running.run import Outcome
 
