@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# Tests that share an expensive fixture stay together: tests/conftest.py groups them.
-PYTEST = $(BIN)/python -m pytest -n auto --dist loadgroup
+# Tests that share an expensive fixture stay in one process: tests/conftest.py sees to it.
+PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
