@@ -4,6 +4,7 @@ import os
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,32 @@ with warnings.catch_warnings():
     from periodic_envs.worlds.madrid import Madrid
 
     Madrid()
+
+
+def shared_scope(nodeid: str) -> str:
+    """The package or module whose fixtures a test may share, or else the test itself.
+
+    A fixture of a module or package is expensive, up to minutes. Tests that share one are run by
+    one process of xdist: otherwise every process would make its own.
+    """
+    module = nodeid.partition("::")[0]
+    path = Path(__file__).parents[1] / module
+    package = path.with_name("conftest.py")
+    if package.is_file() and 'scope="package"' in package.read_text():
+        return module.rpartition("/")[0]
+    return module if 'scope="module"' in path.read_text() else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out tests by their scope. (xdist's own groups do nothing with pytest 9.2.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return shared_scope(nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")

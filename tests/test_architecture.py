@@ -1,9 +1,12 @@
-"""The arrows between the rooms of the house point one way."""
+"""The arrows between the rooms of the house point one way, and every room is small."""
 
 import ast
+import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from radon.complexity import cc_visit
 
 ROOT = Path(__file__).parent.parent
 FORBIDDEN = {
@@ -11,6 +14,10 @@ FORBIDDEN = {
     "agents": {"periodic_envs", "evaluation"},
     "evaluation": set(),
 }
+MAX_COMPLEXITY = 15
+"""The largest cyclomatic complexity of a function, as radon counts it."""
+MAX_LINES = 300
+"""The largest number of lines of a file."""
 
 
 def imported_packages(source: str) -> set[str]:
@@ -57,3 +64,118 @@ def test_a_wrong_arrow_would_be_seen(tmp_path: Path, line: str) -> None:
     (tmp_path / "periodic_envs").mkdir()
     (tmp_path / "periodic_envs" / "bad.py").write_text(line)
     assert violations("periodic_envs", tmp_path) == ["periodic_envs/bad.py imports agents"]
+
+
+# --- size ------------------------------------------------------------------------------------
+
+
+def files() -> list[Path]:
+    folders = [ROOT / package for package in sorted(FORBIDDEN)]
+    return [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+
+
+def complex_functions(source: str) -> list[str]:
+    return [
+        f"{block.fullname} has a complexity of {block.complexity}"
+        for block in cc_visit(source)
+        if block.letter in "FM" and block.complexity > MAX_COMPLEXITY
+    ]
+
+
+def test_no_function_is_too_complex() -> None:
+    found = {path.relative_to(ROOT): complex_functions(path.read_text()) for path in files()}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_a_complex_function_would_be_seen() -> None:
+    branches = "".join(f"    if x == {i}:\n        return {i}\n" for i in range(MAX_COMPLEXITY))
+    assert complex_functions(f"def f(x):\n{branches}") == ["f has a complexity of 16"]
+    method = "class C:\n" + re.sub("^", "    ", f"def f(self, x):\n{branches}", flags=re.M)
+    assert complex_functions(method) == ["C.f has a complexity of 16"]
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {path.relative_to(ROOT): len(path.read_text().splitlines()) for path in files()}
+    assert {path: lines for path, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+@pytest.mark.parametrize("package", sorted(FORBIDDEN))
+def test_arrays_have_one_name_in_a_package(package: str) -> None:
+    """Evaluation takes that of the worlds, and has none of its own."""
+    own = [path for path in files() if path.is_relative_to(ROOT / package)]
+    found = [path for path in own if re.search(r"^Array\b.*=", path.read_text(), re.M)]
+    expected = [] if package == "evaluation" else [ROOT / package / "arrays.py"]
+    assert [p.relative_to(ROOT) for p in found] == [p.relative_to(ROOT) for p in expected]
+
+
+# --- cycles ----------------------------------------------------------------------------------
+
+
+def imports_at_start(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """The imports that run when the module does: none in functions, none for types alone."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting.extend(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def import_graph(root: Path, packages: list[str]) -> dict[str, set[str]]:
+    """The modules that each module needs before it is whole.
+
+    ``from a.b import c`` needs the module ``a.b.c`` if there is one, and else ``a.b``. The packages
+    that a module lies in are imported before it, but need not be whole: they do not count.
+    """
+    sources: dict[str, tuple[Path, str]] = {}
+    for path in (path for package in packages for path in sorted((root / package).rglob("*.py"))):
+        parts = path.relative_to(root).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        sources[name] = (path, path.read_text())
+    graph: dict[str, set[str]] = {name: set() for name in sources}
+    for name, (path, source) in sources.items():
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        for node in imports_at_start(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                asked = {alias.name for alias in node.names}
+            else:
+                above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+                base = ".".join(filter(None, (above, node.module)))
+                names = {f"{base}.{alias.name}" for alias in node.names}
+                asked = {whole if whole in sources else base for whole in names}
+            graph[name] |= (asked & sources.keys()) - {name}
+    return graph
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    graph = import_graph(ROOT, sorted(FORBIDDEN))
+    assert sum(map(len, graph.values())) > len(graph)
+    assert cycle(graph) == []
+
+
+def test_a_circle_would_be_seen(tmp_path: Path) -> None:
+    def write(**sources: str) -> list[str]:
+        (tmp_path / "p" / "q").mkdir(parents=True, exist_ok=True)
+        for name, source in sources.items():
+            (tmp_path / "p" / f"{name.replace('__', '/')}.py").write_text(source)
+        return cycle(import_graph(tmp_path, ["p"]))
+
+    assert write(a="from p import b", b="from p.q import c", q__c="import os") == []
+    assert sorted(set(write(q__c="from ..a import x"))) == ["p.a", "p.b", "p.q.c"]
+    assert write(q__c="def f():\n    import p.a") == []
+    guarded = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a"
+    assert write(q__c=guarded) == []
+    assert write(q__c="try:\n    import p.a\nexcept ImportError: ...") != []

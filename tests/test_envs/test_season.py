@@ -99,7 +99,7 @@ def test_spikes_and_squares() -> None:
     assert found[0].strength > 0.95
 
 
-def test_day_and_week_are_both_told() -> None:
+def test_day_and_week_are_both_found() -> None:
     table = pd.read_csv(EXAMPLE).iloc[:, 1:].to_numpy(dtype=float)
     assert [season.period for season in find_seasons(table).found] == [168, 24]
     holed = np.where(np.random.default_rng(0).random(table.shape) < 0.2, np.nan, table)

@@ -1,4 +1,4 @@
-"""``periodic-gp data``, run as a user runs it."""
+"""``periodic-gp data``: what it says and what it keeps."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ from tests.test_evaluation.test_cli import call, run
 
 
 def test_nothing_is_there_at_first(data_folder: Path) -> None:
-    result = run("data", "list")
+    result = call("data", "list")
     assert result.returncode == 0
     assert f"Data folder: {data_folder}" in result.stdout
     assert "periodic-gp data download madrid --year 2018" in result.stdout
@@ -40,22 +40,22 @@ def test_a_folder_that_is_not_there_is_said(
 
 
 def test_import_list_and_play(data_folder: Path, madrid_files: Path) -> None:
-    result = run("data", "import", str(madrid_files / "Anio2018.zip"))
+    result = call("data", "import", str(madrid_files / "Anio2018.zip"))
     assert result.returncode == 0, result.stderr
     assert "Madrid 2018: 365 days from 2018-01-01 to 2018-12-31, 24 stations" in result.stdout
     assert f"Kept in {data_folder}" in result.stdout
-    listed = run("data", "list").stdout
+    listed = call("data", "list").stdout
     assert "12 files, from Anio2018.zip" in listed
-    provenance = run("data", "list", "--provenance").stdout
+    provenance = call("data", "list", "--provenance").stdout
     line = r"Anio2018.zip:\w+_mo18.csv, [\d,]+ lines, sha256 [0-9a-f]{12}"
     assert len(re.findall(line, provenance)) == 12
-    played = run("play", "PeriodicGP-Madrid-v0", "fixed")
+    played = call("play", "PeriodicGP-Madrid-v0", "fixed")
     assert "over 192 steps" in played.stdout
     assert "Data: measurements, fingerprint" in played.stdout
     assert "18 of 5,760 hourly values were missing and filled" in played.stdout
     assert played.stderr == ""
     min_of_three = "PeriodicGP-Madrid-v0:start=2018-11-03,stations=[4,8,50],objective=min"
-    assert run("play", min_of_three, "fixed").returncode == 0
+    assert call("play", min_of_three, "fixed").returncode == 0
 
 
 def test_import_says_what_it_passed_over_and_what_came_twice(
@@ -64,7 +64,7 @@ def test_import_says_what_it_passed_over_and_what_came_twice(
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.csv").write_bytes(csv(csv_line(), csv_line(values=range(2, 26))))
     (tmp_path / "files" / "notes.txt").write_text("hello")
-    out = run("data", "import", str(tmp_path / "files")).stdout
+    out = call("data", "import", str(tmp_path / "files")).stdout
     assert (
         "24 hourly values were there already or came twice; 24 of them differ (NO in 2018)" in out
     )
@@ -120,33 +120,33 @@ def test_check(tmp_path: Path) -> None:
     file = tmp_path / "my data, v2=final.csv"
     file.write_bytes(EXAMPLE.read_bytes())
     arguments = ("data", "check", str(file), "--picture", str(picture), "--objective", "max")
-    result = run(*arguments, "--separator", ",")
+    result = call(*arguments, "--separator", ",")
     assert result.returncode == 0, result.stderr
     assert "A wide table: time in 'time', and a column for each arm." in result.stdout
     assert "The season is 168 steps (7 days)" in result.stdout
     assert "Knowing the phase gets 94% of what could be gained" in result.stdout
     assert picture.stat().st_size > 10_000
     command = re.findall(r"Try it: periodic-gp (.*)", result.stdout)[0]
-    played = run(*shlex.split(command))
+    played = call(*shlex.split(command))
     assert played.returncode == 0, played.stderr
     assert "Data: file, fingerprint" in played.stdout
     assert "period=[168,24]" in command
     # The seasons are worth it: the best arm, always the same, has a regret of 7,083.
     regret = float(re.findall(r"regret ([\d,.]+) over", played.stdout)[0].replace(",", ""))
     assert regret < 0.6 * 7083
-    asked = run("data", "check", str(file), "--period", "24").stdout
+    asked = call("data", "check", str(file), "--period", "24").stdout
     assert asked.rstrip().endswith(",period=24' periodic-gp-ucb:time_length_scale=1")
-    least = run("data", "check", str(file), "--objective", "min", "--arms", "Stadium")
+    least = call("data", "check", str(file), "--objective", "min", "--arms", "Stadium")
     assert least.returncode == 1  # one arm is no choice
-    least = run("data", "check", str(file), "--objective", "min").stdout
+    least = call("data", "check", str(file), "--objective", "min").stdout
     assert "objective=min" in least.partition("Try it:")[2]
 
 
 def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(csv(csv_line(), csv_line(date=(2017, 3, 1))))
-    assert run("data", "import", str(tmp_path / "a.csv")).returncode == 0
+    assert call("data", "import", str(tmp_path / "a.csv")).returncode == 0
     (data_folder / "madrid-2017.npz").write_bytes(b"junk")
-    result = run("data", "list")
+    result = call("data", "list")
     assert "Madrid 2018:" in result.stdout
     assert "2017 in" in result.stderr
     assert result.returncode == 1

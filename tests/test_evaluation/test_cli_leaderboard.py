@@ -3,8 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 import threading
 import urllib.request
 from pathlib import Path
@@ -17,9 +15,9 @@ from evaluation.report.serve import open_server
 from evaluation.report.worlds import Pictures
 from evaluation.running.sweep import run
 from evaluation.store import Store
+from tests.test_evaluation.test_cli import call as call_here
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-m", "evaluation"]
 TINY = """
 envs = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]
 agents = ["random", "fixed"]
@@ -29,9 +27,7 @@ horizon = 8
 
 
 def call(*words: str, folder: Path, code: int = 0) -> str:
-    done = subprocess.run(
-        [*COMMAND, *words], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = call_here(*words, cwd=folder)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr

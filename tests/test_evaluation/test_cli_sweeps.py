@@ -1,4 +1,4 @@
-"""``periodic-gp run`` and what comes after it, as a user runs them."""
+"""``periodic-gp run`` and what comes after it."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def test_run_prints_tables_with_intervals(folder: Path) -> None:
 
 
 def test_run_again_runs_nothing(folder: Path) -> None:
-    result = run("run", "smoke", cwd=folder)
+    result = call("run", "smoke", cwd=folder)
     assert "75 of 75 runs, 0.0/s" in result.stderr
     assert "sweep 1" in result.stdout
 
@@ -55,7 +55,7 @@ def test_that_madrid_is_simulated_is_said_once(tmp_path: Path) -> None:
 
 
 def test_show_json(folder: Path) -> None:
-    result = run("show", "--json", "--baseline", "random", cwd=folder)
+    result = call("show", "--json", "--baseline", "random", cwd=folder)
     content = json.loads(result.stdout)
     assert content["runs"] == content["finished"] == 75
     rows = content["tracks"]["online"]["tasks"]
@@ -66,14 +66,14 @@ def test_show_json(folder: Path) -> None:
 
 
 def test_compare(folder: Path) -> None:
-    lines = run("compare", "gp-ucb", "uniform-random", cwd=folder).stdout.splitlines()
+    lines = call("compare", "gp-ucb", "uniform-random", cwd=folder).stdout.splitlines()
     assert len(lines) == 4
     assert "5 runs, sign-flip p = " in lines[1]
 
 
 @pytest.mark.parametrize("kind", ["curves", "phases", "profiles"])
 def test_plot(folder: Path, kind: str) -> None:
-    result = run("plot", f"{kind}.png", "--kind", kind, cwd=folder)
+    result = call("plot", f"{kind}.png", "--kind", kind, cwd=folder)
     assert result.returncode == 0, result.stderr
     with Image.open(folder / f"{kind}.png") as image:
         assert image.size[0] > 500
@@ -81,7 +81,7 @@ def test_plot(folder: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_export(folder: Path, suffix: str) -> None:
-    result = run("export", f"steps.{suffix}", cwd=folder)
+    result = call("export", f"steps.{suffix}", cwd=folder)
     assert "Wrote 3,600 rows" in result.stdout
     read = pd.read_parquet if suffix == "parquet" else pd.read_csv
     frame = read(folder / f"steps.{suffix}")
@@ -97,9 +97,9 @@ def test_export(folder: Path, suffix: str) -> None:
 
 
 def test_protocols() -> None:
-    out = run("protocols").stdout
+    out = call("protocols").stdout
     assert all(name in out for name in protocols.names())
-    shown = json.loads(run("protocols", "smoke").stdout)
+    shown = json.loads(call("protocols", "smoke").stdout)
     assert len(shown["hash"]) == 64
 
 
@@ -108,11 +108,11 @@ def test_own_protocol_with_a_bad_agent(tmp_path: Path) -> None:
         'envs = ["PeriodicGP-SyntheticDiscrete-v0"]\nseeds = "0:1"\nhorizon = 10\n'
         f'agents = ["random", "{FAULTY}:Raises"]\n'
     )
-    result = run("run", "mine.toml", "--workers", "1", cwd=tmp_path)
+    result = call("run", "mine.toml", "--workers", "1", cwd=tmp_path)
     assert result.returncode == 1
     assert "RuntimeError: a bad day (faulty_agents.py, line" in result.stdout
     assert "Traceback" not in result.stderr + result.stdout
-    assert run("show", cwd=tmp_path).returncode == 0
+    assert call("show", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,11 @@ def test_results_without_a_single_success(tmp_path: Path) -> None:
 
 
 def test_unknown_run_or_agent(folder: Path) -> None:
-    result = run("show", "--sweep", "other", cwd=folder)
+    result = call("show", "--sweep", "other", cwd=folder)
     assert "there is no sweep 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
-    result = run("compare", "gp-ucb", "nobody", cwd=folder)
+    result = call("compare", "gp-ucb", "nobody", cwd=folder)
     assert "there is no 'nobody' in this sweep" in result.stderr
-    assert run("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
+    assert call("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:

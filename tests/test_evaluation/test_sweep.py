@@ -215,11 +215,14 @@ DRIVER = """
 import sys
 from pathlib import Path
 from evaluation.running.sweep import run
-from tests.test_evaluation.test_sweep import protocol
+from tests.test_evaluation.test_sweep import counting
 if __name__ == "__main__":
-    run(protocol(f"Counts:log={sys.argv[2]},pause=0.005", "random", seeds="0:12"),
-        store=sys.argv[1], workers=2)
+    run(counting(sys.argv[2]), store=sys.argv[1], workers=2)
 """
+
+
+def counting(log: Path | str) -> Protocol:
+    return protocol(f"Counts:log={log},pause=0.005", "random", seeds="0:12")
 
 
 def drive(store: Path, log: Path) -> subprocess.Popen:
@@ -249,7 +252,7 @@ def test_kill_9_of_the_driver_and_resume(tmp_path: Path) -> None:
     assert drive(store, log).wait() == 0
     assert len(log.read_text().split()) - lives == 12 - kept
     log.write_text("")
-    assert drive(whole, log).wait() == 0
+    run(counting(log), store=whole, workers=2)
     with Store(store, create=False) as a, Store(whole, create=False) as b:
         resumed, uninterrupted = (Results(s.source(s.sweeps()[0].id)) for s in (a, b))
         assert len(resumed.runs) == len(uninterrupted.runs) == 36
@@ -289,10 +292,12 @@ def test_dask_worker_killed_in_the_middle() -> None:
     assert len(results.totals.query("track == 'online'")) == 16
 
 
-def test_dask_that_does_not_answer() -> None:
+def test_dask_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from evaluation.running.executors import dask
     from evaluation.running.executors.dask import DaskUnavailableError
 
     pytest.importorskip("distributed")
+    monkeypatch.setattr(dask, "CONNECT_SECONDS", 1.0)
     with pytest.raises(DaskUnavailableError, match="no Dask scheduler answers at 'tcp://127"):
         run(protocol("random"), dask="tcp://127.0.0.1:9")
 
@@ -324,6 +329,16 @@ def test_workers_use_one_thread() -> None:
     try:
         future = pool._pool.schedule(os.getenv, args=["OPENBLAS_NUM_THREADS"])
         assert future.result() == "1"
+    finally:
+        pool.close()
+
+
+def test_workers_are_forked_prepared() -> None:
+    """Otherwise every worker of every pool would import all agents again: half a second."""
+    pool = Pool(1)
+    try:
+        known = "'evaluation.running.executors.preload' in __import__('sys').modules"
+        assert pool._pool.schedule(eval, args=[known]).result() == hasattr(os, "fork")
     finally:
         pool.close()
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.data.gaps import MAX_MISSING
 from periodic_envs.data.seasons.gain import Gain, measure_gain
-from periodic_envs.data.seasons.season import FEWEST_SEASONS, Candidate, Seasons, find_seasons
+from periodic_envs.data.seasons.phases import without_gaps
+from periodic_envs.data.seasons.season import MIN_SEASONS, Candidate, Seasons, find_seasons
 from periodic_envs.data.tables.series import Series
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +21,12 @@ class Check:
     """A file with what was found in it.
 
     Attributes:
-        source: what the file is called.
-        series: the readings.
-        seasons: the seasons found in them.
-        period: the season in steps: the one asked for, or else the best found, or None.
+        source: What the file is called.
+        series: The readings.
+        seasons: The seasons found in them.
+        period: The season in steps: the one asked for, or else the best found, or None.
         objective: "max" or "min".
-        gain: what knowing the phase is worth; None without a period or without two seasons.
+        gain: What knowing the phase is worth; None without a period or without two seasons.
     """
 
     source: str
@@ -39,10 +37,10 @@ class Check:
     gain: Gain | None
 
     def lines(self) -> list[str]:
-        """All of it in words."""
-        return [*self._what(), "", *self._season(), "", *self._worth()]
+        """Describe the readings, their seasons and what these are worth, line by line."""
+        return [*self._readings(), "", *self._season(), "", *self._worth()]
 
-    def _what(self) -> list[str]:
+    def _readings(self) -> list[str]:
         series, clock = self.series, self.series.clock
         lines = [
             *(_sentence(line) for line in series.report.taken_for),
@@ -53,7 +51,7 @@ class Check:
         return lines + ([_sentence(trouble) for trouble in troubles] or ["No gaps, nothing twice."])
 
     def _refused(self) -> list[str]:
-        """Arms that would be more guess than data."""
+        """Name the arms that would be more guess than data."""
         share = np.isnan(self.series.values).mean(0)
         arms = [self.series.names[i] for i in np.flatnonzero(share > MAX_MISSING)]
         if not arms:
@@ -67,14 +65,14 @@ class Check:
         longest = self.seasons.longest
         if longest < 2:
             return [
-                f"The data are too short to look for a season: it must fit in {FEWEST_SEASONS} "
-                f"times, so that at least {2 * FEWEST_SEASONS} steps are needed."
+                f"The data are too short to look for a season: it must fit in {MIN_SEASONS} "
+                f"times, so that at least {2 * MIN_SEASONS} steps are needed."
             ]
         if not self.seasons.found:
-            looked = f"Seasons of 2 to {longest:,}" if longest > 2 else "Seasons of 2"
+            range_text = f"Seasons of 2 to {longest:,}" if longest > 2 else "Seasons of 2"
             return [
                 "No season was found: nothing repeats more clearly than chance would have it.",
-                f"({looked} steps were looked for: at least {FEWEST_SEASONS} must fit into the "
+                f"({range_text} steps were looked for: at least {MIN_SEASONS} must fit into the "
                 "data.)",
             ]
         best, *rest = self.seasons.found
@@ -108,14 +106,14 @@ class Check:
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """All that were found, the best first; if another was asked for, that one alone."""
+        """The periods found, the best first; if another was asked for, that one alone."""
         found = tuple(season.period for season in self.seasons.found)
         if self.period is None or self.period in found[:1]:
             return found
         return (self.period,)
 
     def in_steps(self, period: float) -> str:
-        """A period in steps and, where the steps are times, in time."""
+        """Write a period in steps and, where the steps are times, in time."""
         text = f"{period:,.6g} steps"
         step = self.series.step
         if isinstance(step, pd.Timedelta):
@@ -168,7 +166,7 @@ def _how(gain: Gain, sign: float) -> str:
 def check_series(
     series: Series, *, source: str, period: float | None = None, objective: str = "max"
 ) -> Check:
-    """Look for seasons, and at what they are worth."""
+    """Look for seasons, and measure what they are worth."""
     checks.one_of("objective", objective, ("max", "min"))
     if period is not None and not checks.positive("period", period) >= 2.0:
         raise ValueError(f"period must be at least 2 steps, got {period!r}")
@@ -177,14 +175,6 @@ def check_series(
         period = seasons.best.period
     gain = None
     if period is not None:
-        rewards = _filled(series.values) * (-1.0 if objective == "min" else 1.0)
+        rewards = without_gaps(series.values) * (-1.0 if objective == "min" else 1.0)
         gain = measure_gain(rewards, period)
     return Check(source, series, seasons, period, objective, gain)
-
-
-def _filled(values: Array) -> Array:
-    """Gaps bridged by straight lines, however long."""
-    steps = np.arange(len(values))
-    known = [np.flatnonzero(~np.isnan(column)) for column in values.T]
-    pairs = zip(values.T, known, strict=True)
-    return np.stack([np.interp(steps, k, column[k]) for column, k in pairs], axis=1)

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.seasons.check import Check
 from periodic_envs.data.seasons.gain import Gain
 from periodic_envs.data.tables.grid import Clock
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-Array = NDArray[np.float64]
-
-MOST_LINES = 6
-"""With more arms, lines become a heat map."""
-MOST_NAMES = 18
-"""Most names beside a heat map."""
-MOST_TICKS = 7
+MAX_LINES = 6
+"""The largest number of arms drawn as lines; more are drawn as a heat map."""
+MAX_NAMES = 18
+"""The largest number of names beside a heat map."""
+MAX_TICKS = 7
+"""The largest number of ticks on the axis of time."""
 _EVERY = {
     **{f"{n}min": n / 1440 for n in (1, 5, 15, 30)},
     **{f"{n}h": n / 24 for n in (1, 3, 6, 12)},
@@ -39,7 +38,7 @@ _MARK = "#d1495b"
 
 
 def check_figure(check: Check) -> Figure:
-    """Values over time, periodogram, autocorrelation, profile by phase, and what policies get."""
+    """Draw values over time, spectrum, autocorrelation, profile by phase, and policies."""
     rows = 2 if check.gain is None else 3
     figure = Figure(figsize=(11.0, 2.0 + 2.2 * rows), dpi=110, layout="constrained")
     grid = figure.add_gridspec(rows, 2, height_ratios=[1.15, 0.9, 1.15][:rows])
@@ -56,7 +55,7 @@ def check_figure(check: Check) -> Figure:
 
 
 def _plain(text: str) -> str:
-    """A name that is not taken for mathematics, or for a label to be hidden."""
+    """Write a name that is not taken for mathematics, or for a label to be hidden."""
     return (" " if text.startswith("_") else "") + short(text).replace("$", r"\$")
 
 
@@ -67,9 +66,9 @@ def _title(axes: Axes, text: str) -> None:
 
 
 def _draw_table(axes: Axes, check: Check, values: Array, edges: tuple[float, float]) -> None:
-    """Lines for a few arms, a heat map for many."""
+    """Draw lines for a few arms, a heat map for many."""
     names = [_plain(name) for name in check.series.names]
-    if len(names) <= MOST_LINES:
+    if len(names) <= MAX_LINES:
         places = np.linspace(*edges, len(values), endpoint=False)
         for name, colour, column in zip(names, _COLOURS, values.T, strict=False):
             axes.plot(places, column, color=colour, lw=1.2, label=name)
@@ -84,7 +83,7 @@ def _draw_table(axes: Axes, check: Check, values: Array, edges: tuple[float, flo
         extent=(*edges, -0.5, len(names) - 0.5),
     )
     axes.figure.colorbar(image, ax=axes, pad=0.01)
-    shown = thinned(len(names), MOST_NAMES)
+    shown = thinned(len(names), MAX_NAMES)
     axes.set_yticks(shown, [names[i] for i in shown], fontsize=7)
 
 
@@ -103,19 +102,19 @@ def _draw_values(axes: Axes, check: Check) -> None:
         place = _fraction(axes, tick)
         if not 0.05 < place < 0.95:  # not beyond the ends of the axis
             label.set_horizontalalignment("left" if place < 0.5 else "right")
-    if len(check.series.names) <= MOST_LINES:
+    if len(check.series.names) <= MAX_LINES:
         axes.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6, fontsize=8, frameon=False
         )
 
 
 def _calendar(clock: Clock, shown: int) -> tuple[Array, list[str]]:
-    """Ticks at whole hours, days, weeks, months or years with their labels; none for numbers."""
+    """Place ticks with labels at whole hours, days, weeks, months or years; none for numbers."""
     if not isinstance(clock.first, pd.Timestamp):
         return np.zeros(0), []
     first, last = clock.first, clock.first + (shown - 1) * clock.step
     span = (last - first) / pd.Timedelta(1, "D")
-    every = next(name for name, days in _EVERY.items() if span / days < MOST_TICKS)
+    every = next(name for name, days in _EVERY.items() if span / days < MAX_TICKS)
     # Every sixth hour is counted from midnight, and every second month from January.
     begin = first.floor("D")
     if every.endswith("S"):
@@ -127,9 +126,9 @@ def _calendar(clock: Clock, shown: int) -> tuple[Array, list[str]]:
 
 
 def _ticks(shown: int, period: float | None) -> Array:
-    """A few, each at the beginning of a season where there are seasons."""
+    """Place a few ticks, each at the beginning of a season where there are seasons."""
     unit = period if period and period < shown else shown / 6.0
-    unit *= np.ceil(shown / unit / MOST_TICKS)
+    unit *= np.ceil(shown / unit / MAX_TICKS)
     ticks: Array = np.arange(0.0, 0.97 * shown, unit)
     return ticks
 
@@ -149,7 +148,7 @@ def _draw_spectrum(axes: Axes, check: Check) -> None:
 
 
 def _log_ticks(axis: Axis, limits: tuple[float, float], room: float) -> None:
-    """1, 2, 5, 10, 20, ... over few decades, else 1, 10, 100, ...: several, but not too many."""
+    """Place ticks at 1, 2, 5, 10, 20, ... over few decades, and else at 1, 10, 100, ..."""
     few = np.log10(limits[1] / limits[0]) < room
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
     axis.set_major_formatter("{x:,g}")
@@ -169,7 +168,7 @@ def _draw_autocorrelation(axes: Axes, check: Check) -> None:
 
 
 def _mark_periods(axes: Axes, check: Check) -> None:
-    """The seasons found, the best in full, and the one asked for."""
+    """Mark the seasons found, the best by a full line, and the one asked for."""
     periods = [season.period for season in check.seasons.found]
     if check.period is not None:
         periods = [check.period, *(period for period in periods if period != check.period)]
@@ -192,7 +191,7 @@ def _mark_periods(axes: Axes, check: Check) -> None:
 
 
 def _fraction(axes: Axes, x: float) -> float:
-    """How far to the right a value stands, from 0 to 1."""
+    """Say how far to the right a value stands, from 0 to 1."""
     shown = axes.transData.transform((x, axes.get_ylim()[1]))
     return float(axes.transAxes.inverted().transform(shown)[0])
 
@@ -206,7 +205,7 @@ def _draw_profile(axes: Axes, check: Check, gain: Gain) -> None:
     width = check.period / len(best)
     _title(axes, "Mean by phase, and the best arm of each phase")
     axes.set(xlabel="phase in steps", xlim=(0.0, check.period))
-    if len(check.series.names) > MOST_LINES:
+    if len(check.series.names) > MAX_LINES:
         dots: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "ms": 3.5}
         axes.plot((np.arange(len(best)) + 0.5) * width, best, "o", markeredgewidth=0.6, **dots)
         return

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
 from periodic_envs.data.seasons.phases import by_phase, phase_index
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,14 +15,14 @@ class Gain:
     """Mean rewards per step of policies that know more and more.
 
     Attributes:
-        random: of arms chosen at random.
-        static: of the arm that was best on average, in hindsight: whatever the period.
-        per_phase: of the arm that was best at the same phase in the other seasons.
-        hindsight: of the arm that was best at the same phase, the season itself included: more
-            than can be expected of seasons to come.
-        oracle: of the best arm at every step.
-        seasons: number of seasons, the last one maybe in part.
-        profile: mean of each arm by phase, shape (phases, arms).
+        random: Mean reward of arms chosen at random.
+        static: Mean reward of the arm that was best on average, in hindsight, whatever the period.
+        per_phase: Mean reward of the arm that was best at the same phase in the other seasons.
+        hindsight: Mean reward of the arm that was best at the same phase, the season itself
+            included: more than can be expected of seasons to come.
+        oracle: Mean reward of the best arm at every step.
+        seasons: Number of seasons; the last one may be incomplete.
+        profile: Mean reward of each arm by phase, shape (phases, arms).
     """
 
     random: float
@@ -37,7 +35,7 @@ class Gain:
 
     @property
     def share(self) -> float:
-        """Share of the oracle's gain over the static arm that the phase gives, 0 if it loses."""
+        """The share of the oracle's gain over the static arm that the phase gives, at least 0."""
         room = self.oracle - self.static
         return max(0.0, self.per_phase - self.static) / room if room > 0 else 0.0
 
@@ -55,11 +53,11 @@ def measure_gain(rewards: Array, period: float) -> Gain | None:
     sums, counts = by_phase(rewards, period)
     all_sums, all_counts = sums.sum(0), counts.sum(0)
     others = np.maximum(all_counts - counts, 1.0)
-    seen = (all_counts - counts)[..., 0] > 0
+    known_elsewhere = (all_counts - counts)[..., 0] > 0
     best_elsewhere = (all_sums.sum(0) - sums.sum(1)).argmax(1)
     best_by_phase = ((all_sums - sums) / others).argmax(2)
     # A phase that no other season has (the only whole season) is no reason to leave the best arm.
-    best_by_phase = np.where(seen, best_by_phase, best_elsewhere[:, None])
+    best_by_phase = np.where(known_elsewhere, best_by_phase, best_elsewhere[:, None])
     profile = all_sums / np.maximum(all_counts, 1.0)
     return Gain(
         random=float(rewards.mean()),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 
 def phase_index(n_steps: int, period: float) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-    """The season and the phase bin of each step, and the number of bins: one per step."""
+    """Find the season and the phase bin of each step, and the number of bins: one per step."""
     bins = max(2, round(period))
     cycles = np.arange(n_steps) / period
     season = np.floor(cycles + 1e-9)
@@ -18,14 +18,26 @@ def phase_index(n_steps: int, period: float) -> tuple[NDArray[np.intp], NDArray[
 
 
 def by_phase(values: Array, period: float) -> tuple[Array, Array]:
-    """Sums and numbers of the values known in each (season, phase, arm)."""
+    """Return sums and numbers of the values that are known in each (season, phase, arm)."""
     season, phase, bins = phase_index(len(values), period)
-    cell = season * bins + phase
-    shape = (int(season[-1]) + 1, bins, values.shape[1])
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    for arm, column in enumerate(values.T):
+    seasons, arms = int(season[-1]) + 1, values.shape[1]
+    place, size = season * bins + phase, seasons * bins
+    sums, counts = np.zeros((2, arms, size))
+    in_all = np.bincount(place, minlength=size)
+    for arm, column in enumerate(np.ascontiguousarray(values.T)):
         known = ~np.isnan(column)
-        size = shape[0] * bins
-        sums[..., arm] = np.bincount(cell[known], column[known], size).reshape(shape[:2])
-        counts[..., arm] = np.bincount(cell[known], minlength=size).reshape(shape[:2])
-    return sums, counts
+        if known.all():
+            sums[arm], counts[arm] = np.bincount(place, column, size), in_all
+        else:
+            sums[arm] = np.bincount(place[known], column[known], size)
+            counts[arm] = np.bincount(place[known], minlength=size)
+    shape = (seasons, bins, arms)
+    return sums.T.copy().reshape(shape), counts.T.copy().reshape(shape)
+
+
+def without_gaps(values: Array) -> Array:
+    """Bridge the gaps of every arm by straight lines, however long they are."""
+    steps = np.arange(len(values))
+    known = [np.flatnonzero(~np.isnan(column)) for column in values.T]
+    pairs = zip(values.T, known, strict=True)
+    return np.stack([np.interp(steps, k, column[k]) for column, k in pairs], axis=1)

@@ -5,25 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
+from periodic_envs.data.seasons.phases import without_gaps
 
 
 def standardise(values: Array) -> Array:
-    """Arms that vary, without gaps and trend, with mean 0 and variance 1: shape (steps, m)."""
+    """Return arms that vary, without gaps and trend, of mean 0 and variance 1: (steps, m)."""
     steps = np.arange(len(values), dtype=np.float64)
+    used = values[:, varying(values)]
+    if not used.shape[1]:
+        return used
     columns = []
-    for column in values[:, varying(values)].T:
-        known = np.flatnonzero(~np.isnan(column))
-        filled = np.interp(steps, known, column[known])
+    for filled in without_gaps(used).T:
         filled = filled - np.polynomial.Polynomial.fit(steps, filled, 1)(steps)
         columns.append(filled / max(filled.std(), 1e-300))
-    return np.stack(columns, axis=1) if columns else np.zeros((len(values), 0))
+    return np.stack(columns, axis=1)
 
 
 def varying(values: Array) -> NDArray[np.bool_]:
-    """Arms of which at least half is known and which are more than a straight line."""
+    """Find the arms of which at least half is known and which are more than a straight line."""
     steps = np.arange(len(values), dtype=np.float64)
     found = np.zeros(values.shape[1], dtype=np.bool_)
     for arm, column in enumerate(values.T):
@@ -36,7 +38,7 @@ def varying(values: Array) -> NDArray[np.bool_]:
 
 
 def whiten(levels: Array) -> Array:
-    """What is new at each step: a random walk becomes white noise, and a season stays one."""
+    """Keep what is new at each step: a random walk becomes noise, and a season stays one."""
     before, after = levels[:-1], levels[1:]
     memory = np.clip((before * after).sum(0) / np.maximum((before**2).sum(0), 1e-300), 0.0, 1.0)
     # The first step has no step before it: nothing new is put there, to keep whole seasons whole.
@@ -47,7 +49,7 @@ def whiten(levels: Array) -> Array:
 
 
 def spectrum(white: Array) -> Array:
-    """Power at frequencies 0, 1/n, 2/n, ..., the mean over the arms."""
+    """Return the power at frequencies 0, 1/n, 2/n, ..., the mean over the arms."""
     if not white.shape[1]:
         return np.zeros(len(white) // 2 + 1)
     power: Array = (np.abs(np.fft.rfft(white, axis=0)) ** 2).mean(1) / len(white)
@@ -55,7 +57,7 @@ def spectrum(white: Array) -> Array:
 
 
 def autocorrelation(levels: Array, n_lags: int) -> Array:
-    """Mean over the arms of the correlation at lags 0 .. n_lags - 1."""
+    """Return the mean over the arms of the correlation at lags 0 .. n_lags - 1."""
     n = len(levels)
     size = 1 << (2 * n - 1).bit_length()
     power = np.abs(np.fft.rfft(levels, size, axis=0)) ** 2
@@ -65,8 +67,14 @@ def autocorrelation(levels: Array, n_lags: int) -> Array:
     return np.clip(similarity, -1.0, 1.0)
 
 
-def p_value(white: Array, period: float) -> float:
-    """How likely noise is to have so much power at the multiples of 1 / period."""
+def p_value(white: Array, period: float, independent: float) -> float:
+    """Say how likely noise is to have so much power at the multiples of 1 / period.
+
+    Args:
+        white: Whitened values, shape (steps, arms).
+        period: Length of the season in steps.
+        independent: What ``independent_arms`` says of them: the same for all periods.
+    """
     seasons = int(len(white) / period)
     length = round(seasons * period)
     power = spectrum(white[:length])[1:]
@@ -79,32 +87,30 @@ def p_value(white: Array, period: float) -> float:
     freedom = np.full(len(ratio), 2.0)
     if length % 2 == 0 and on_line[-1]:
         freedom[-1] = 1.0  # the highest frequency has a cosine, but no sine
-    independent = _independent_arms(white)
     smallest, sets = 1.0, 0
     for used in _doublings(len(ratio)):  # a smooth season has few harmonics, a spiky one many
         compared = min(used * window, (used - 1) * seasons + window, len(power))
-        mean = (ratio * freedom)[:used].sum() / freedom[:used].sum()
-        p = f_distribution.sf(
-            mean,
-            freedom[:used].sum() * independent,
-            2.0 * compared * (1.0 - 1.0 / seasons) * independent,
-        )
+        total = freedom[:used].sum()
+        mean = (ratio * freedom)[:used].sum() / total
+        # The upper tail of the F distribution.
+        rest = 2.0 * compared * (1.0 - 1.0 / seasons) * independent
+        p = fdtrc(total * independent, rest, mean)
         smallest, sets = min(smallest, float(p)), sets + 1
     return min(1.0, smallest * sets)
 
 
 def neighbours(n_frequencies: int) -> int:
-    """How many frequencies on each side are compared with: few where there are few."""
+    """Say how many frequencies on each side are compared with: few where there are few."""
     return int(np.clip(n_frequencies // 16, 3, 12))
 
 
 def _doublings(n: int) -> list[int]:
-    """1, 2, 4, ... and n."""
+    """List 1, 2, 4, ... and n."""
     return [*(1 << i for i in range((n - 1).bit_length())), n]
 
 
-def _independent_arms(white: Array) -> float:
-    """How many arms there would be if they were independent: 1 if all are alike.
+def independent_arms(white: Array) -> float:
+    """Say how many arms there would be if they were independent: 1 if all are alike.
 
     The largest eigenvalue counts, which decides about the tail of a sum of dependent powers.
     """
