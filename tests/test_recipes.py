@@ -12,7 +12,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 COPIED = ("periodic_envs", "agents", "evaluation", "tests", "pyproject.toml", "references.bib")
 RECIPE = re.compile(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-LINE = re.compile(r"^`(evaluation/cli/commands\.py)`, beside the others:\n\n```python\n(.*?)^```", re.S | re.M)
+LINE = re.compile(
+    r"^`(evaluation/cli/commands\.py)`, beside the others:\n\n```python\n(.*?)^```", re.S | re.M
+)
 pytestmark = pytest.mark.xdist_group("recipes")
 
 
@@ -47,7 +49,12 @@ def run(tree: Path, *command: str) -> str:
 
 def test_there_is_a_recipe_for_each() -> None:
     folders = {str(Path(place).parent) for place in recipes()}
-    assert folders == {"periodic_envs/worlds", "agents/zoo/gp", "agents/gp/kernels", "evaluation/cli"}
+    assert folders == {
+        "periodic_envs/worlds",
+        "agents/zoo/gp",
+        "agents/gp/kernels",
+        "evaluation/cli",
+    }
 
 
 @pytest.mark.parametrize(
