@@ -162,3 +162,16 @@ def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
 def test_scores_are_computed_once(results: Results) -> None:
     assert results.scores() is results.scores()
     assert results.regrets("world 0") is results.regrets("world 0")
+
+
+def test_nothing_finished_is_an_empty_table(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Invented, "runs", lambda self: [])
+    empty = Results(Invented(results.sweep))
+    assert list(table(empty)) == list(table(results))
+    assert list(overall(empty)) == list(overall(results))
+    assert len(table(empty)) == len(overall(empty)) == 0
+    tables = task_tables(empty, baseline=None, track="online")
+    assert [len(shown.columns) for shown in tables] == [5, 5]
+    assert content(empty)["rows"] == []
