@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from agents.registry import AgentSpec
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
-from evaluation.leaderboard.bundle import (
-    MANIFEST,
-    MOST_MANIFEST_BYTES,
-    BundleError,
-    read_file,
-)
+from evaluation.leaderboard.bundle import MANIFEST, MAX_MANIFEST_BYTES, BundleError, read_file
+from evaluation.leaderboard.decoding import decode
 from evaluation.leaderboard.edition import EditionError
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
@@ -130,18 +126,23 @@ def say_verdicts(found: Verification) -> None:
         say(f"  {verdict.tier:<12}{'passed' if verdict.passed else 'REFUSED'}: {verdict.words}")
 
 
+class _Named(msgspec.Struct):
+    """The one thing that is read of a manifest before its protocol is known."""
+
+    protocol: str
+
+
 def _named_protocol(bundle: Path) -> str:
     """The protocol that a bundle names, if it is one of ours: it is only a name."""
     if not bundle.is_dir():
         raise BundleError(f"there is no folder {str(bundle)!r}")
     try:
-        table = json.loads(read_file(bundle / MANIFEST, MOST_MANIFEST_BYTES))
-        name = table.get("protocol")
-    except (ValueError, RecursionError, AttributeError) as error:
-        raise BundleError(f"{str(bundle)!r} is no submission ({MANIFEST}): {error}") from None
+        name = decode(read_file(bundle / MANIFEST, MAX_MANIFEST_BYTES), _Named, MANIFEST).protocol
+    except ValueError as error:
+        raise BundleError(f"{str(bundle)!r} is no submission: {error}") from None
     if name not in protocols.names():
         raise CommandError("it names no protocol of ours; say which: --protocol NAME or file.toml")
-    return str(name)
+    return name
 
 
 @contextlib.contextmanager

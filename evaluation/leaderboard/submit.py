@@ -13,6 +13,7 @@ from typing import Any
 
 from agents.registry import AgentSpec
 from evaluation.leaderboard.bundle import (
+    FORMAT,
     MANIFEST,
     STEPS,
     BundleError,
@@ -174,12 +175,13 @@ def _write(
         source_sha256=own_hash(entry.spec.name),
         machine=machine(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        agent_seconds=float(sum(one["seconds"].sum() for one in columns)),
+        agent_seconds=float(sum(own["seconds"].sum() for own in columns)),
         steps_sha256=hashlib.sha256(steps).hexdigest(),
         runs=tuple(
-            RunRecord(run.env, run.seed, len(one["t"]), float(one["regret"].sum()))
-            for run, one in zip(runs, columns, strict=True)
+            RunRecord(run.env, run.seed, len(own["t"]), float(own["regret"].sum()))
+            for run, own in zip(runs, columns, strict=True)
         ),
+        format=FORMAT,
         **words,
     )
     part = out.with_name(f".{out.name}.part")

@@ -1,0 +1,8 @@
+"""One name for arrays of real numbers."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+__all__ = ["Array"]
