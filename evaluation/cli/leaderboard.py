@@ -205,6 +205,7 @@ def serve_store(
     with sentences():
         serve(
             content,
+            progress=content.progress,
             host=host,
             port=port,
             on_ready=lambda url: say(f"Serving {store} at {url} (Ctrl-C to end)"),

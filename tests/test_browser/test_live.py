@@ -33,7 +33,7 @@ class Sweep:
 @contextmanager
 def serving(source: Sweep) -> Iterator[PageServer]:
     with open_server(source) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             yield server
@@ -72,6 +72,7 @@ def test_a_sweep_is_followed_without_a_reload(opened: Any) -> None:
     assert {url.split("?")[0] for url in watched.requests if not url.startswith("data:")} == {
         server.url,
         f"{server.url}content.json",
+        f"{server.url}events",
     }
     # The browser itself reports the request that nobody answered.
     assert all("ERR_CONNECTION_REFUSED" in error for error in watched.errors)
