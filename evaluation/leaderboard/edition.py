@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,10 @@ from evaluation.leaderboard.decoding import decode
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.trial import Regrets
+from evaluation.leaderboard.trial import Regrets, Report, reference_columns, uniform_regrets
 from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
-from evaluation.protocol.protocol import REFERENCES, Protocol
-from evaluation.running.run import pack, runs_of, unpack
-from evaluation.running.sweep import Progress, execute_all
-from evaluation.summary import UNIFORM
+from evaluation.protocol.protocol import Protocol
+from evaluation.running.run import pack, unpack
 from periodic_envs.arrays import Array
 from periodic_envs.files import write_atomically
 
@@ -121,7 +118,7 @@ class Edition:
         protocol: Protocol,
         secret: Secret,
         *,
-        on_progress: Callable[[Progress], object] = lambda progress: None,
+        on_progress: Report = lambda progress: None,
     ) -> Edition:
         """Begin an edition: what is published now cannot be changed later."""
         check_new(folder.parent, folder.name)
@@ -259,8 +256,7 @@ class Edition:
 
     def uniform(self) -> Regrets:
         """What choosing at random loses in its runs."""
-        references = self.references().items()
-        return {name: float(columns[UNIFORM].sum()) for name, columns in references}
+        return uniform_regrets(self.references())
 
     def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
         """Columns of the reference rows, by world and seed."""
@@ -294,15 +290,8 @@ def check_new(leaderboard: Path, name: str) -> None:
         raise EditionError(f"there is an edition in {str(leaderboard / name)!r} already")
 
 
-def _references(protocol: Protocol, on_progress: Callable[[Progress], object]) -> bytes:
+def _references(protocol: Protocol, on_progress: Report) -> bytes:
     """What the oracle, the best fixed action and their like lose in every run."""
-    runs = [run for run in runs_of(protocol) if run.track == REFERENCES]
-    outcomes = execute_all(runs, on_progress=on_progress)
-    failed = [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
-    if failed:
-        raise EditionError(f"a world of the protocol cannot be run: {failed[0]}")
-    numbered = {(run.env, run.seed): outcomes[run.key].columns for run in runs}
-    columns: dict[str, NDArray[Any]] = {}
-    for i, name in enumerate(run_names(protocol)):
-        columns |= {f"{i}/{key}": column for key, column in numbered[name].items()}
-    return pack(columns)
+    columns = reference_columns(protocol, on_progress=on_progress)
+    numbered = enumerate(run_names(protocol))
+    return pack({f"{i}/{key}": own for i, name in numbered for key, own in columns[name].items()})

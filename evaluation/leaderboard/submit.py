@@ -55,7 +55,7 @@ def submit(
         store: Finished runs are kept there, so that a stopped command can go on; by default beside
             ``out``, until the bundle is written.
         workers: Processes; by default one per core.
-        on_progress: Told how far it is.
+        on_progress: Called with the progress of the runs.
 
     Raises:
         BundleError: If something about it is not fit to be shown, or runs failed.
