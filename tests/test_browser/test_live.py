@@ -1,6 +1,7 @@
 """The page while a sweep runs."""
 
 import copy
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ class Sweep:
         """A fifth agent, two failures."""
         new = copy.deepcopy(content(agents=5, envs=2, steps=20))
         failures = [["gp-ucb", "<b>x</b>", 3, "took longer than 300 s"]]
-        new["progress"] = {"done": 50, "of": 80, "failed": 1, "failures": failures}
+        new["progress"] = {"done": 50, "of": 80, "failed": 1, "failures": failures, "as_of": 1e9}
         self.now = new
 
 
@@ -65,7 +66,8 @@ def test_a_sweep_is_followed_without_a_reload(opened: Any) -> None:
         assert page.evaluate("document.activeElement.dataset.key") == "sort agent"
         assert page.locator("#env-1").is_visible()
         assert not page.locator("#env-0").is_visible()
-        assert "50 of 80 runs done, 1 failure" in page.locator("#progress").inner_text()
+        progress = page.locator("#progress").inner_text()
+        assert re.search(r"50 of 80 runs done, 1 failure; tables as of \d\d:\d\d:40", progress)
         assert "<b>x</b>" in page.locator("#progress td").all_text_contents()
     until(page, lambda: "gone" in page.locator("#connection").inner_text())
     assert len(agents(page)) == 5
