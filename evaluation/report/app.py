@@ -19,8 +19,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from evaluation.report.page import compact_json, policy, render
+from evaluation.report.serve import Content
 
-Content = Callable[[], Mapping[str, Any]]
 Result = TypeVar("Result")
 
 NEWS_SECONDS = 2.0
@@ -139,6 +139,7 @@ class PageApp:
 async def _in_thread(function: Callable[[], Result]) -> Result:
     """As ``asyncio.to_thread``, but the program can end while the function is at work."""
     future: Future[Result] = Future()
+    future.set_running_or_notify_cancel()  # from here on it cannot be cancelled under our hands
 
     def work() -> None:
         try:

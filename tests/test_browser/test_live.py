@@ -2,15 +2,13 @@
 
 import copy
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from evaluation.report.serve import PageServer, open_server
+from evaluation.report.serve import open_server
 from tests.test_browser.conftest import until
 from tests.test_browser.test_page import agents, heading
 from tests.test_evaluation.page_content import content
+from tests.test_evaluation.test_serve import answering
 
 
 class Sweep:
@@ -31,22 +29,10 @@ class Sweep:
         self.now = new
 
 
-@contextmanager
-def serving(source: Sweep) -> Iterator[PageServer]:
-    with open_server(source) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 def test_a_sweep_is_followed_without_a_reload(opened: Any) -> None:
     """Sort, filter, tab, focus and scroll stay; when the server goes, that is said once."""
     sweep = Sweep()
-    with serving(sweep) as server:
+    with open_server(sweep) as server, answering(server):
         watched = opened(server.url)
         page = watched.page
         assert "10 of 80 runs done" in page.locator("#progress").inner_text()

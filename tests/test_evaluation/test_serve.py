@@ -121,6 +121,31 @@ def test_tables_are_late_while_a_sweep_runs_and_at_once_when_it_is_done(tmp_path
     assert live()["progress"]["done"] == live.progress()["done"] > before["progress"]["done"]
 
 
+def test_it_ends_though_content_is_being_made(capfd: pytest.CaptureFixture[str]) -> None:
+    asked, free = threading.Event(), threading.Event()
+
+    def endless() -> dict[str, Any]:
+        asked.set()
+        free.wait(60)
+        return {}
+
+    with open_server(endless) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with socket.create_connection(("127.0.0.1", server.server_port)) as client:
+            client.sendall(b"GET /content.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert asked.wait(20)
+            start = time.monotonic()
+            server.shutdown()
+            assert time.monotonic() - start < 10
+        thread.join()
+    threads = threading.active_count()
+    free.set()
+    while threading.active_count() == threads:  # the maker ends as well, without a word
+        time.sleep(0.01)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_no_address_is_not_every_address() -> None:
     with pytest.raises(ServeError, match=r"address to listen on is empty: say 127\.0\.0\.1"):
         open_server(lambda: {}, host="")
@@ -146,7 +171,7 @@ def test_an_interrupt_ends_it_at_once_though_somebody_watches(tmp_path: Path) ->
         assert connection.getresponse().status == 200
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
-        assert time.monotonic() - start < 5
+        assert process.wait(30) == 0
+        assert time.monotonic() - start < 15  # a second or less, but on a busy machine
         assert process.stdout.read() == ""
         connection.close()
