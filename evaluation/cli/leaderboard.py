@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import webbrowser
 from pathlib import Path
@@ -14,6 +13,7 @@ from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, StoreOption, say
 from evaluation.cli.submissions import (
     CodeOption,
+    ProtocolOption,
     SecretOption,
     ThroughOption,
     WorkersOption,
@@ -22,15 +22,13 @@ from evaluation.cli.submissions import (
     sentences,
 )
 from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
-from evaluation.leaderboard.bundle import (
-    BundleError,
-    Manifest,
-)
+from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.content import edition_content
 from evaluation.leaderboard.edition import EDITION, SUBMISSIONS, Edition, EditionError, check_new
 from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
+from evaluation.protocol.entries import AgentEntry
 from evaluation.protocol.protocol import Protocol
 from evaluation.report.live import LiveStore, store_content
 from evaluation.report.page import render
@@ -38,24 +36,27 @@ from evaluation.report.serve import serve
 from evaluation.report.worlds import Pictures
 from evaluation.running.fork import hide_from_others
 from evaluation.store import Store
+from periodic_envs.files import write_atomically
 
 app = typer.Typer(help="Editions: open one, add submissions, build the page.", no_args_is_help=True)
 FOLDER = Path("leaderboard")
 
-FolderOption = Annotated[Path, typer.Option("--folder", help="The leaderboard.")]
+FolderOption = Annotated[
+    Path, typer.Option("--folder", help="Folder of the leaderboard, which holds its editions.")
+]
 EditionOption = Annotated[
-    str | None, typer.Option("--edition", help="Its name; by default the last by name.")
+    str | None, typer.Option("--edition", help="Name of the edition; the last one if left out.")
 ]
 
 
 @app.command("open")
 def open_edition(
-    name: Annotated[str, typer.Argument(help="Of the edition, as its folder is called.")],
-    protocol: Annotated[str, typer.Option(help="A protocol's name, or a .toml file.")] = "standard",
+    name: Annotated[str, typer.Argument(help="Name of the edition and of its folder.")],
+    protocol: ProtocolOption = "standard",
     folder: FolderOption = FOLDER,
     secret: SecretOption = None,
 ) -> None:
-    """Open an edition: publishes its protocol, the key of its log and the hash of its salt."""
+    """Open an edition: publish its protocol, the key of its log and the hash of its salt."""
     with sentences():
         check_new(folder, name)
         place = secret or default_path(name)
@@ -73,7 +74,7 @@ def open_edition(
 
 @app.command("add")
 def add_submission(
-    bundles: Annotated[list[Path], typer.Argument(help="Folders of submissions.")],
+    bundles: Annotated[list[Path], typer.Argument(help="Folders of the submissions.")],
     through: ThroughOption = "replayed",
     agent: CodeOption = None,
     edition: EditionOption = None,
@@ -82,28 +83,23 @@ def add_submission(
     workers: WorkersOption = None,
 ) -> None:
     """Verify submissions, write the verdicts into the log, and keep those that pass."""
-    check_tier(through)
     for bundle in bundles:
         if not bundle.is_dir():  # a slip of the hand is no verdict
             raise CommandError(f"there is no folder {str(bundle)!r}")
-    refused = 0
     with sentences():
-        opened = _edition(folder, edition)
-        key = Secret.load(secret or default_path(opened.name))
-        judge = _Judge(opened, key, through, agent, workers)
-        for bundle in bundles:
-            refused += not judge(bundle)
-    if refused:
-        raise typer.Exit(1)
+        judge = _Judge(folder, edition, secret, through, agent, workers)
+        judge.finish([judge(bundle) for bundle in bundles])
 
 
 @app.command("fill")
 def fill_edition(
     protocol: Annotated[
-        str | None, typer.Option(help="Whose agents; by default those of the edition's protocol.")
+        str | None,
+        typer.Option(help="The protocol whose agents are handed in; the edition's if left out."),
     ] = None,
     agents: Annotated[
-        list[str] | None, typer.Option(help="Instead of all; several times for several.")
+        list[str] | None,
+        typer.Option(help="An agent to hand in; give it several times; all if left out."),
     ] = None,
     through: ThroughOption = "hidden-seed",
     edition: EditionOption = None,
@@ -112,39 +108,39 @@ def fill_edition(
     workers: WorkersOption = None,
 ) -> None:
     """Hand in the built-in agents, through the same door as everybody else's."""
-    check_tier(through)
-    refused = 0
     with sentences():
-        opened = _edition(folder, edition)
-        key = Secret.load(secret or default_path(opened.name))
-        judge = _Judge(opened, key, through, None, workers)
+        judge = _Judge(folder, edition, secret, through, None, workers)
+        opened = judge.edition
         offered = Protocol.load(protocol or str(opened.about["protocol"]["name"]))
-        there = {
-            one.manifest.label for one in opened.accepted() if one.manifest.source_sha256 is None
-        }
+        manifests = [submission.manifest for submission in opened.accepted()]
+        there = {manifest.label for manifest in manifests if manifest.source_sha256 is None}
+        accepted = []
         for entry in offered.restricted(agents=agents).agents:
             if entry.label in there:
                 say(f"{entry.label}: is in edition {opened.name} already")
-                continue
-            with tempfile.TemporaryDirectory() as place:
-                bundle = Path(place) / "submission"
-                try:
-                    with Reporter(quiet=False, title=entry.label) as report:
-                        submit(
-                            entry,
-                            opened.protocol(),
-                            bundle,
-                            authors=["The periodic-gp authors"],
-                            workers=workers,
-                            on_progress=report,
-                        )
-                except BundleError as error:
-                    say(f"{entry.label}: {error}")
-                    refused += 1
-                    continue
-                refused += not judge(bundle, entry.label)
-    if refused:
-        raise typer.Exit(1)
+            else:
+                accepted.append(_hand_in(entry, judge, workers))
+        judge.finish(accepted)
+
+
+def _hand_in(entry: AgentEntry, judge: _Judge, workers: int | None) -> bool:
+    """Whether a built-in agent is in the edition now."""
+    with tempfile.TemporaryDirectory() as place:
+        bundle = Path(place) / "submission"
+        try:
+            with Reporter(quiet=False, title=entry.label) as report:
+                submit(
+                    entry,
+                    judge.protocol,
+                    bundle,
+                    authors=["The periodic-gp authors"],
+                    workers=workers,
+                    on_progress=report,
+                )
+        except BundleError as error:
+            say(f"{entry.label}: {error}")
+            return False
+        return judge(bundle, entry.label)
 
 
 @app.command("check")
@@ -166,12 +162,14 @@ def check_edition(edition: EditionOption = None, folder: FolderOption = FOLDER) 
 
 @app.command("build")
 def build_page(
-    out: Annotated[Path, typer.Option(help="The page.")] = Path("leaderboard.html"),
-    open_page: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
+    out: Annotated[Path, typer.Option(help="File to write the page to.")] = Path(
+        "leaderboard.html"
+    ),
+    open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
     edition: EditionOption = None,
     folder: FolderOption = FOLDER,
     store: Annotated[
-        Path | None, typer.Option(help="Instead of an edition, a file of results of your own.")
+        Path | None, typer.Option(help="A store of your own, instead of an edition.")
     ] = None,
     sweep: SweepOption = None,
 ) -> None:
@@ -194,9 +192,11 @@ def serve_store(
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine's: 0.0.0.0.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines read along.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free one.")] = 8765,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")
+    ] = 8765,
 ) -> None:
     """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
     with Store(store, create=False) as opened:
@@ -205,6 +205,7 @@ def serve_store(
     with sentences():
         serve(
             content,
+            progress=content.progress,
             host=host,
             port=port,
             on_ready=lambda url: say(f"Serving {store} at {url} (Ctrl-C to end)"),
@@ -215,48 +216,59 @@ class _Judge:
     """Verifies bundles for an edition and records the verdicts."""
 
     def __init__(
-        self, edition: Edition, key: Secret, through: str, agent: str | None, workers: int | None
+        self,
+        folder: Path,
+        edition: str | None,
+        secret: Path | None,
+        through: str,
+        agent: str | None,
+        workers: int | None,
     ) -> None:
+        check_tier(through)
+        self.edition = _edition(folder, edition)
+        self._secret = Secret.load(secret or default_path(self.edition.name))
         hide_from_others()
-        edition.check_secret(key)
-        self._edition, self._key, self._through = edition, key, through
-        self._agent, self._workers = agent, workers
-        self._protocol, self._uniform = edition.protocol(), edition.uniform()
+        self.edition.check_secret(self._secret)
+        self._through, self._agent, self._workers = through, agent, workers
+        self.protocol, self._uniform = self.edition.protocol(), self.edition.uniform()
 
     def __call__(self, bundle: Path, name: str | None = None) -> bool:
         with Reporter(quiet=False, title=name or bundle.name) as report:
-            found = verify(
+            verification = verify(
                 bundle,
-                self._protocol,
+                self.protocol,
                 through=self._through,
                 agent=self._agent,
-                salt=self._key.salt,
+                salt=self._secret.salt,
                 uniform=self._uniform,
                 workers=self._workers,
                 on_progress=report,
             )
-        taken = [] if found.manifest is None else self._taken(found.manifest)
-        kept = self._edition.record(found, self._key)
-        if kept and taken:
-            say(f"Note: the name {taken[0]!r} is taken; this one is shown with a number.")
+        manifest = verification.manifest
+        taken = manifest is not None and self._is_taken(manifest)
+        kept = self.edition.record(verification, self._secret)
+        if kept and taken and manifest is not None:
+            say(f"Note: the name {manifest.label!r} is taken; this one is shown with a number.")
         say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
-        say_verdicts(found)
+        say_verdicts(verification)
         return kept
 
-    def _taken(self, manifest: Manifest) -> list[str]:
-        others = [one.manifest for one in self._edition.accepted()]
-        return [m.label for m in others if m.label == manifest.label and m.id != manifest.id]
+    def _is_taken(self, manifest: Manifest) -> bool:
+        others = [submission.manifest for submission in self.edition.accepted()]
+        return any(o.label == manifest.label and o.id != manifest.id for o in others)
+
+    @staticmethod
+    def finish(accepted: list[bool]) -> None:
+        """The exit code says whether all were accepted."""
+        if not all(accepted):
+            raise typer.Exit(1)
 
 
 def _write_page(out: Path, content: dict[str, Any]) -> None:
-    part = out.with_name(f".{out.name}.part")
     try:
-        part.write_text(render(content), encoding="utf-8")
-        os.replace(part, out)
+        write_atomically(out, render(content).encode())
     except OSError as error:
         raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _edition(folder: Path, name: str | None) -> Edition:

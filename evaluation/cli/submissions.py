@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from agents.registry import AgentSpec
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
-from evaluation.leaderboard.bundle import (
-    MANIFEST,
-    MOST_MANIFEST_BYTES,
-    BundleError,
-    read_file,
-)
+from evaluation.leaderboard.bundle import MANIFEST, MAX_MANIFEST_BYTES, BundleError, read_file
+from evaluation.leaderboard.decoding import decode
 from evaluation.leaderboard.edition import EditionError
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
@@ -33,36 +29,50 @@ from evaluation.report.serve import ServeError
 from evaluation.running.fork import hide_from_others
 
 SecretOption = Annotated[
-    Path | None, typer.Option("--secret", help="The edition's secret; by default in your settings.")
+    Path | None,
+    typer.Option("--secret", help="File with the edition's secret; by default in your settings."),
 ]
 ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
 CodeOption = Annotated[
-    str | None, typer.Option("--agent", help="Its code, to run it: file.py:Class, module:Class.")
+    str | None,
+    typer.Option("--agent", help="Code of the agent, to run it: file.py:Class or module:Class."),
 ]
-WorkersOption = Annotated[int | None, typer.Option(min=1, help="Processes; default: one per core.")]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="Number of processes; one per core if left out.")
+]
+ProtocolOption = Annotated[str, typer.Option(help="Name of a protocol, or a .toml file.")]
 
 
 def submit_agent(
     agent: Annotated[
-        str, typer.Argument(help="name, file.py:Class or module:Class, with :setting=value,...")
+        str,
+        typer.Argument(
+            help="The agent: a name, file.py:Class or module:Class, then :setting=value,..."
+        ),
     ],
-    protocol: Annotated[str, typer.Option(help="A protocol's name, or a .toml file.")] = "standard",
-    out: Annotated[Path, typer.Option(help="Folder of the bundle.")] = Path("submission"),
-    name: Annotated[str | None, typer.Option(help="Its name in the leaderboard.")] = None,
-    author: Annotated[list[str] | None, typer.Option(help="Several times for several.")] = None,
-    link: Annotated[str | None, typer.Option(help="Where to read about it: https://...")] = None,
+    protocol: ProtocolOption = "standard",
+    out: Annotated[Path, typer.Option(help="Folder to write the bundle to.")] = Path("submission"),
+    name: Annotated[str | None, typer.Option(help="Name of the agent in the leaderboard.")] = None,
+    author: Annotated[
+        list[str] | None, typer.Option(help="An author; give it several times for several.")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(help="Where to read about the agent: https://...")
+    ] = None,
     training_steps: Annotated[
         int, typer.Option(min=0, help="Interactions you trained it with: the track pretrained.")
     ] = 0,
-    track: Annotated[str | None, typer.Option(help=f"One of {', '.join(TRACKS)}.")] = None,
+    track: Annotated[
+        str | None, typer.Option(help=f"The track of the agent: {', '.join(TRACKS)}.")
+    ] = None,
     workers: WorkersOption = None,
 ) -> None:
     """Run your agent through a protocol, in isolation, and write a bundle to hand in.
 
     Stopped, it goes on where it was when the same command is given again.
     """
-    told = track or ("pretrained" if training_steps else None)
-    entry = agent_entry({"name": agent, "track": told})
+    given_track = track or ("pretrained" if training_steps else None)
+    entry = agent_entry({"name": agent, "track": given_track})
     spec = AgentSpec(entry.spec.name.rpartition(":")[2], entry.spec.settings)
     entry = replace(entry, label=name or str(spec))
     with sentences(), Reporter(quiet=False) as report:
@@ -88,7 +98,8 @@ def submit_agent(
 def verify_bundle(
     bundle: Annotated[Path, typer.Argument(help="Folder of a submission.")],
     protocol: Annotated[
-        str | None, typer.Option(help="What it must be of; by default the one that it names.")
+        str | None,
+        typer.Option(help="The protocol that it must be of; the one that it names if left out."),
     ] = None,
     through: ThroughOption = "replayed",
     agent: CodeOption = None,
@@ -104,7 +115,7 @@ def verify_bundle(
         salt = None if secret is None else Secret.load(secret).salt
         chosen = Protocol.load(protocol or _named_protocol(bundle))
         with Reporter(quiet=False) as report:
-            found = verify(
+            verification = verify(
                 bundle,
                 chosen,
                 through=through,
@@ -113,21 +124,27 @@ def verify_bundle(
                 workers=workers,
                 on_progress=report,
             )
-    say_verdicts(found)
-    if not found.passed:
+    say_verdicts(verification)
+    if not verification.passed:
         raise typer.Exit(1)
 
 
 def check_tier(through: str) -> None:
-    """Refuse a tier that there is none of."""
+    """Refuse what is no tier."""
     if through not in TIERS:
         raise CommandError(f"--through must be one of {', '.join(TIERS)}, got {through!r}")
 
 
-def say_verdicts(found: Verification) -> None:
-    """A line for each tier."""
-    for verdict in found.verdicts:
+def say_verdicts(verification: Verification) -> None:
+    """Print a line for each tier."""
+    for verdict in verification.verdicts:
         say(f"  {verdict.tier:<12}{'passed' if verdict.passed else 'REFUSED'}: {verdict.words}")
+
+
+class _Named(msgspec.Struct):
+    """The one thing that is read of a manifest before its protocol is known."""
+
+    protocol: str
 
 
 def _named_protocol(bundle: Path) -> str:
@@ -135,13 +152,15 @@ def _named_protocol(bundle: Path) -> str:
     if not bundle.is_dir():
         raise BundleError(f"there is no folder {str(bundle)!r}")
     try:
-        table = json.loads(read_file(bundle / MANIFEST, MOST_MANIFEST_BYTES))
-        name = table.get("protocol")
-    except (ValueError, RecursionError, AttributeError) as error:
-        raise BundleError(f"{str(bundle)!r} is no submission ({MANIFEST}): {error}") from None
+        name = decode(read_file(bundle / MANIFEST, MAX_MANIFEST_BYTES), _Named, MANIFEST).protocol
+    except ValueError as error:
+        raise BundleError(f"{str(bundle)!r} is no submission: {error}") from None
     if name not in protocols.names():
         raise CommandError("it names no protocol of ours; say which: --protocol NAME or file.toml")
-    return str(name)
+    return name
+
+
+_SAID = (BundleError, CannotCheckError, LogError, EditionError, SecretError, ServeError)
 
 
 @contextlib.contextmanager
@@ -149,8 +168,5 @@ def sentences() -> Iterator[None]:
     """Whatever is wrong with a bundle, a log or a secret is one sentence."""
     try:
         yield
-    except (
-        *(BundleError, CannotCheckError, LogError),
-        *(EditionError, SecretError, ServeError),
-    ) as error:
+    except _SAID as error:
         raise CommandError(str(error)) from error

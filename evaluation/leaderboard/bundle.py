@@ -12,39 +12,44 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+import msgspec
+
+from evaluation.leaderboard.decoding import decode
 from evaluation.protocol.protocol import canonical_json
 
 FORMAT = 1
 MANIFEST, STEPS = "manifest.json", "steps.parquet"
-MOST_MANIFEST_BYTES = 4 * 2**20
-MAX_RUNS = 100_000
-_WRITTEN = {"runs": "cells"}
-"""What format 1 calls otherwise in the file."""
-MOST_TABLE = 20_000
-"""Letters of settings, machine or worlds."""
+MAX_MANIFEST_BYTES = 4 * 2**20
+MAX_TABLE_LETTERS, MAX_DEPTH = 20_000, 20
+"""Bounds of settings, machine and worlds, each as JSON."""
+
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Real = Whole | Annotated[float, msgspec.Meta(ge=0.0)]
 
 
 class BundleError(ValueError):
     """A bundle that is refused: one sentence that says why."""
 
 
-@dataclass(frozen=True)
-class RunRecord:
+class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One run: which, how long, and the regret that its author claims."""
 
     env: str
-    seed: int
-    steps: int
-    regret: float
+    seed: Whole
+    steps: Annotated[int, msgspec.Meta(ge=1, le=10**8)]
+    regret: Real
+
+    def __post_init__(self) -> None:
+        _short_text("env", self.env, 1000)
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"runs": "cells"}, kw_only=True
+):
     """What a submission says about itself.
 
     Attributes:
@@ -71,68 +76,49 @@ class Manifest:
     protocol: str
     challenge: str
     envs: tuple[dict[str, Any], ...]
-    seeds: tuple[int, ...]
+    seeds: tuple[Whole, ...]
     label: str
     agent: str
     settings: dict[str, Any]
     track: str
-    training_steps: int
+    training_steps: Whole
     source_sha256: str | None
     authors: tuple[str, ...]
     link: str | None
     machine: dict[str, Any]
     created: str
-    agent_seconds: float
+    agent_seconds: Real
     steps_sha256: str
-    runs: tuple[RunRecord, ...]
-    format: int = FORMAT
+    runs: Annotated[tuple[RunRecord, ...], msgspec.Meta(max_length=100_000)]
+    format: int
 
     def __post_init__(self) -> None:
+        """What the kinds of the fields do not say."""
         _require(self.format == FORMAT, f"format must be {FORMAT}", self.format)
         for name in ("protocol", "agent", "created"):
             _short_text(name, getattr(self, name), 300)
         check_words(self.label, self.authors, self.link)
-        for name in ("challenge", "steps_sha256"):
+        for name in ("challenge", "steps_sha256", "source_sha256"):
             _digest(name, getattr(self, name))
-        if self.source_sha256 is not None:
-            _digest("source_sha256", self.source_sha256)
         known = self.track in ("online", "pretrained")
         _require(known, 'track must be "online" or "pretrained"', self.track)
-        for name in ("settings", "machine"):
-            _require(isinstance(getattr(self, name), dict), f"{name} must be a table", "")
         for name in ("settings", "machine", "envs"):
             _plain(name, getattr(self, name))
-        _require(_whole(self.training_steps), "training_steps must be a whole number from 0 on", "")
         trained = self.training_steps == 0 or self.track == "pretrained"
         _require(trained, 'training is for the track "pretrained"', self.training_steps)
-        _require(_real(self.agent_seconds), "agent_seconds must be a number from 0 on", "")
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
         """Read what a stranger wrote, or say what is wrong with it."""
         try:
-            table = json.loads(data, parse_constant=_finite, parse_float=_finite)
-        except (ValueError, RecursionError) as error:
-            raise BundleError(f"{MANIFEST} is not JSON: {error}") from None
-        names = {_WRITTEN.get(field.name, field.name) for field in fields(cls)}
-        _require(isinstance(table, dict), f"{MANIFEST} must be a table", "")
-        missing = sorted(names - table.keys())
-        strange = sorted(key[:50] for key in table.keys() - names)[:3]
-        _require(not missing, f"{MANIFEST} lacks", ", ".join(missing))
-        _require(not strange, f"{MANIFEST} has what does not belong there", ", ".join(strange))
-        for name in ("envs", "seeds", "authors", "cells"):
-            _require(isinstance(table[name], list), f"{name} must be a list", "")
-        runs = table.pop("cells")
-        _require(len(runs) <= MAX_RUNS, f"more than {MAX_RUNS:,} runs", "")
-        table["runs"] = tuple(map(_run, runs))
-        for name in ("envs", "seeds", "authors"):
-            table[name] = tuple(table[name])
-        return cls(**table)
+            return decode(data, cls, MANIFEST)
+        except ValueError as error:
+            raise BundleError(str(error)) from None
 
     def to_json(self) -> bytes:
         """The bytes that are signed for: always the same for the same content."""
-        table = {_WRITTEN.get(name, name): value for name, value in asdict(self).items()}
-        return (json.dumps(json.loads(canonical_json(table)), indent=1) + "\n").encode()
+        sorted_table = json.loads(canonical_json(msgspec.to_builtins(self)))
+        return (json.dumps(sorted_table, indent=1) + "\n").encode()
 
     @property
     def id(self) -> str:
@@ -146,7 +132,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise BundleError(f"there is no folder {str(folder)!r}")
     strange = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, STEPS))
     _require(not strange, "the folder holds what does not belong there", ", ".join(strange[:3]))
-    return Manifest.from_json(read_file(folder / MANIFEST, MOST_MANIFEST_BYTES))
+    return Manifest.from_json(read_file(folder / MANIFEST, MAX_MANIFEST_BYTES))
 
 
 def read_steps_file(folder: Path, manifest: Manifest, *, rows: int) -> bytes:
@@ -157,7 +143,7 @@ def read_steps_file(folder: Path, manifest: Manifest, *, rows: int) -> bytes:
     return steps
 
 
-def read_file(path: Path, most: int) -> bytes:
+def read_file(path: Path, max_bytes: int) -> bytes:
     """A plain file of bounded size: no link, no pipe, no device."""
     try:
         fd = os.open(
@@ -170,8 +156,9 @@ def read_file(path: Path, most: int) -> bytes:
         os.close(fd)
         raise BundleError(f"{path.name} is not a plain file")
     with os.fdopen(fd, "rb") as file:
-        _require(about.st_size <= most, f"{path.name} is larger than {most:,} bytes", about.st_size)
-        return file.read(most + 1)
+        small = about.st_size <= max_bytes
+        _require(small, f"{path.name} is larger than {max_bytes:,} bytes", about.st_size)
+        return file.read(max_bytes + 1)
 
 
 def check_words(label: str, authors: Iterable[str], link: str | None) -> None:
@@ -191,34 +178,14 @@ def check_words(label: str, authors: Iterable[str], link: str | None) -> None:
         _require(good, "link must be an address that begins with http:// or https://", link)
 
 
-def _run(value: Any) -> RunRecord:
-    named = isinstance(value, dict) and value.keys() == {"env", "seed", "steps", "regret"}
-    _require(named, "a run has env, seed, steps and regret", str(value)[:100])
-    run = RunRecord(**value)
-    _short_text("env", run.env, 1000)
-    _require(_whole(run.seed), "a seed must be a whole number from 0 on", run.seed)
-    _require(_whole(run.steps) and run.steps > 0, "steps must be a whole number", run.steps)
-    _require(run.steps <= 10**8, "a run has at most 1e8 steps", run.steps)
-    _require(_real(run.regret), "a regret must be a finite number from 0 on", run.regret)
-    return run
-
-
-def _whole(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**63
-
-
-def _real(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < float("inf")
-
-
-def _digest(name: str, value: Any) -> None:
-    good = isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+def _digest(name: str, value: str | None) -> None:
+    good = value is None or (len(value) == 64 and set(value) <= set("0123456789abcdef"))
     _require(good, f"{name} must be a SHA-256 in hexadecimal digits", str(value)[:80])
 
 
-def _short_text(name: str, value: Any, most: int) -> None:
-    good = isinstance(value, str) and 0 < len(value) <= most and _visible(value)
-    _require(good, f"{name} must be a text of 1 to {most} printable letters", str(value)[:80])
+def _short_text(name: str, value: str, max_letters: int) -> None:
+    good = 0 < len(value) <= max_letters and _visible(value)
+    _require(good, f"{name} must be a text of 1 to {max_letters} printable letters", value[:80])
 
 
 def _visible(text: str) -> bool:
@@ -230,32 +197,28 @@ def _visible(text: str) -> bool:
 def _plain(name: str, value: Any) -> None:
     """Tables that strangers fill in are small and printable."""
     try:
-        text = canonical_json(value)
-        shown = all(word.isprintable() for word in _texts(value))
-    except (ValueError, RecursionError):
-        raise BundleError(f"{name} must be plain data of finite numbers") from None
-    _require(len(text) <= MOST_TABLE, f"{name} is longer than {MOST_TABLE:,} letters", len(text))
+        shown = all(word.isprintable() for word in _texts(value, MAX_DEPTH))
+        letters = len(canonical_json(value))
+    except ValueError:
+        raise BundleError(
+            f"{name} must be plain data of finite numbers, at most {MAX_DEPTH} tables deep"
+        ) from None
+    small = letters <= MAX_TABLE_LETTERS
+    _require(small, f"{name} is longer than {MAX_TABLE_LETTERS:,} letters", letters)
     _require(shown, f"{name} holds letters that cannot be shown", "")
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: Any, max_depth: int) -> Iterator[str]:
     """All texts in plain data, names included."""
+    if max_depth < 0:
+        raise ValueError("too deep")
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from _texts(inner)
+        yield from _texts([*value.keys(), *value.values()], max_depth)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _texts(inner)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not -float("inf") < value < float("inf"):
-        raise ValueError(f"{text} is not a finite number")
-    return value
+            yield from _texts(inner, max_depth - 1)
 
 
 def _require(true: bool, rule: str, value: Any) -> None:

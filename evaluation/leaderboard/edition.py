@@ -15,25 +15,25 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, read_file
+from evaluation.leaderboard.decoding import decode
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.trial import Regrets
+from evaluation.leaderboard.trial import Regrets, Report, reference_columns, uniform_regrets
 from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
-from evaluation.protocol.protocol import REFERENCES, Protocol
+from evaluation.protocol.protocol import Protocol
 from evaluation.running.record import pack, unpack
-from evaluation.running.run import runs_of
-from evaluation.running.sweep import Progress, execute_all
-from evaluation.summary import UNIFORM
+from periodic_envs.arrays import Array
+from periodic_envs.files import write_atomically
 
 EDITION, REFERENCES_FILE, LOG, SUBMISSIONS, REGRETS = (
     "edition.json",
@@ -42,21 +42,27 @@ EDITION, REFERENCES_FILE, LOG, SUBMISSIONS, REGRETS = (
     "submissions",
     "regrets.npz",
 )
-MOST_BYTES = 2**28
-_ABOUT = (
-    *("name", "protocol", "challenge", "data"),
-    *("public_key", "salt_sha256", "references_sha256"),
-)
+MAX_FILE_BYTES = 2**28
 _KEPT = "cell_"
 """Begins the names of the arrays in regrets.npz: one for each run."""
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-
-
 _OF_THE_LOG = ("kind", "number", "time", "previous")
 
 
 class EditionError(Exception):
     """An edition that cannot be used: one sentence."""
+
+
+class _Opening(msgspec.Struct, forbid_unknown_fields=True):
+    """What ``edition.json`` holds, and the first entry of the log."""
+
+    name: str
+    protocol: dict[str, Any]
+    challenge: str
+    data: dict[str, Any]
+    public_key: str
+    salt_sha256: str
+    references_sha256: str
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ class Accepted:
         measured = [entry["ms_per_step"] for entry in self.verdicts if "ms_per_step" in entry]
         return float(measured[-1]) if measured else None
 
-    def regrets(self) -> list[NDArray[np.float64]]:
+    def regrets(self) -> list[Array]:
         """Regret of every step of every run, as replayed when it was accepted."""
         arrays = unpack((self.folder / REGRETS).read_bytes())
         runs = range(len(self.manifest.runs))
@@ -92,19 +98,18 @@ class Edition:
     """An edition in its folder.
 
     Args:
-        folder: With a ``edition.json``.
+        folder: With an ``edition.json``.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            self.about: dict[str, Any] = json.loads(read_file(folder / EDITION, 2**22))
+            opening = decode(read_file(folder / EDITION, 2**22), _Opening, EDITION)
         except ValueError as error:
             raise EditionError(f"there is no edition in {str(folder)!r}: {error}") from None
-        if not isinstance(self.about, dict) or self.about.keys() != set(_ABOUT):
-            raise EditionError(f"{str(folder / EDITION)!r} must have {', '.join(_ABOUT)}")
-        self.name, self.challenge = str(self.about["name"]), str(self.about["challenge"])
-        self.log = Log(folder / LOG, str(self.about["public_key"]))
+        self.about: dict[str, Any] = msgspec.to_builtins(opening)
+        self.name, self.challenge = opening.name, opening.challenge
+        self.log = Log(folder / LOG, opening.public_key)
 
     @classmethod
     def open(
@@ -113,24 +118,24 @@ class Edition:
         protocol: Protocol,
         secret: Secret,
         *,
-        on_progress: Callable[[Progress], object] = lambda progress: None,
+        on_progress: Report = lambda progress: None,
     ) -> Edition:
         """Begin an edition: what is published now cannot be changed later."""
         check_new(folder.parent, folder.name)
         (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
         references = _references(protocol, on_progress)
-        (folder / REFERENCES_FILE).write_bytes(references)
-        content = {key: v for key, v in protocol.to_dict().items() if key != "agents"}
-        about = {
-            "name": folder.name,
-            "protocol": content,
-            "challenge": protocol.challenge,
-            "data": protocol.data_fingerprints,
-            "public_key": secret.public_key,
-            "salt_sha256": secret.salt_hash,
-            "references_sha256": hashlib.sha256(references).hexdigest(),
-        }
-        (folder / EDITION).write_text(json.dumps(about, indent=1) + "\n")
+        write_atomically(folder / REFERENCES_FILE, references)
+        opening = _Opening(
+            name=folder.name,
+            protocol={key: v for key, v in protocol.to_dict().items() if key != "agents"},
+            challenge=protocol.challenge,
+            data=protocol.data_fingerprints,
+            public_key=secret.public_key,
+            salt_sha256=secret.salt_hash,
+            references_sha256=hashlib.sha256(references).hexdigest(),
+        )
+        about = msgspec.to_builtins(opening)
+        write_atomically(folder / EDITION, (json.dumps(about, indent=1) + "\n").encode())
         edition = cls(folder)
         edition.log.append({"kind": "opened", **about}, secret.key)
         return edition
@@ -153,29 +158,24 @@ class Edition:
         ):
             raise SecretError(f"this secret does not belong to edition {self.name}")
 
-    def record(self, found: Verification, secret: Secret) -> bool:
+    def record(self, verification: Verification, secret: Secret) -> bool:
         """Write verdicts into the log, and keep the submission if it was replayed.
 
         Returns:
             Whether it is in the edition now.
         """
         self.check_secret(secret)
-        if found.manifest is not None and (copied := self._copied(found.manifest)):
-            found.verdicts.append(Verdict("well-formed", False, copied))
-        accepted = bool(found.regrets) and found.manifest is not None and found.passed
-        hashes: dict[str, Any] = {}
-        if found.manifest is not None:
-            hashes = {"submission": found.manifest.id, "label": found.manifest.label}
-        if accepted and found.manifest is not None:
-            # In half the digits: they are for tables and pictures, and can be replayed.
-            halved = enumerate(regret.astype(np.float32) for regret in found.regrets)
-            regrets = pack({f"{_KEPT}{i}": regret for i, regret in halved})
-            self._keep(found.manifest, found.steps, regrets)
-            hashes["regrets_sha256"] = hashlib.sha256(regrets).hexdigest()
-            if found.ms_per_step is not None:
-                hashes["ms_per_step"] = found.ms_per_step
-        verdicts = [asdict(verdict) for verdict in found.verdicts]
-        self.log.append({"kind": "verdict", **hashes, "verdicts": verdicts}, secret.key)
+        manifest, accepted = verification.manifest, False
+        entry: dict[str, Any] = {"kind": "verdict"}
+        if manifest is not None:
+            if copied := self._copied(manifest):
+                verification.verdicts.append(Verdict("well-formed", False, copied))
+            entry |= {"submission": manifest.id, "label": manifest.label}
+            accepted = bool(verification.regrets) and verification.passed
+            if accepted:
+                entry |= self._keep(manifest, verification)
+        entry["verdicts"] = [asdict(verdict) for verdict in verification.verdicts]
+        self.log.append(entry, secret.key)
         return accepted
 
     def _copied(self, manifest: Manifest) -> str | None:
@@ -187,39 +187,49 @@ class Edition:
                 return f"its steps are those of {name} (submission {other.manifest.id[:12]})"
         return None
 
-    def _keep(self, manifest: Manifest, steps: bytes, regrets: bytes) -> None:
+    def _keep(self, manifest: Manifest, verification: Verification) -> dict[str, Any]:
+        """Put a submission into its folder; what the log says of it."""
+        # In half the digits: they are for tables and pictures, and can be replayed.
+        halved = enumerate(regret.astype(np.float32) for regret in verification.regrets)
+        regrets = pack({f"{_KEPT}{i}": regret for i, regret in halved})
         target = self.folder / SUBMISSIONS / manifest.id
         part = target.with_name(f".{manifest.id}.part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        (part / MANIFEST).write_bytes(manifest.to_json())
-        (part / STEPS).write_bytes(steps)
-        (part / REGRETS).write_bytes(regrets)
+        write_atomically(part / MANIFEST, manifest.to_json())
+        write_atomically(part / STEPS, verification.steps)
+        write_atomically(part / REGRETS, regrets)
         shutil.rmtree(target, ignore_errors=True)
         os.replace(part, target)
+        kept: dict[str, Any] = {"regrets_sha256": hashlib.sha256(regrets).hexdigest()}
+        if verification.ms_per_step is not None:
+            kept["ms_per_step"] = verification.ms_per_step
+        return kept
 
     def accepted(self) -> list[Accepted]:
         """All submissions, after checking the log and every file that it speaks of."""
         entries = self.log.entries()
-        if not entries or entries[0].get("kind") != "opened":
-            raise LogError(f"{LOG} does not begin with the opening of the edition")
-        opened = {key: value for key, value in entries[0].items() if key not in _OF_THE_LOG}
-        if opened != self.about:
-            raise LogError(f"{EDITION} was changed after the edition was opened")
-        self._check_hash(self.folder / REFERENCES_FILE, str(self.about["references_sha256"]))
+        self._check_opening(entries[:1])
         by_id: dict[str, list[dict[str, Any]]] = {}
         for entry in entries:
             if entry["kind"] == "verdict" and "submission" in entry:
                 by_id.setdefault(str(entry["submission"]), []).append(entry)
-        found = [self._one(name, verdicts) for name, verdicts in by_id.items()]
-        return [one for one in found if one is not None]
+        submissions = (self._submission(name, verdicts) for name, verdicts in by_id.items())
+        return [submission for submission in submissions if submission is not None]
+
+    def _check_opening(self, first: list[dict[str, Any]]) -> None:
+        if not first or first[0].get("kind") != "opened":
+            raise LogError(f"{LOG} does not begin with the opening of the edition")
+        if {key: value for key, value in first[0].items() if key not in _OF_THE_LOG} != self.about:
+            raise LogError(f"{EDITION} was changed after the edition was opened")
+        self._check_hash(self.folder / REFERENCES_FILE, self.about["references_sha256"])
 
     def strays(self) -> list[str]:
         """Folders that the log does not know: harmless, since rows come from the log alone."""
-        known = {one.folder.name for one in self.accepted()}
+        known = {submission.folder.name for submission in self.accepted()}
         return sorted({path.name for path in self.folder.glob(f"{SUBMISSIONS}/*")} - known)
 
-    def _one(self, name: str, entries: list[dict[str, Any]]) -> Accepted | None:
+    def _submission(self, name: str, entries: list[dict[str, Any]]) -> Accepted | None:
         """A submission by what the log says last about it; None if it was never let in."""
         kept = [entry for entry in entries if "regrets_sha256" in entry]
         if not kept:
@@ -228,7 +238,7 @@ class Edition:
         files = {path.name for path in folder.glob("*")}
         if files != {MANIFEST, STEPS, REGRETS}:
             raise LogError(f"submission {name[:12]} does not hold its three files and no other")
-        manifest = Manifest.from_json(read_file(folder / MANIFEST, MOST_BYTES))
+        manifest = Manifest.from_json(read_file(folder / MANIFEST, MAX_FILE_BYTES))
         if manifest.id != name:
             raise LogError(f"the manifest of submission {name[:12]} was changed after its verdict")
         self._check_hash(folder / STEPS, manifest.steps_sha256)
@@ -238,7 +248,7 @@ class Edition:
     def _check_hash(self, path: Path, expected: str) -> None:
         place = path.relative_to(self.folder).as_posix()
         try:
-            content = read_file(path, MOST_BYTES)
+            content = read_file(path, MAX_FILE_BYTES)
         except BundleError as error:
             raise LogError(f"{place}, of which the log speaks: {error}") from None
         if hashlib.sha256(content).hexdigest() != expected:
@@ -246,17 +256,16 @@ class Edition:
 
     def uniform(self) -> Regrets:
         """What choosing at random loses in its runs."""
-        found = self.references().items()
-        return {name: float(columns[UNIFORM].sum()) for name, columns in found}
+        return uniform_regrets(self.references())
 
     def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
         """Columns of the reference rows, by world and seed."""
         arrays = unpack((self.folder / REFERENCES_FILE).read_bytes())
-        found: dict[tuple[str, int], dict[str, NDArray[Any]]] = {}
+        rows: dict[tuple[str, int], dict[str, NDArray[Any]]] = {}
         for i, name in enumerate(run_names(self.protocol())):
-            mine = [key for key in arrays if key.startswith(f"{i}/")]
-            found[name] = {key.partition("/")[2]: arrays[key] for key in mine}
-        return found
+            own = [key for key in arrays if key.startswith(f"{i}/")]
+            rows[name] = {key.partition("/")[2]: arrays[key] for key in own}
+        return rows
 
 
 def _standing(entries: list[dict[str, Any]]) -> str:
@@ -281,15 +290,8 @@ def check_new(leaderboard: Path, name: str) -> None:
         raise EditionError(f"there is an edition in {str(leaderboard / name)!r} already")
 
 
-def _references(protocol: Protocol, on_progress: Callable[[Progress], object]) -> bytes:
+def _references(protocol: Protocol, on_progress: Report) -> bytes:
     """What the oracle, the best fixed action and their like lose in every run."""
-    runs = [run for run in runs_of(protocol) if run.track == REFERENCES]
-    outcomes = execute_all(runs, on_progress=on_progress)
-    failed = [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
-    if failed:
-        raise EditionError(f"a world of the protocol cannot be run: {failed[0]}")
-    numbered = {(run.env, run.seed): outcomes[run.key].columns for run in runs}
-    columns: dict[str, NDArray[Any]] = {}
-    for i, name in enumerate(run_names(protocol)):
-        columns |= {f"{i}/{key}": column for key, column in numbered[name].items()}
-    return pack(columns)
+    columns = reference_columns(protocol, on_progress=on_progress)
+    numbered = enumerate(run_names(protocol))
+    return pack({f"{i}/{key}": own for i, name in numbered for key, own in columns[name].items()})

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from evaluation.protocol.protocol import TRAINING_SEED
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 COUNT = 10
 """Hidden worlds of each kind."""

@@ -11,24 +11,30 @@ shows it).
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from filelock import FileLock
 
+from evaluation.leaderboard.decoding import decode
 from evaluation.protocol.protocol import canonical_json
+from periodic_envs.files import write_atomically
 
-MOST_LINE = 2**20
+MAX_LINE_BYTES = 2**20
 
 
 class LogError(Exception):
     """A log that was tampered with or cannot be read: one sentence that says where."""
+
+
+class _SignedLine(msgspec.Struct, forbid_unknown_fields=True):
+    entry: dict[str, Any]
+    signature: str
 
 
 class Log:
@@ -49,21 +55,21 @@ class Log:
 
     def entries(self) -> list[dict[str, Any]]:
         """All entries, checked from the first to the last."""
-        found, hashes = self._chain()
-        if self._marked() != (len(found), hashes[-1]):
+        entries, hashes = self._chain()
+        if self._marked() != (len(entries), hashes[-1]):
             raise LogError(
                 f"{self.path.name} does not end where log.head says: lines were added without the "
                 "key, or cut off"
             )
-        return found
+        return entries
 
     def _chain(self) -> tuple[list[dict[str, Any]], list[str]]:
         """The entries, and the hash of nothing and of every line."""
-        found, hashes = [], [""]
+        entries, hashes = [], [""]
         for number, line in enumerate(self._lines()):
-            found.append(self._checked(line, number, hashes[-1]))
+            entries.append(self._checked(line, number, hashes[-1]))
             hashes.append(hashlib.sha256(line).hexdigest())
-        return found, hashes
+        return entries, hashes
 
     def _marked(self) -> tuple[int, str]:
         """How many lines there are by ``log.head``, and the hash of the last."""
@@ -83,8 +89,8 @@ class Log:
         if key.public_key().public_bytes_raw() != self._key.public_bytes_raw():
             raise LogError(f"this is not the key that {self.path.name} is signed with")
         with FileLock(self.path.with_suffix(".lock")):
-            found, hashes = self._chain()
-            number = len(found)
+            entries, hashes = self._chain()
+            number = len(entries)
             # A power cut between the two files below leaves one line more than the head knows.
             behind = number > 0 and self._marked() == (number - 1, hashes[-2])
             if not behind:
@@ -96,19 +102,19 @@ class Log:
                 "previous": hashes[-1],
             }
             line = _sign(entry, key)
-            if len(line) + 1 >= MOST_LINE:
+            if len(line) + 1 >= MAX_LINE_BYTES:
                 raise LogError(f"an entry of {len(line):,} bytes is too long for the log")
             head = {"entries": number + 1, "last": hashlib.sha256(line).hexdigest()}
             before = self.path.read_bytes() if number else b""
             # The log first: if power fails between the two, the next entry mends the head.
-            _replace(self.path, before + line + b"\n")
-            _replace(self._head, _sign(head, key) + b"\n")
+            write_atomically(self.path, before + line + b"\n")
+            write_atomically(self._head, _sign(head, key) + b"\n")
         return entry
 
     def _lines(self) -> Iterator[bytes]:
         if self.path.exists():
             with self.path.open("rb") as file:
-                for number, line in enumerate(iter(lambda: file.readline(MOST_LINE), b"")):
+                for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b"")):
                     if not line.endswith(b"\n"):
                         raise LogError(f"line {number + 1} of {self.path.name} is cut off")
                     yield line[:-1]
@@ -125,25 +131,15 @@ class Log:
     def _signed(self, line: bytes, what: str) -> dict[str, Any]:
         """The content of a signed line."""
         try:
-            signed = json.loads(line)
-            content: dict[str, Any] = signed["entry"]
-            self._key.verify(bytes.fromhex(signed["signature"]), canonical_json(content).encode())
+            signed = decode(line, _SignedLine, what)
+            self._key.verify(bytes.fromhex(signed.signature), canonical_json(signed.entry).encode())
         except InvalidSignature:
             raise LogError(f"{what} was changed: its signature does not fit") from None
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, RecursionError):
             raise LogError(f"{what} is not a signed entry") from None
-        return content
+        return signed.entry
 
 
 def _sign(content: dict[str, Any], key: Ed25519PrivateKey) -> bytes:
     signature = key.sign(canonical_json(content).encode()).hex()
     return canonical_json({"entry": content, "signature": signature}).encode()
-
-
-def _replace(path: Path, data: bytes) -> None:
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)

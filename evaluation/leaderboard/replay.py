@@ -15,9 +15,8 @@ from evaluation.leaderboard.steps import Columns
 from evaluation.protocol.entries import EnvEntry
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.world_spec import WorldSpec
+from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Of rewards and regrets, relative: machines differ in the last digits."""
@@ -51,10 +50,10 @@ def replay(protocol: Protocol, runs: Sequence[RunRecord], steps: Sequence[Column
         BundleError: Where an action is none, or a reward or regret is not what the world gives.
     """
     worlds = {entry.label: world_of(protocol, entry) for entry in protocol.envs}
-    return [_replay_one(worlds[run.env], run, one) for run, one in zip(runs, steps, strict=True)]
+    return [_replay(worlds[run.env], run, own) for run, own in zip(runs, steps, strict=True)]
 
 
-def _replay_one(env: PeriodicBanditEnv, run: RunRecord, steps: Columns) -> Array:
+def _replay(env: PeriodicBanditEnv, run: RunRecord, steps: Columns) -> Array:
     where = f"{run.env}, seed {run.seed}"
     env.reset(seed=run.seed)
     rewards, regrets = np.empty(run.steps), np.empty(run.steps)

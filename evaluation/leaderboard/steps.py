@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from evaluation.leaderboard.bundle import STEPS, BundleError
+from periodic_envs.arrays import Array
 
-Array = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
 
 _RUN = "cell"
 """The column that says which run a step belongs to, as format 1 calls it."""
-MOST_BYTES = 2**31
+MAX_MEMORY_BYTES = 2**31
 """Memory for reading the table, libraries included."""
 REFUSED = 3
 """Exit code of the process that reads a table that is refused."""
@@ -77,21 +77,26 @@ def read_steps(
     """
     rows = sum(map(len, times))
     table = (_table if trusted else _table_of_a_stranger)(data, rows, width)
-    run, t = (table.column(name).to_numpy() for name in (_RUN, "t"))
     counts = [len(expected) for expected in times]
+    run, t = (table.column(name).to_numpy() for name in (_RUN, "t"))
     if not np.array_equal(run, np.repeat(np.arange(len(times)), counts)):
         raise BundleError(f"{STEPS}: runs must follow each other, each once and whole")
     if not np.array_equal(t, np.concatenate(list(times))):
         raise BundleError(f"{STEPS}: t must count through every run without gaps")
+    whole = {"t": t, **_columns(table)}
+    ends = np.cumsum(counts)[:-1]
+    parts = {name: np.split(column, ends) for name, column in whole.items()}
+    return [{name: parts[name][i] for name in whole} for i in range(len(times))]
+
+
+def _columns(table: pa.Table) -> Columns:
+    """Actions, rewards and seconds of all runs together."""
     names = [name for name in table.column_names if name.startswith("action_")]
     action = np.stack([_numbers(table, name, empty=True) for name in names], axis=1)
     reward, seconds = _numbers(table, "reward"), _numbers(table, "agent_seconds")
     if (seconds < 0).any():
         raise BundleError(f"{STEPS}: agent_seconds must not be negative")
-    whole = {"t": t, "action": action, "reward": reward, "seconds": seconds}
-    ends = np.cumsum(counts)[:-1]
-    parts = {name: np.split(column, ends) for name, column in whole.items()}
-    return [{name: parts[name][i] for name in whole} for i in range(len(times))]
+    return {"action": action, "reward": reward, "seconds": seconds}
 
 
 def _table_of_a_stranger(data: bytes, rows: int, width: int) -> pa.Table:
@@ -110,7 +115,7 @@ def _table_of_a_stranger(data: bytes, rows: int, width: int) -> pa.Table:
     if done.returncode == REFUSED:
         raise BundleError(done.stderr.decode(errors="replace").strip()[-400:])
     if done.returncode:
-        raise BundleError(f"{STEPS} cannot be read within {MOST_BYTES >> 30} GB of memory")
+        raise BundleError(f"{STEPS} cannot be read within {MAX_MEMORY_BYTES >> 30} GB of memory")
     with pa.ipc.open_stream(done.stdout) as stream:
         return stream.read_all()
 
@@ -121,7 +126,7 @@ def _read_alone() -> None:
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     try:
         table = _table(sys.stdin.buffer.read(), rows, width)
     except BundleError as error:
@@ -135,31 +140,40 @@ def _table(data: bytes, rows: int, width: int) -> pa.Table:
     """The table if it is what it should be, by its own words and by what is in it."""
     try:
         file = pq.ParquetFile(io.BytesIO(data))
-        about, found = file.metadata, file.schema_arrow
-        if not found.equals(schema(width)):
-            raise BundleError(f"{STEPS} must have the columns {', '.join(schema(width).names)}")
-        if about.num_rows != rows:
-            raise BundleError(f"{STEPS} has {about.num_rows:,} rows, the protocol {rows:,} steps")
-        groups = [about.row_group(i) for i in range(about.num_row_groups)]
-        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-        if any(chunk.compression not in _CODECS for chunk in chunks):
-            raise BundleError(f"{STEPS} must be compressed by one of {', '.join(_CODECS)}, or not")
-        if sum(chunk.total_uncompressed_size for chunk in chunks) > 2**20 + 16 * rows * len(found):
-            raise BundleError(f"{STEPS} says that it unpacks to far more than its rows need")
-        batches = []
-        for batch in file.iter_batches(batch_size=65_536):
-            batches.append(batch)
-            rows -= len(batch)
-            if rows < 0:
-                raise BundleError(f"{STEPS} has more rows than it says")
-        table = pa.Table.from_batches(batches, found)
+        _check_description(file, rows, width)
+        return pa.Table.from_batches(_batches(file, rows), file.schema_arrow)
     except BundleError:
         raise
     except Exception as error:  # a damaged file is answered with nearly any kind of exception
         raise BundleError(f"{STEPS} cannot be read: {str(error).splitlines()[0][:200]}") from None
+
+
+def _check_description(file: pq.ParquetFile, rows: int, width: int) -> None:
+    """Refuse a table by what it says of itself, before anything is unpacked."""
+    about, names = file.metadata, schema(width).names
+    if not file.schema_arrow.equals(schema(width)):
+        raise BundleError(f"{STEPS} must have the columns {', '.join(names)}")
+    if about.num_rows != rows:
+        raise BundleError(f"{STEPS} has {about.num_rows:,} rows, the protocol {rows:,} steps")
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+    if any(chunk.compression not in _CODECS for chunk in chunks):
+        raise BundleError(f"{STEPS} must be compressed by one of {', '.join(_CODECS)}, or not")
+    if sum(chunk.total_uncompressed_size for chunk in chunks) > 2**20 + 16 * rows * len(names):
+        raise BundleError(f"{STEPS} says that it unpacks to far more than its rows need")
+
+
+def _batches(file: pq.ParquetFile, rows: int) -> list[pa.RecordBatch]:
+    """What is in it, as long as it is no more than it says."""
+    batches = []
+    for batch in file.iter_batches(batch_size=65_536):
+        batches.append(batch)
+        rows -= len(batch)
+        if rows < 0:
+            raise BundleError(f"{STEPS} has more rows than it says")
     if rows:
         raise BundleError(f"{STEPS} has fewer rows than it says")
-    return table
+    return batches
 
 
 def _numbers(table: pa.Table, name: str, *, empty: bool = False) -> Array:

@@ -13,6 +13,7 @@ from typing import Any
 
 from agents.registry import AgentSpec
 from evaluation.leaderboard.bundle import (
+    FORMAT,
     MANIFEST,
     STEPS,
     BundleError,
@@ -54,7 +55,7 @@ def submit(
         store: Finished runs are kept there, so that a stopped command can go on; by default beside
             ``out``, until the bundle is written.
         workers: Processes; by default one per core.
-        on_progress: Told how far it is.
+        on_progress: Called with the progress of the runs.
 
     Raises:
         BundleError: If something about it is not fit to be shown, or runs failed.
@@ -174,12 +175,13 @@ def _write(
         source_sha256=own_hash(entry.spec.name),
         machine=machine(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        agent_seconds=float(sum(one["seconds"].sum() for one in columns)),
+        agent_seconds=float(sum(own["seconds"].sum() for own in columns)),
         steps_sha256=hashlib.sha256(steps).hexdigest(),
         runs=tuple(
-            RunRecord(run.env, run.seed, len(one["t"]), float(one["regret"].sum()))
-            for run, one in zip(runs, columns, strict=True)
+            RunRecord(run.env, run.seed, len(own["t"]), float(own["regret"].sum()))
+            for run, own in zip(runs, columns, strict=True)
         ),
+        format=FORMAT,
         **words,
     )
     part = out.with_name(f".{out.name}.part")

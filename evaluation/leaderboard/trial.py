@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,13 @@ from evaluation.leaderboard.submit import agent_runs
 from evaluation.leaderboard.verdict import CannotCheckError, Verification
 from evaluation.protocol.entries import AgentEntry, ProtocolError
 from evaluation.protocol.protocol import REFERENCES, Protocol
+from evaluation.running.record import Record
 from evaluation.running.run import runs_of, with_key
 from evaluation.running.sources import own_hash
 from evaluation.running.sweep import Progress, execute_all
 from evaluation.summary import UNIFORM
+from periodic_envs.arrays import Array
 
-Array = NDArray[np.float64]
 Report = Callable[[Progress], object]
 Regrets = Mapping[tuple[str, int], float]
 """By world and seed."""
@@ -29,9 +31,9 @@ ACTION_TOLERANCE = 1e-6
 """Of the coordinates of a box; arms must be equal."""
 
 
-def judged(found: Verification, protocol: Protocol, place: str | None) -> Protocol:
+def judged(verification: Verification, protocol: Protocol, place: str | None) -> Protocol:
     """The protocol with the submitted agent, whose code must be the submitted code."""
-    manifest = found.manifest
+    manifest = verification.manifest
     assert manifest is not None
     name = manifest.agent
     if not is_built_in(name):
@@ -62,7 +64,7 @@ def _code(manifest: Manifest, place: str | None) -> str:
 
 
 def rerun(
-    found: Verification,
+    verification: Verification,
     protocol: Protocol,
     sample: int,
     rng: np.random.Generator | None,
@@ -79,20 +81,21 @@ def rerun(
         outcome, where = outcomes[run.key], f"{run.env}, seed {run.seed}"
         if outcome.reason is not None:
             raise BundleError(f"the agent failed in {where}: {outcome.reason}")
-        logged = found.columns[i]["action"]
+        logged = verification.columns[i]["action"]
         action = np.asarray(outcome.columns["action"], dtype=np.float64).reshape(len(logged), -1)
         gap = np.abs(action - logged[:, : action.shape[1]]).max(axis=1)
         if (gap > ACTION_TOLERANCE).any():
             step = int(np.argmax(gap > ACTION_TOLERANCE))
+            t = verification.columns[i]["t"][step]
             raise BundleError(
-                f"the agent chooses {_shown(action[step])} at t = {found.columns[i]['t'][step]} of "
-                f"{where}, but {_shown(logged[step])} was submitted"
+                f"the agent chooses {_shown(action[step])} at t = {t} of {where}, but "
+                f"{_shown(logged[step])} was submitted"
             )
     seconds = np.concatenate([outcomes[run.key].columns["seconds"] for run in again])
-    found.ms_per_step = 1e3 * float(seconds.mean())
+    verification.ms_per_step = 1e3 * float(seconds.mean())
     return (
         f"the agent chose the same actions in {len(chosen)} runs drawn by lot, in "
-        f"{found.ms_per_step:.3g} ms per step"
+        f"{verification.ms_per_step:.3g} ms per step"
     )
 
 
@@ -101,7 +104,7 @@ def _shown(action: Array) -> str:
 
 
 def on_hidden_seeds(
-    found: Verification,
+    verification: Verification,
     protocol: Protocol,
     salt: bytes | None,
     uniform: Regrets | None,
@@ -109,28 +112,20 @@ def on_hidden_seeds(
     on_progress: Report,
 ) -> str:
     """Run the agent on seeds that nobody knew; an error if it is clearly worse than reported."""
-    assert found.manifest is not None
+    assert verification.manifest is not None
     if salt is None:
         raise CannotCheckError("hidden seeds need an edition's secret")
     fixed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
     if fixed:
         raise CannotCheckError(f"{fixed[0]!r} replays data, for which there are no hidden seeds")
-    hidden = HiddenSeeds(salt, found.manifest.id)
-    pairs = zip(found.manifest.runs, found.regrets, strict=True)
-    reported = {(c.env, c.seed): float(r.sum()) for c, r in pairs}
+    hidden = HiddenSeeds(salt, verification.manifest.id)
+    pairs = zip(verification.manifest.runs, verification.regrets, strict=True)
+    reported = {(run.env, run.seed): float(regret.sum()) for run, regret in pairs}
     public = _normalised(reported, uniform or _uniform(protocol, workers))
     if not can_tell(public, len(hidden.worlds)):
         raise CannotCheckError("the protocol has too few runs for hidden seeds to show anything")
     unseen = protocol.restricted(seeds=hidden.worlds)
-    runs = [
-        with_key(replace(run, agent_seed=hidden.agent(run.env, run.seed), isolated=True))
-        for run in agent_runs(unseen)
-    ]
-    outcomes = execute_all(runs, workers=workers, on_progress=on_progress)
-    failed = [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
-    if failed:
-        raise BundleError(f"the agent failed on a hidden seed: {failed[0]}")
-    regret = {(run.env, run.seed): float(outcomes[run.key].columns["regret"].sum()) for run in runs}
+    regret = _hidden_regrets(unseen, hidden, workers, on_progress)
     verdict = is_worse_on_hidden_seeds(public, _normalised(regret, _uniform(unseen, workers)))
     numbers = (
         f"{verdict.hidden:.3f} on {len(hidden.worlds)} hidden seeds of each world, "
@@ -141,16 +136,48 @@ def on_hidden_seeds(
     return f"normalised regret {numbers}"
 
 
-def _uniform(protocol: Protocol, workers: int | None) -> Regrets:
-    """What choosing at random loses in each run of a protocol."""
+def _hidden_regrets(
+    unseen: Protocol, hidden: HiddenSeeds, workers: int | None, on_progress: Report
+) -> Regrets:
+    """Regret of the agent in the hidden worlds."""
+    runs = [
+        with_key(replace(run, agent_seed=hidden.agent(run.env, run.seed), isolated=True))
+        for run in agent_runs(unseen)
+    ]
+    outcomes = execute_all(runs, workers=workers, on_progress=on_progress)
+    if failed := failures(outcomes):
+        raise BundleError(f"the agent failed on a hidden seed: {failed[0]}")
+    return {(run.env, run.seed): float(outcomes[run.key].columns["regret"].sum()) for run in runs}
+
+
+def failures(outcomes: Mapping[str, Record]) -> list[str]:
+    """Why runs failed."""
+    return [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
+
+
+def reference_columns(
+    protocol: Protocol, workers: int | None = None, on_progress: Report = lambda progress: None
+) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
+    """What the oracle, the best fixed action and their like lose, by world and seed."""
     runs = [run for run in runs_of(protocol) if run.track == REFERENCES]
-    outcomes = execute_all(runs, workers=workers)
-    return {(run.env, run.seed): float(outcomes[run.key].columns[UNIFORM].sum()) for run in runs}
+    outcomes = execute_all(runs, workers=workers, on_progress=on_progress)
+    if failed := failures(outcomes):
+        raise CannotCheckError(f"a world of the protocol cannot be run: {failed[0]}")
+    return {(run.env, run.seed): outcomes[run.key].columns for run in runs}
+
+
+def uniform_regrets(columns: Mapping[tuple[str, int], Mapping[str, NDArray[Any]]]) -> Regrets:
+    """What choosing at random loses in each run."""
+    return {name: float(own[UNIFORM].sum()) for name, own in columns.items()}
+
+
+def _uniform(protocol: Protocol, workers: int | None) -> Regrets:
+    return uniform_regrets(reference_columns(protocol, workers))
 
 
 def _normalised(regret: Regrets, uniform: Regrets) -> dict[str, Array]:
     """Regret of each run as a share of choosing at random, by world."""
-    found: dict[str, list[float]] = {}
+    shares: dict[str, list[float]] = {}
     for name, value in regret.items():
-        found.setdefault(name[0], []).append(value / uniform[name])
-    return {env: np.array(values) for env, values in found.items()}
+        shares.setdefault(name[0], []).append(value / uniform[name])
+    return {env: np.array(values) for env, values in shares.items()}

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from evaluation.leaderboard.bundle import Manifest
 from evaluation.leaderboard.steps import Columns
-
-Array = NDArray[np.float64]
+from periodic_envs.arrays import Array
 
 TIERS = ("well-formed", "replayed", "re-run", "hidden-seed")
-MOST_WORDS = 1000
+MAX_LETTERS = 1000
 
 
 class CannotCheckError(Exception):
@@ -29,7 +25,7 @@ class Verdict:
     words: str
 
     def __post_init__(self) -> None:
-        short = "".join(c if c.isprintable() else " " for c in self.words)[:MOST_WORDS]
+        short = "".join(c if c.isprintable() else " " for c in self.words)[:MAX_LETTERS]
         object.__setattr__(self, "words", short)
 
 

@@ -12,13 +12,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Sized
 from pathlib import Path
 
 import numpy as np
 
 from agents.registry import AgentSpec
-from evaluation.leaderboard.bundle import BundleError, read_manifest, read_steps_file
+from evaluation.leaderboard.bundle import BundleError, Manifest, read_manifest, read_steps_file
 from evaluation.leaderboard.replay import action_width, expected_times, replay
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import check_track, env_records, run_names
@@ -55,33 +55,56 @@ def verify(
         sample: Runs that are run again.
         rng: Chooses them; by default nobody can know beforehand.
         workers: Processes that run the agent; by default one per core.
-        on_progress: Told how far a run is.
+        on_progress: Called with the progress of the tiers that run the agent.
 
     Raises:
         CannotCheckError: If a tier cannot be tried at all, which is nobody's verdict.
     """
-    found = Verification()
+    verification = Verification()
     checks: dict[str, Callable[[], str]] = {
-        "well-formed": lambda: _well_formed(found, folder, protocol),
-        "replayed": lambda: _replayed(found, protocol),
+        "well-formed": lambda: _well_formed(verification, folder, protocol),
+        "replayed": lambda: _replayed(verification, protocol),
         "re-run": lambda: rerun(
-            found, judged(found, protocol, agent), sample, rng, workers, on_progress
+            verification, judged(verification, protocol, agent), sample, rng, workers, on_progress
         ),
         "hidden-seed": lambda: on_hidden_seeds(
-            found, judged(found, protocol, agent), salt, uniform, workers, on_progress
+            verification,
+            judged(verification, protocol, agent),
+            salt,
+            uniform,
+            workers,
+            on_progress,
         ),
     }
     for tier in TIERS[: TIERS.index(through) + 1]:
         try:
-            found.verdicts.append(Verdict(tier, True, checks[tier]()))
+            verification.verdicts.append(Verdict(tier, True, checks[tier]()))
         except BundleError as error:
-            found.verdicts.append(Verdict(tier, False, str(error)))
+            verification.verdicts.append(Verdict(tier, False, str(error)))
             break
-    return found
+    return verification
 
 
-def _well_formed(found: Verification, folder: Path, protocol: Protocol) -> str:
+def _well_formed(verification: Verification, folder: Path, protocol: Protocol) -> str:
     manifest = read_manifest(folder)
+    _check_challenge(manifest, protocol)
+    check_track(AgentSpec(manifest.agent, manifest.settings), manifest.track)
+    times = expected_times(protocol)
+    _check_runs(manifest, protocol, times)
+    rows = sum(map(len, times))
+    verification.steps = read_steps_file(folder, manifest, rows=rows)
+    verification.columns = read_steps(verification.steps, times, action_width(protocol))
+    for run, columns in zip(manifest.runs, verification.columns, strict=True):
+        if columns["seconds"].sum() > protocol.limits.seconds:
+            raise BundleError(
+                f"{run.env}, seed {run.seed} took longer than the protocol's limit of "
+                f"{protocol.limits.seconds:g} seconds"
+            )
+    verification.manifest = manifest
+    return f"{len(times):,} runs, {rows:,} steps, hashes and schema are right"
+
+
+def _check_challenge(manifest: Manifest, protocol: Protocol) -> None:
     if manifest.challenge != protocol.challenge:
         raise BundleError(
             f"it is of another protocol ({manifest.protocol!r}, challenge "
@@ -90,31 +113,21 @@ def _well_formed(found: Verification, folder: Path, protocol: Protocol) -> str:
         )
     if manifest.envs != env_records(protocol) or manifest.seeds != protocol.seeds:
         raise BundleError("its worlds or seeds are not those of the protocol that it names")
-    check_track(AgentSpec(manifest.agent, manifest.settings), manifest.track)
+
+
+def _check_runs(manifest: Manifest, protocol: Protocol, times: Sequence[Sized]) -> None:
     names = [(run.env, run.seed) for run in manifest.runs]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise BundleError(f"the run {twice[0]} is there more than once")
     if names != run_names(protocol):
         raise BundleError("its runs are not all runs of the protocol, in order")
-    times = expected_times(protocol)
-    short = [c for c, t in zip(manifest.runs, times, strict=True) if c.steps != len(t)]
-    if short:
-        raise BundleError(f"{short[0].env}, seed {short[0].seed} has {short[0].steps} steps")
-    rows = sum(map(len, times))
-    found.steps = read_steps_file(folder, manifest, rows=rows)
-    found.columns = read_steps(found.steps, times, action_width(protocol))
-    for run, one in zip(manifest.runs, found.columns, strict=True):
-        if one["seconds"].sum() > protocol.limits.seconds:
-            raise BundleError(
-                f"{run.env}, seed {run.seed} took longer than the protocol's limit of "
-                f"{protocol.limits.seconds:g} seconds"
-            )
-    found.manifest = manifest
-    return f"{len(names):,} runs, {rows:,} steps, hashes and schema are right"
+    for run, t in zip(manifest.runs, times, strict=True):
+        if run.steps != len(t):
+            raise BundleError(f"{run.env}, seed {run.seed} has {run.steps} steps")
 
 
-def _replayed(found: Verification, protocol: Protocol) -> str:
-    assert found.manifest is not None
-    found.regrets = replay(protocol, found.manifest.runs, found.columns)
+def _replayed(verification: Verification, protocol: Protocol) -> str:
+    assert verification.manifest is not None
+    verification.regrets = replay(protocol, verification.manifest.runs, verification.columns)
     return "the logged actions give the logged rewards and the claimed regrets"

@@ -62,7 +62,7 @@ class LiveStore:
 
     Args:
         path: The store.
-        choose: Which of its runs.
+        choose: Which of its sweeps.
     """
 
     def __init__(self, path: Path, choose: Callable[[Store], Results]) -> None:
@@ -71,21 +71,24 @@ class LiveStore:
         self._seen: tuple[int, int, str] | None = None
         self._content: dict[str, Any] = {}
         self._not_before = 0.0
+        self._as_of = 0
 
     def __call__(self) -> dict[str, Any]:
-        """The content of now, or of a moment ago."""
-        if time.monotonic() < self._not_before:
-            return self._content
+        """The content of now, or of a moment ago while a sweep wants the cores."""
         with Store(self._path, create=False) as store:
             results = self._choose(store)
-            news = (
-                results.sweep.id,
-                len(results.runs) + len(results.trainings),
-                results.sweep.hash,
-            )
-            if news != self._seen:
-                start = time.monotonic()
+            done = len(results.runs) + len(results.trainings)
+            news = (results.sweep.id, done, results.sweep.hash)
+            may = done == results.size or time.monotonic() >= self._not_before
+            if news != self._seen and may:
+                start, self._as_of = time.monotonic(), int(time.time())
                 self._content, self._seen = store_content(results, self._pictures), news
+                self._content["progress"]["as_of"] = self._as_of
                 took = time.monotonic() - start
                 self._not_before = time.monotonic() + took / SHARE_OF_TIME
         return self._content
+
+    def progress(self) -> dict[str, Any]:
+        """How far the sweep is now, and of when the content is."""
+        with Store(self._path, create=False) as store:
+            return {**progress_content(self._choose(store)), "as_of": self._as_of}

@@ -43,7 +43,7 @@ def render(content: Mapping[str, Any], *, live: bool = False) -> str:
 
     Args:
         content: Plain JSON data, finite numbers or None; ``content.py`` says what goes where.
-        live: The page asks its server for newer content every two seconds.
+        live: The page listens to its server for newer content.
     """
     environment = Environment(
         loader=PackageLoader("evaluation.report", "."), autoescape=True, undefined=StrictUndefined

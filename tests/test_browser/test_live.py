@@ -1,15 +1,14 @@
 """The page while a sweep runs."""
 
 import copy
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from typing import Any
 
-from evaluation.report.serve import PageServer, open_server
+from evaluation.report.serve import open_server
 from tests.test_browser.conftest import until
 from tests.test_browser.test_page import agents, heading
 from tests.test_evaluation.page_content import content
+from tests.test_evaluation.test_serve import answering
 
 
 class Sweep:
@@ -26,26 +25,14 @@ class Sweep:
         """A fifth agent, two failures."""
         new = copy.deepcopy(content(agents=5, envs=2, steps=20))
         failures = [["gp-ucb", "<b>x</b>", 3, "took longer than 300 s"]]
-        new["progress"] = {"done": 50, "of": 80, "failed": 1, "failures": failures}
+        new["progress"] = {"done": 50, "of": 80, "failed": 1, "failures": failures, "as_of": 1e9}
         self.now = new
-
-
-@contextmanager
-def serving(source: Sweep) -> Iterator[PageServer]:
-    with open_server(source) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def test_a_sweep_is_followed_without_a_reload(opened: Any) -> None:
     """Sort, filter, tab, focus and scroll stay; when the server goes, that is said once."""
     sweep = Sweep()
-    with serving(sweep) as server:
+    with open_server(sweep) as server, answering(server):
         watched = opened(server.url)
         page = watched.page
         assert "10 of 80 runs done" in page.locator("#progress").inner_text()
@@ -65,13 +52,15 @@ def test_a_sweep_is_followed_without_a_reload(opened: Any) -> None:
         assert page.evaluate("document.activeElement.dataset.key") == "sort agent"
         assert page.locator("#env-1").is_visible()
         assert not page.locator("#env-0").is_visible()
-        assert "50 of 80 runs done, 1 failure" in page.locator("#progress").inner_text()
+        progress = page.locator("#progress").inner_text()
+        assert re.search(r"50 of 80 runs done, 1 failure; tables as of \d\d:\d\d:40", progress)
         assert "<b>x</b>" in page.locator("#progress td").all_text_contents()
     until(page, lambda: "gone" in page.locator("#connection").inner_text())
     assert len(agents(page)) == 5
     assert {url.split("?")[0] for url in watched.requests if not url.startswith("data:")} == {
         server.url,
         f"{server.url}content.json",
+        f"{server.url}events",
     }
     # The browser itself reports the request that nobody answered.
     assert all("ERR_CONNECTION_REFUSED" in error for error in watched.errors)

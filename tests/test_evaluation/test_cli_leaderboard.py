@@ -53,7 +53,7 @@ def test_submit_your_agent_in_three_commands(tmp_path: Path) -> None:
     assert str(ROOT) not in json.dumps(manifest)
 
 
-def test_a_edition_from_opening_to_page(tmp_path: Path) -> None:
+def test_an_edition_from_opening_to_page(tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
     secret = ("--secret", "secret.json")
     opened = call("leaderboard", "open", "s1", "--protocol", "tiny.toml", *secret, folder=tmp_path)

@@ -150,7 +150,7 @@ def source() -> Source:
 @pytest.fixture
 def server(source: Source) -> Iterator[PageServer]:
     with open_server(source) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
         server.shutdown()

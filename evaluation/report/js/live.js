@@ -1,22 +1,32 @@
 // Newer content, without a reload.
 
-const EVERY_MS = 2000;
 let tag = null;
-let gone = false;
+let events = null;
 
 function follow() {
   if (!("live" in document.documentElement.dataset)) return;
-  setTimeout(async () => {
-    await ask();
-    follow();
-  }, EVERY_MS);
+  document.addEventListener("visibilitychange", listen);
+  listen();
+}
+
+/** A page that nobody sees holds no connection: browsers open only six to a server. */
+function listen() {
+  events?.close();
+  if (document.hidden) return;
+  events = new EventSource("/events");
+  events.addEventListener("open", () => connected(true));
+  events.addEventListener("error", () => connected(false));
+  events.addEventListener("content", ask);
+  events.addEventListener("progress", (event) => {
+    state.content.progress = JSON.parse(event.data);
+    drawProgress();
+  });
 }
 
 async function ask() {
   try {
     const headers = tag ? { "If-None-Match": tag } : {};
     const answer = await fetch("/content.json", { headers, cache: "no-store" });
-    connected(true);
     if (answer.status !== 200) return;
     tag = answer.headers.get("ETag");
     setContent(await answer.json());
@@ -28,7 +38,6 @@ async function ask() {
 
 /** Said once; what is shown stays. */
 function connected(here) {
-  if (gone === !here) return;
-  gone = !here;
-  find("#connection").textContent = here ? "" : "The server is gone; this is the last it told.";
+  const text = here ? "" : "The server is gone; this is what it sent last.";
+  if (find("#connection").textContent !== text) find("#connection").textContent = text;
 }

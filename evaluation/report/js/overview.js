@@ -85,13 +85,19 @@ function drawProgress() {
   node.hidden = !progress;
   if (!progress) return;
   const failed = progress.failed ? `, ${plural(progress.failed, "failure")}` : "";
-  const text = `${fixed(progress.done, 0)} of ${plural(progress.of, "run")} done${failed}`;
+  const made = progress.as_of ? `; tables as of ${clock(progress.as_of)}` : "";
+  const text = `${fixed(progress.done, 0)} of ${plural(progress.of, "run")} done${failed}${made}`;
   const open = find("details", node)?.open;
   node.replaceChildren(
     make("progress", { max: Math.max(progress.of, 1), value: progress.done, "aria-label": "Runs done" }),
     make("span", {}, text),
     ...failureList(progress.failures ?? [], open),
   );
+}
+
+/** Seconds since 1970 as HH:MM:SS of this machine. */
+function clock(seconds) {
+  return new Date(1000 * seconds).toLocaleTimeString("en-GB");
 }
 
 function failureList(failures, open) {
