@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
 from periodic_envs.episode import Episode
+from periodic_envs.fields.maximise import maximise
 from periodic_envs.process import (
     ContinuousProcess,
     FiniteProcess,
@@ -160,12 +161,11 @@ class _ContinuousBatch:
     """Copies of a continuous world; optima are searched when a time is first reached."""
 
     def __init__(self, processes: Sequence[ContinuousProcess]) -> None:
-        self._processes = processes
         self._bases = [p.basis for p in processes]
         self._rows = _Rows(processes)
         self._weights = self._rows.stack([p.weights for p in processes])
         self._share = all(basis is self._bases[0] for basis in self._bases)
-        self._optima: dict[bytes, tuple[NDArray[Any], Array]] = {}
+        self._optima: dict[bytes, tuple[NDArray[np.float32], Array]] = {}
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""
@@ -182,10 +182,20 @@ class _ContinuousBatch:
         """Best actions (n, d) and their mean rewards (n,)."""
         key = self._rows.at(t).tobytes()
         if key not in self._optima:
-            # As the scalar env does it: in other batches round-off would differ.
-            self._optima[key] = _one_by_one(self._processes, t)
+            self._optima[key] = self._search(self._rows.take(self._weights, t))
         actions, values = self._optima[key]
         return actions.copy(), values.copy()
+
+    def _search(self, weights: Array) -> tuple[NDArray[np.float32], Array]:
+        """The best action of every copy, all at once where they share the feature map."""
+        if self._share:
+            actions, values = maximise(self._bases[0], weights)
+        else:
+            pairs = zip(self._bases, weights, strict=True)
+            found = [maximise(basis, row[None]) for basis, row in pairs]
+            actions = np.concatenate([a for a, _ in found])
+            values = np.concatenate([v for _, v in found])
+        return actions.astype(np.float32), values
 
 
 class _LatticeBatch(_ContinuousBatch):
@@ -244,9 +254,5 @@ class _AnyBatch:
 
     def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
         """Best actions (n, ...) and their mean rewards (n,)."""
-        return _one_by_one(self._processes, t)
-
-
-def _one_by_one(processes: Sequence[RewardProcess], t: int) -> tuple[NDArray[Any], Array]:
-    actions, values = zip(*(process.optimum(t) for process in processes), strict=True)
-    return np.array(actions), np.array(values)
+        actions, values = zip(*(process.optimum(t) for process in self._processes), strict=True)
+        return np.array(actions), np.array(values)
