@@ -15,7 +15,7 @@ from evaluation.running.sweep import Progress
 from evaluation.store import Store
 
 QuickOption = Annotated[
-    bool, typer.Option("--quick", help="A minute or two, with too few runs to decide.")
+    bool, typer.Option("--quick", help="Take a minute or two, with too few runs to decide.")
 ]
 OutOption = Annotated[
     Path | None,
@@ -25,7 +25,7 @@ OutOption = Annotated[
 
 @contextmanager
 def writing(out: Path | None, store: Path, *, quick: bool) -> Iterator[tuple[Path, Store]]:
-    """The folder of the page and the store, open; an interruption or an error in a sentence."""
+    """Open the folder of the page and the store; say an interruption or an error in a sentence."""
     folder = out or Path("out" if quick else "docs")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,13 +41,13 @@ def writing(out: Path | None, store: Path, *, quick: bool) -> Iterator[tuple[Pat
 
 @contextmanager
 def reporting(title: str) -> Iterator[Callable[[Progress], object]]:
-    """A line or a bar for each sweep."""
+    """Report each sweep by a line or a bar."""
     with Reporter(quiet=False, title=title) as report:
         yield report
 
 
 def say_done(page: Path, *, quick: bool) -> None:
-    """The last words."""
+    """Say where the page is, and what it is worth."""
     if quick:
         say("This was the quick version: too few runs to decide; leave out --quick for verdicts.")
     say(f"Wrote {page}")
