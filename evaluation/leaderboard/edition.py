@@ -83,7 +83,7 @@ class Accepted:
 
     @property
     def ms_per_step(self) -> float | None:
-        """As the maintainers have measured it, if they have run it."""
+        """Time of the agent, as the maintainers have measured it, if they have run it."""
         measured = [entry["ms_per_step"] for entry in self.verdicts if "ms_per_step" in entry]
         return float(measured[-1]) if measured else None
 
@@ -141,7 +141,7 @@ class Edition:
         return edition
 
     def protocol(self) -> Protocol:
-        """Its worlds and seeds, without agents of note."""
+        """The worlds and seeds of the edition; its agent only fills the place."""
         made = Protocol.from_dict({**self.about["protocol"], "agents": ["random"]})
         if made.challenge != self.challenge:
             raise EditionError(
@@ -179,7 +179,7 @@ class Edition:
         return accepted
 
     def _copied(self, manifest: Manifest) -> str | None:
-        """Somebody else's steps under another name."""
+        """Whose steps these are, if they were submitted before under another name."""
         for other in self.accepted():
             same = other.manifest.steps_sha256 == manifest.steps_sha256
             if same and other.manifest.id != manifest.id:
@@ -255,7 +255,7 @@ class Edition:
             raise LogError(f"{place} was changed after it was recorded")
 
     def uniform(self) -> Regrets:
-        """What choosing at random loses in its runs."""
+        """What choosing at random loses in the runs of the edition."""
         return uniform_regrets(self.references())
 
     def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:

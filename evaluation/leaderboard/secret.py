@@ -31,7 +31,7 @@ class Secret:
 
     @classmethod
     def create(cls, path: Path) -> Secret:
-        """A new one, in a file that only its owner can read."""
+        """Make a new secret, in a file that only its owner can read."""
         if path.exists():
             raise SecretError(f"there is a secret in {str(path)!r} already: it is left alone")
         made = cls(Ed25519PrivateKey.generate(), secrets.token_bytes(32))
@@ -43,7 +43,7 @@ class Secret:
 
     @classmethod
     def load(cls, path: Path) -> Secret:
-        """From its file."""
+        """Read a secret from its file."""
         try:
             content = json.loads(path.read_text())
             key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(content["key"]))
@@ -58,15 +58,15 @@ class Secret:
 
     @property
     def public_key(self) -> str:
-        """What everybody may know."""
+        """The public half of the key, which everybody may know."""
         return self.key.public_key().public_bytes_raw().hex()
 
     @property
     def salt_hash(self) -> str:
-        """Published when the edition opens: the salt cannot be changed afterwards."""
+        """SHA-256 of the salt, published when the edition opens: it binds the maintainers."""
         return hashlib.sha256(self.salt).hexdigest()
 
 
 def default_path(edition: str) -> Path:
-    """Outside any repository."""
+    """Where an edition's secret is kept: in the user's settings, outside any repository."""
     return user_config_path("periodic-gp") / "editions" / f"{edition}.json"

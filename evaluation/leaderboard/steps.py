@@ -58,7 +58,7 @@ def write_steps(runs: Sequence[Columns]) -> bytes:
 
 
 def schema(width: int) -> pa.Schema:
-    """Of actions with so many coordinates."""
+    """The columns of a table of steps whose actions have so many coordinates."""
     actions = [(f"action_{place}", pa.float64()) for place in range(width)]
     rest = [("reward", pa.float64()), ("agent_seconds", pa.float32())]
     return pa.schema([(_RUN, pa.int64()), ("t", pa.int64()), *actions, *rest])
@@ -121,7 +121,7 @@ def _table_of_a_stranger(data: bytes, rows: int, width: int) -> pa.Table:
 
 
 def _read_alone() -> None:
-    """What that process does."""
+    """Read a table in a process of its own, and write it to the standard output."""
     rows, width = (int(word) for word in sys.argv[1:])
     if sys.platform != "win32":
         import resource

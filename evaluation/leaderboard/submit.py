@@ -46,7 +46,7 @@ def submit(
     """Run an agent through a protocol and write the bundle.
 
     Args:
-        agent: Who; its label is the name in the leaderboard.
+        agent: The agent; its label is its name in the leaderboard.
         protocol: The worlds and seeds; its own agents play no part.
         out: Folder of the bundle; it appears when it is complete.
         authors: Who made the agent.

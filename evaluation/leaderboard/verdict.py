@@ -18,7 +18,7 @@ class CannotCheckError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a tier came to."""
+    """What a tier found about a submission."""
 
     tier: str
     passed: bool

@@ -17,7 +17,7 @@ SHARE_OF_TIME = 0.2
 
 
 def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
-    """A page about a run in a store."""
+    """What a page says about a sweep in a store."""
     machines = [
         f"Python {m.get('python', '?')}, {m.get('platform', '?')}" for m in results.machines
     ]
