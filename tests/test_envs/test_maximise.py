@@ -1,5 +1,6 @@
 """The declared optimum against brute force."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -63,3 +64,14 @@ def test_many_rows_are_done_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("periodic_envs.fields.maximise._CHUNK", 500)
     _, chunked = maximise(basis, weights)
     np.testing.assert_allclose(whole, chunked, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{"dim": 2}, {"dim": 3}, {"dim": 2, "action_kernel": "linear"}], ids=str
+)
+def test_no_action_beats_the_optimum_in_more_dimensions(kwargs: dict) -> None:
+    env = gym.make("PeriodicGP-Synthetic-v0", horizon=6, **kwargs).unwrapped
+    env.reset(seed=0)
+    points = np.random.default_rng(0).uniform(-1, 1, (20_000, env.public.dim))
+    for t in range(6):
+        assert env.episode.process.mean(points, t).max() <= env.episode.process.optimum(t)[1]

@@ -280,17 +280,6 @@ def test_module_prefix() -> None:
     assert gym.make("periodic_envs:PeriodicGP-Synthetic-v0").spec is not None
 
 
-@pytest.mark.parametrize(
-    "kwargs", [{"dim": 2}, {"dim": 3}, {"dim": 2, "action_kernel": "linear"}], ids=str
-)
-def test_no_action_beats_the_optimum_in_more_dimensions(kwargs: dict) -> None:
-    env = make("PeriodicGP-Synthetic-v0", horizon=6, **kwargs)
-    env.reset(seed=0)
-    points = np.random.default_rng(0).uniform(-1, 1, (20_000, env.public.dim))
-    for t in range(6):
-        assert env.episode.process.mean(points, t).max() <= env.episode.process.optimum(t)[1]
-
-
 def test_returned_objects_are_fresh() -> None:
     env = make("PeriodicGP-Synthetic-v0")
     calls = [env.reset(seed=0), *(env.step(np.zeros(1)) for _ in range(2)), env.reset(seed=0)]
