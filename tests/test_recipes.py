@@ -10,16 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-COPIED = ("periodic_envs", "agents", "evaluation", "tests", "pyproject.toml", "references.bib")
-RECIPE = re.compile(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-LINE = re.compile(
-    r"^`(evaluation/cli/commands\.py)`, beside the others:\n\n```python\n(.*?)^```", re.S | re.M
-)
-pytestmark = pytest.mark.xdist_group("recipes")
-
-
-def recipes() -> dict[str, str]:
-    return dict(RECIPE.findall((ROOT / "CONTRIBUTING.md").read_text()))
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+COPIED = ("periodic_envs", "agents", "evaluation", "tests", "pyproject.toml")
+FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTING, re.S | re.M))
+"""New files, whole, by their place."""
+LINES = {
+    "evaluation/columns.py": ("\n]\n", r"```python\n(    Column\(.*?\n    \),\n)```"),
+    "evaluation/cli/commands.py": ("\n\n\ndef run", r"```python\n(app\.command.*?)\n```"),
+}
+"""Files that get a few lines more, before which text, and what they are."""
 
 
 @pytest.fixture(scope="module")
@@ -31,51 +30,59 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy2(source, copy)
     if (ROOT / ".mypy_cache").is_dir():  # spares a minute
         shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
-    for place, source in recipes().items():
+    for place, source in FILES.items():
         assert not (copy / place).exists(), place
         (copy / place).write_text(source)
+    for place, (before, pattern) in LINES.items():
+        (lines,) = re.findall(pattern, CONTRIBUTING, re.S)
+        text = (copy / place).read_text()
+        assert text.count(before) == 1
+        text = text.replace(before, f"\n{lines.rstrip()}{before}")
+        (copy / place).write_text(text.replace(", worlds\n", ", worlds, worst\n"))
     return copy
 
 
 def run(tree: Path, *command: str) -> str:
     """What a Python module prints, run in the copy; it must end well."""
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=tree, env=environment, capture_output=True, text=True
+        [sys.executable, "-m", *command],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
+def passed(tree: Path, *arguments: str) -> int:
+    """How many tests passed in the copy."""
+    out = run(tree, "pytest", "-p", "no:cacheprovider", *arguments)
+    return int(re.findall(r"(\d+) passed", out)[0])
+
+
 def test_there_is_a_recipe_for_each() -> None:
-    folders = {str(Path(place).parent) for place in recipes()}
-    assert folders == {
-        "periodic_envs/worlds",
-        "agents/zoo/gp",
-        "agents/gp/kernels",
-        "evaluation/cli",
-    }
+    folders = {str(Path(place).parent) for place in FILES}
+    rooms = {"periodic_envs/worlds", "agents/zoo/gp", "agents/gp/kernels", "evaluation/cli"}
+    assert folders == rooms
 
 
-@pytest.mark.parametrize(
-    "command", [("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)], ids=" ".join
-)
-def test_lint_and_types(tree: Path, command: tuple[str, ...]) -> None:
-    files = [] if command == ("mypy",) else list(recipes())
-    run(tree, *command, *files)
+def test_lint_and_types(tree: Path) -> None:
+    changed = [*FILES, *LINES]
+    run(tree, "ruff", "check", *changed)
+    run(tree, "ruff", "format", "--check", *changed)
+    run(tree, "mypy")
 
 
 def test_the_world_passes_the_tests_of_every_world(tree: Path) -> None:
-    out = run(tree, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_envs", "-k", "Beach")
-    assert int(re.findall(r"(\d+) passed", out)[0]) >= 15
+    assert passed(tree, "tests/test_envs", "-k", "Beach") >= 15
 
 
 def test_the_agent_passes_the_tests_of_every_agent(tree: Path) -> None:
     files = ("tests/test_agents/test_zoo.py", "tests/test_agents/test_registry.py")
-    out = run(tree, "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", "two-seasons")
-    assert int(re.findall(r"(\d+) passed", out)[0]) >= 8
+    assert passed(tree, *files, "-k", "two-seasons") >= 8
     assert "two-seasons" in run(tree, "evaluation", "agents")
-    assert "two-seasons" in run(tree, "evaluation", "protocols", "standard")
+    assert '"two-seasons"' in run(tree, "evaluation", "protocols", "standard")
 
 
 def test_the_kernel_is_the_same_in_every_engine_and_can_be_saved(tree: Path) -> None:
@@ -98,3 +105,13 @@ np.testing.assert_array_equal(again.predict(12.5), engines[0].predict(12.5))
 """
     )
     run(tree, "kernel_check")
+
+
+def test_the_statistic_is_in_every_table_and_the_command_runs(tree: Path) -> None:
+    arguments = ("--agents", "random", "--envs", "PeriodicGP-SyntheticDiscrete-v0", "--seeds")
+    shown = run(tree, "evaluation", "run", "smoke", *arguments, "0:2", "--workers", "0")
+    assert "median regret" in shown
+    assert "median_regret" in run(tree, "evaluation", "show", "--json")
+    run(tree, "evaluation", "leaderboard", "build", "--store", "results.sqlite", "--out", "p.html")
+    assert "Median regret" in (tree / "p.html").read_text()
+    assert "PeriodicGP-SyntheticDiscrete-v0, seed" in run(tree, "evaluation", "worst", "random")
