@@ -7,12 +7,10 @@ import sys
 from pathlib import Path
 
 import gymnasium as gym
-import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 import evaluation
-from agents.gp import Finite, SquaredExponential, make_posterior
 from agents.testing import AgentContract
 
 ROOT = Path(__file__).parent.parent
@@ -71,45 +69,15 @@ def test_readme_code_runs(block: str) -> None:
 def test_recipe_for_a_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recipe in CONTRIBUTING.md is a whole file: it registers an id that passes the checks."""
     (source,) = [block for block in code_blocks("CONTRIBUTING.md") if "register_world" in block]
-    (tmp_path / "tide_world.py").write_text(source)
+    (tmp_path / "beach_world.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     env_id = re.findall(r'register_world\("([^"]+)"', source)[0]
     try:
-        env = gym.make(f"tide_world:{env_id}").unwrapped
+        env = gym.make(f"beach_world:{env_id}").unwrapped
         check_env(env)
         assert env.public.periods == (12.4,)
     finally:
         gym.registry.pop(env_id, None)
-
-
-def recipe(word: str) -> dict:
-    """What a whole-file recipe in CONTRIBUTING.md defines."""
-    (source,) = [block for block in code_blocks("CONTRIBUTING.md") if word in block]
-    scope = {"__name__": "recipe"}
-    exec(compile(source, "CONTRIBUTING.md", "exec"), scope)
-    return scope
-
-
-def test_recipe_for_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = recipe("class TwoSeasons")["TwoSeasons"]
-    contract = type("Contract", (AgentContract,), {"make": lambda self, p, r: agent(p, r)})()
-    for name in dir(contract):
-        if name.startswith("test_"):
-            getattr(contract, name)(*([tmp_path] if "saved" in name else []))
-
-
-def test_recipe_for_a_kernel() -> None:
-    kernel = SquaredExponential(1.0) * recipe("class Cosine")["Cosine"](5.0)
-    actions = Finite(np.linspace(0, 2, 4)[:, None])
-    engines = [
-        make_posterior(kernel, actions, 0.1, engine=engine)
-        for engine in ("state-space", "incremental", "dense")
-    ]
-    for posterior in engines:
-        for t in range(12):
-            posterior.observe(t % 4, float(t), np.sin(t))
-    for posterior in engines[:2]:
-        np.testing.assert_allclose(posterior.predict(12.5), engines[2].predict(12.5), atol=1e-8)
 
 
 def test_citations_are_in_the_bibliography() -> None:
