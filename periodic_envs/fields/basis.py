@@ -163,8 +163,7 @@ def _half_space(dim: int, reach: int) -> Array:
         return np.arange(reach, dtype=np.float64)[:, None]
     axis = np.arange(-reach, reach + 1, dtype=np.float64)
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    half: Array = grid[(grid[:, 0] > 0) | ((grid[:, 0] == 0) & (grid[:, 1] >= 0))]
-    return half
+    return np.asarray(grid[(grid[:, 0] > 0) | ((grid[:, 0] == 0) & (grid[:, 1] >= 0))])
 
 
 def random_frequencies(

@@ -129,8 +129,7 @@ def _ticks(shown: int, period: float | None) -> Array:
     """Place a few ticks, each at the beginning of a season where there are seasons."""
     unit = period if period and period < shown else shown / 6.0
     unit *= np.ceil(shown / unit / MAX_TICKS)
-    ticks: Array = np.arange(0.0, 0.97 * shown, unit)
-    return ticks
+    return np.arange(0.0, 0.97 * shown, unit)
 
 
 def _draw_spectrum(axes: Axes, check: Check) -> None:

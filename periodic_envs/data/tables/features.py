@@ -34,8 +34,7 @@ def read_features(source: Any, names: Sequence[str]) -> Array:
             + (f" and {len(lacking) - 1} more arms" if len(lacking) > 1 else "")
             + f"; it has those of {', '.join(list(known)[:10]) or 'no arm'}"
         )
-    features: Array = np.stack([known[name] for name in names])
-    return features
+    return np.stack([known[name] for name in names])
 
 
 def _from_mapping(source: Mapping[Any, Any]) -> dict[str, Array]:

@@ -34,8 +34,7 @@ class Clock:
         """The first n times."""
         if isinstance(self.first, pd.Timestamp):
             return pd.date_range(self.first, periods=n, freq=self.step)
-        times: Array = self.first + self.step * np.arange(n)
-        return times
+        return self.first + self.step * np.arange(n)
 
     def at(self, index: int) -> str:
         """One time in words."""
@@ -44,8 +43,7 @@ class Clock:
     def index(self, moments: Any) -> Array:
         """How many steps after the first each time is: whole numbers on the grid."""
         # Exact for timestamps: the difference is a whole number of nanoseconds.
-        steps: Array = np.asarray((moments - self.first) / self.step, dtype=np.float64)
-        return steps
+        return np.asarray((moments - self.first) / self.step, dtype=np.float64)
 
     def step_text(self) -> str:
         """The step in words."""
