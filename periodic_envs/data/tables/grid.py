@@ -106,15 +106,6 @@ def positions(clock: Clock, moments: Moments, source: str) -> NDArray[np.intp]:
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Single readings: at which step, of which arm, what."""
-
-    step: NDArray[np.intp]
-    arm: NDArray[np.intp]
-    value: Array
-
-
-@dataclass(frozen=True)
 class Tabulated:
     """Readings as a table, shape (steps, arms), NaN where there is none.
 
@@ -128,12 +119,17 @@ class Tabulated:
     conflict: tuple[int, int] | None
 
 
-def tabulate(readings: Readings, n_steps: int, n_arms: int) -> Tabulated:
-    """Put readings into a table; different readings of one entry give their mean."""
-    known = ~np.isnan(readings.value)
-    entry = (readings.step * n_arms + readings.arm)[known]
+def tabulate(
+    step: NDArray[np.intp], arm: NDArray[np.intp], value: Array, n_steps: int, n_arms: int
+) -> Tabulated:
+    """Put readings into a table; different readings of one entry give their mean.
+
+    Readings of arm -1 are left out.
+    """
+    known = ~np.isnan(value) & (arm >= 0)
+    entry = (step * n_arms + arm)[known]
     order = np.argsort(entry, kind="stable")
-    entry, value = entry[order], readings.value[known][order]
+    entry, value = entry[order], value[known][order]
     table: Array = np.full(n_steps * n_arms, np.nan)
     if not len(entry):
         return Tabulated(table.reshape(n_steps, n_arms), 0, 0, None)
@@ -144,10 +140,7 @@ def tabulate(readings: Readings, n_steps: int, n_arms: int) -> Tabulated:
     table[entry[starts]] = np.where(
         differ, np.add.reduceat(value / sizes.repeat(sizes), starts), value[starts]
     )
-    conflict = None
-    if differ.any():
-        step, arm = divmod(int(entry[starts][differ][0]), n_arms)
-        conflict = (step, arm)
+    conflict = divmod(int(entry[starts][differ][0]), n_arms) if differ.any() else None
     return Tabulated(
         table.reshape(n_steps, n_arms),
         dropped=int((sizes[~differ] - 1).sum()),
