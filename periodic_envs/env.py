@@ -13,7 +13,6 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.episode import Described, Episode, Setup, reset_info
-from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import Decision, Viewer
 
@@ -68,10 +67,12 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
             checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
         self.setup = Setup.of(
             world,
-            world_kwargs,
             horizon=horizon,
-            noise=Noise(noise, noise_std, noise_df),
+            noise=noise,
+            noise_std=noise_std,
+            noise_df=noise_df,
             reveal_period=reveal_period,
+            **world_kwargs,
         )
         self.observation_space = self.setup.observation_space()
         self.action_space = self.setup.action_space()

@@ -21,7 +21,6 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.batch import Batch, stack
 from periodic_envs.episode import Described, Setup, reset_info
-from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
 
 try:
@@ -62,13 +61,8 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         num_envs: int = 1,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
-        horizon: int | None = None,
-        noise: str = "gaussian",
-        noise_std: float = 1.0,
-        noise_df: float = 3.0,
-        reveal_period: bool = True,
         render_mode: str | None = None,
-        **world_kwargs: Any,
+        **arguments: Any,
     ) -> None:
         if render_mode is not None:
             raise ValueError(
@@ -76,13 +70,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
                 'use vectorization_mode="sync" to look at every copy'
             )
         self.num_envs = checks.whole("num_envs", num_envs, 1)
-        self.setup = Setup.of(
-            world,
-            world_kwargs,
-            horizon=horizon,
-            noise=Noise(noise, noise_std, noise_df),
-            reveal_period=reveal_period,
-        )
+        self.setup = Setup.of(world, **arguments)
         limit = self.setup.horizon if max_episode_steps is None else max_episode_steps
         self._length = min(checks.whole("max_episode_steps", limit, 1), self.setup.horizon)
         mode = getattr(autoreset_mode, "value", autoreset_mode)
