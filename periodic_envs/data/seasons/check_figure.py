@@ -197,10 +197,8 @@ def _fraction(axes: Axes, x: float) -> float:
 
 def _draw_profile(axes: Axes, check: Check, gain: Gain) -> None:
     assert check.period is not None
-    sign = -1.0 if check.objective == "min" else 1.0
     best = gain.profile.argmax(1)
-    profile = sign * gain.profile
-    _draw_table(axes, check, profile, (0.0, check.period))
+    _draw_table(axes, check, check.word_and_sign[1] * gain.profile, (0.0, check.period))
     width = check.period / len(best)
     _title(axes, "Mean by phase, and the best arm of each phase")
     axes.set(xlabel="phase in steps", xlim=(0.0, check.period))
@@ -216,7 +214,7 @@ def _draw_profile(axes: Axes, check: Check, gain: Gain) -> None:
 
 
 def _draw_policies(axes: Axes, check: Check, gain: Gain) -> None:
-    word, sign = ("cost", -1.0) if check.objective == "min" else ("reward", 1.0)
+    word, sign = check.word_and_sign
     rows = {
         "random arm": gain.random,
         "best arm": gain.static,

@@ -99,9 +99,9 @@ def read_series(
         time_format=time_format,
     )
     marks = find_marks(table, list(roles.arms) or [str(roles.reward)], decimal)
-    times = parse_times(table, roles.time, time_format=time_format, marks=marks)
-    clock = find_clock(times.moments, table.source)
-    steps = positions(clock, times.moments, table.source)
+    moments, notes = parse_times(table, roles.time, time_format=time_format, marks=marks)
+    clock = find_clock(moments, table.source)
+    steps = positions(clock, moments, table.source)
     n_steps = int(steps.max()) + 1
     if roles.arm is None or roles.reward is None:
         names, n = roles.arms, len(roles.arms)
@@ -127,7 +127,7 @@ def read_series(
         )
     report = Report.of(
         found.values,
-        taken_for=(*roles.lines(), *times.notes, *table.notes, *marks.lines()),
+        taken_for=(*roles.lines(table), *notes, *table.notes, *marks.lines()),
         dropped=found.dropped,
         averaged=found.averaged,
     )
