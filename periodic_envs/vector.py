@@ -145,7 +145,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         info: dict[str, Any] = {}
         for i, episode in enumerate(episodes):
             info = self._add_info(info, reset_info(episode), i)
-        return self._batch.observations(0), info
+        return self._batch.table[0].copy(), info
 
     def step(
         self, actions: NDArray[Any]
@@ -157,15 +157,16 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         if step >= self._length:
             return self._after_the_end()
         checked = self._checked(actions)
-        mean = batch.mean(checked, step)
-        optimal_action, optimal_reward = batch.optimum(step)
+        t = batch.first_step + step
+        mean = batch.processes.mean(checked, t)
+        optimal_action, optimal_reward = batch.processes.optimum(t)
         reward = batch.reward(mean, checked, step)
         regret = np.maximum(optimal_reward - mean, 0.0)
         self._cumulative_regret = self._cumulative_regret + regret
         self._step = step + 1
         values = {
-            "t": np.full(self.num_envs, batch.first_step + step),
-            "phase": batch.phase(step),
+            "t": np.full(self.num_envs, t),
+            "phase": np.full(self.num_envs, t % batch.periods),
             "regret": regret,
             "cumulative_regret": self._cumulative_regret.copy(),
             "mean_reward": mean,
@@ -176,7 +177,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
             values["data_source"] = np.full(self.num_envs, self.setup.origin.source, dtype=object)
         everywhere = self._true.copy()
         info = {**values, **{f"_{key}": everywhere for key in values}}
-        observation = batch.observations(step + 1)
+        observation = batch.table[step + 1].copy()
         over = step + 1 >= self._length
         done = (self._true if over else self._false).copy()
         if over and self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
