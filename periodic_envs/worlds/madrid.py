@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -149,14 +149,7 @@ class Madrid:
                 f"get the data with: {command}"
             )
         _warn_once(command)
-        return MadridSim(
-            start=self.start,
-            days=self.days,
-            warm_start_days=self.warm_start_days,
-            objective=self.objective,
-            stations=self.stations,
-            period_hours=self.period_hours,
-        )
+        return MadridSim(**{field.name: getattr(self, field.name) for field in fields(MadridSim)})
 
 
 _warned: list[str] = []
