@@ -4,5 +4,3 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-__all__ = ["Array"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +20,12 @@ from periodic_envs.process import (
 )
 
 
-class BatchProcess(Protocol):
-    """The reward processes of all copies; copy i is asked about action i."""
-
-    def mean(self, actions: NDArray[Any], t: int) -> Array:
-        """Mean rewards (n,)."""
-
-    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
-        """Best actions (n, ...) and their mean rewards (n,)."""
-
-
 @dataclass(frozen=True)
 class Batch:
     """Everything random about one episode of every copy.
 
     Attributes:
-        processes: the worlds.
+        processes: the worlds; copy i is asked about action i.
         first_step: time of the first decision.
         periods: period of each copy, shape (n,), or of all, shape ().
         noise: errors to add, shape (T, n), or rewards, shape (T, n, actions).
@@ -43,36 +33,18 @@ class Batch:
         copies: 0 .. n - 1.
     """
 
-    processes: BatchProcess
+    processes: _FiniteBatch | _ContinuousBatch | _AnyBatch
     first_step: int
     periods: Array
     noise: Array
     table: Array
     copies: NDArray[np.intp]
 
-    def mean(self, actions: NDArray[Any], step: int) -> Array:
-        """Mean rewards of the actions at a step."""
-        return self.processes.mean(actions, self.first_step + step)
-
-    def optimum(self, step: int) -> tuple[NDArray[Any], Array]:
-        """Best actions and their mean rewards at a step."""
-        return self.processes.optimum(self.first_step + step)
-
     def reward(self, mean: Array, actions: NDArray[Any], step: int) -> Array:
         """Rewards received at a step."""
         noise = self.noise[step]
         rewards: Array = mean + noise if noise.ndim == 1 else noise[self.copies, actions]
         return rewards
-
-    def observations(self, step: int) -> Array:
-        """What is seen before a step."""
-        observations: Array = self.table[step].copy()
-        return observations
-
-    def phase(self, step: int) -> Array:
-        """The phase of each copy in its season."""
-        phase = (self.first_step + step) % self.periods
-        return np.full(self.table.shape[1], phase)
 
 
 def stack(episodes: list[Episode]) -> Batch:
@@ -88,7 +60,10 @@ def stack(episodes: list[Episode]) -> Batch:
     )
 
 
-def _stack_processes(processes: list[RewardProcess]) -> BatchProcess:
+def _stack_processes(
+    processes: list[RewardProcess],
+) -> _FiniteBatch | _ContinuousBatch | _AnyBatch:
+
     finite = [p for p in processes if isinstance(p, FiniteProcess)]
     if len(finite) == len(processes):
         return _FiniteBatch(finite)

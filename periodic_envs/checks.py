@@ -65,6 +65,3 @@ def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-
-
-__all__ = ["at_least", "greater", "one_of", "positive", "truth", "whole", "within"]

@@ -13,9 +13,8 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.episode import Described, Episode, Setup, reset_info
-from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
-from periodic_envs.rendering import History, Viewer
+from periodic_envs.rendering import Decision, Viewer
 
 
 class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
@@ -68,10 +67,12 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
             checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
         self.setup = Setup.of(
             world,
-            world_kwargs,
             horizon=horizon,
-            noise=Noise(noise, noise_std, noise_df),
+            noise=noise,
+            noise_std=noise_std,
+            noise_df=noise_df,
             reveal_period=reveal_period,
+            **world_kwargs,
         )
         self.observation_space = self.setup.observation_space()
         self.action_space = self.setup.action_space()
@@ -81,7 +82,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         self._shape = self.action_space.shape
         self._horizon = self._step = self.setup.horizon
         self._cumulative_regret = 0.0
-        self._history = History() if render_mode is not None else None
+        self._history: list[Decision] = []
         self._viewer: Viewer | None = None
 
     @property
@@ -101,8 +102,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         self.episode = self.setup.draw(self.np_random)
         self._step = 0
         self._cumulative_regret = 0.0
-        if self._history is not None:
-            self._history.clear()
+        self._history.clear()
         if self.render_mode == "human":
             self._render_frame()
         return self.episode.observations[0].copy(), reset_info(self.episode)
@@ -138,8 +138,8 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         }
         if episode.origin is not None:
             info["data_source"] = episode.origin.source
-        if self._history is not None:
-            self._history.add(checked, reward, info)
+        if self.render_mode is not None:
+            self._history.append(Decision(np.copy(checked), reward, dict(info)))
             if self.render_mode == "human":
                 self._render_frame()
         return episode.observations[step].copy(), reward, False, step >= self._horizon, info
@@ -186,7 +186,6 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         if self._viewer is None:
             title = self.spec.id if self.spec is not None else type(self.setup.world).__name__
             self._viewer = Viewer(title, self.setup, self.metadata["render_fps"])
-        assert self._history is not None
         return self._viewer.show(self.render_mode, self.episode, self._history)
 
     def close(self) -> None:

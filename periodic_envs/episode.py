@@ -44,15 +44,18 @@ class Setup:
     def of(
         cls,
         world: World | RewardProcess | str,
-        world_kwargs: dict[str, Any],
         *,
-        horizon: int | None,
-        noise: Noise,
-        reveal_period: bool,
+        horizon: int | None = None,
+        noise: str = "gaussian",
+        noise_std: float = 1.0,
+        noise_df: float = 3.0,
+        reveal_period: bool = True,
+        **world_kwargs: Any,
     ) -> Setup:
         """The setup that an environment's arguments ask for."""
+        scatter = Noise(noise, noise_std, noise_df)
         built = build_world(world, world_kwargs)
-        return cls(built, resolve_horizon(built, horizon), noise, reveal_period)
+        return cls(built, resolve_horizon(built, horizon), scatter, reveal_period)
 
     @cached_property
     def origin(self) -> Origin | None:
@@ -185,16 +188,14 @@ def resolve_horizon(world: World, horizon: int | None) -> int:
 class _Fixed:
     """A world that always is the same reward process."""
 
-    process: Any
+    process: RewardProcess
 
     @property
     def public(self) -> PublicInfo:
-        public: PublicInfo = self.process.public
-        return public
+        return self.process.public
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
-        process: RewardProcess = self.process
-        return process
+        return self.process
 
 
 def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> World:
@@ -206,8 +207,9 @@ def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> W
         raise ValueError(f"a world that is already built takes no {', '.join(map(repr, kwargs))}")
     if not hasattr(world, "public"):
         raise ValueError(f"a world needs an attribute 'public', which {world!r} has not")
-    fixed: Any = world if hasattr(world, "draw") else _Fixed(world)
-    return cast("World", fixed)
+    if hasattr(world, "draw"):
+        return cast("World", world)
+    return _Fixed(world)
 
 
 def _class_of(world: str, kwargs: dict[str, Any]) -> Any:

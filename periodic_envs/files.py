@@ -20,6 +20,3 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-__all__ = ["write_atomically"]

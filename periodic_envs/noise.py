@@ -59,8 +59,7 @@ class Noise:
 
 def _swing(phase: Array) -> Array:
     """1 + sin/2, between 1/2 and 3/2, with a mean square of one."""
-    swing: Array = (1.0 + 0.5 * np.sin(2.0 * np.pi * phase)) / np.sqrt(1.0 + 0.125)
-    return swing
+    return np.asarray((1.0 + 0.5 * np.sin(2.0 * np.pi * phase)) / np.sqrt(1.0 + 0.125))
 
 
 def _counts(rng: np.random.Generator, process: Any, times: Array) -> Array:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,25 +25,12 @@ _RESOLUTION = 121
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-@dataclass
-class History:
-    """What was done so far in this episode."""
+class Decision(NamedTuple):
+    """One step of the episode so far."""
 
-    actions: list[Any] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-    infos: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(self, action: Any, reward: float, info: dict[str, Any]) -> None:
-        """Remember one step."""
-        self.actions.append(np.copy(action))
-        self.rewards.append(reward)
-        self.infos.append(dict(info))
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self.actions.clear()
-        self.rewards.clear()
-        self.infos.clear()
+    action: Any
+    reward: float
+    info: dict[str, Any]
 
 
 class Viewer:
@@ -57,7 +43,7 @@ class Viewer:
         self._screen: Any = None
         self._clock: Any = None
 
-    def show(self, mode: str | None, episode: Episode, history: History) -> Any:
+    def show(self, mode: str | None, episode: Episode, history: list[Decision]) -> Any:
         """A picture (rgb_array), a text (ansi), or a window (human)."""
         if mode == "ansi":
             return _text(self._title, self._setup, episode, history)
@@ -105,52 +91,50 @@ def to_rgb(figure: Figure) -> NDArray[np.uint8]:
     return frame
 
 
-def episode_figure(title: str, setup: Setup, episode: Episode, history: History) -> Figure:
+def episode_figure(title: str, setup: Setup, episode: Episode, history: list[Decision]) -> Figure:
     """The landscape with the choices made, above the regret so far."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
-    above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
-    done = len(history.actions)
+    done = len(history)
     start = max(0, min(done - WINDOW // 2, setup.horizon - WINDOW))
     times = episode.first_step + np.arange(start, min(start + WINDOW, setup.horizon))
+    figure, above, below = _two_axes(times)
     draw_landscape(above, setup, episode, times)
-    total = history.infos[-1]["cumulative_regret"] if done else 0.0
-    progress = f"step {done} of {setup.horizon}    regret {total:,.1f}"
+    regrets = [decision.info["cumulative_regret"] for decision in history]
+    progress = f"step {done} of {setup.horizon}    regret {regrets[-1] if done else 0.0:,.1f}"
     draw_title(figure, title, progress)
     if done:
-        draw_choices(above, np.array([i["t"] for i in history.infos]), history.actions)
-        below.plot(
-            [info["t"] for info in history.infos],
-            [info["cumulative_regret"] for info in history.infos],
-            color="tab:red",
-        )
+        chosen_at = np.array([decision.info["t"] for decision in history])
+        draw_choices(above, chosen_at, [decision.action for decision in history])
+        below.plot(chosen_at, regrets, color="tab:red")
     draw_legend(above)
-    below.set(xlim=(times[0] - 0.5, times[-1] + 0.5), ylim=(0.0, None))
-    below.set(xlabel="time t", ylabel="regret so far")
-    below.grid(alpha=0.3)
+    below.set(ylim=(0.0, None), ylabel="regret so far")
     return figure
 
 
 def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     """The landscape above the best and the average reward: a world with nobody in it."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
-    above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
     times = episode.first_step + np.arange(min(WINDOW, setup.horizon))
+    figure, above, below = _two_axes(times)
     values = draw_landscape(above, setup, episode, times)
     draw_title(figure, title)
     if len(times) < setup.horizon:
         above.set_title(f"first {len(times):,} of {setup.horizon:,} steps", loc="left", fontsize=9)
     below.plot(times, [episode.process.optimum(int(t))[1] for t in times], label="best action")
     below.plot(times, values.mean(0), label="average action", color="tab:gray")
-    below.set(ylabel=_reward_label(setup), xlim=(times[0] - 0.5, times[-1] + 0.5))
-    below.set(xlabel="time t")
-    below.grid(alpha=0.3)
+    below.set_ylabel(_reward_label(setup))
     draw_legend(above)
     draw_legend(below)
     return figure
+
+
+def _two_axes(times: NDArray[Any]) -> tuple[Figure, Axes, Axes]:
+    """A figure with room for a landscape, and for a curve over the same times below it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
+    above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
+    below.set(xlabel="time t", xlim=(times[0] - 0.5, times[-1] + 0.5))
+    below.grid(alpha=0.3)
+    return figure, above, below
 
 
 def draw_title(figure: Figure, title: str, facts: str = "") -> None:
@@ -234,23 +218,20 @@ def draw_legend(axes: Axes) -> None:
     )
 
 
-def _text(title: str, setup: Setup, episode: Episode, history: History) -> str:
+def _text(title: str, setup: Setup, episode: Episode, history: list[Decision]) -> str:
     """Three lines: where we are, the last decision, the recent regrets."""
-    done = len(history.actions)
-    lines = [f"{title}  step {done} of {setup.horizon}"]
-    if done:
-        info = history.infos[-1]
-        chosen, best = _short(history.actions[-1]), _short(info["optimal_action"])
+    lines = [f"{title}  step {len(history)} of {setup.horizon}"]
+    if history:
+        action, reward, info = history[-1]
+        chosen, best = (
+            np.array2string(np.asarray(a), precision=3) for a in (action, info["optimal_action"])
+        )
         lines.append(
             f"t = {info['t']}  action {chosen} (best {best})  "
-            f"reward {history.rewards[-1]:.3f}  regret {info['regret']:.3f}  "
+            f"reward {reward:.3f}  regret {info['regret']:.3f}  "
             f"so far {info['cumulative_regret']:.2f}"
         )
-        recent = np.array([info["regret"] for info in history.infos[-60:]])
+        recent = np.array([decision.info["regret"] for decision in history[-60:]])
         scaled = (recent / max(recent.max(), 1e-12) * (len(_BARS) - 1)).round().astype(int)
         lines.append("regret " + "".join(_BARS[i] for i in scaled))
     return "\n".join(lines) + "\n"
-
-
-def _short(action: Any) -> str:
-    return np.array2string(np.asarray(action), precision=3)

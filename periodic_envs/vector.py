@@ -21,7 +21,6 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.batch import Batch, stack
 from periodic_envs.episode import Described, Setup, reset_info
-from periodic_envs.noise import Noise
 from periodic_envs.process import PublicInfo, RewardProcess, World
 
 try:
@@ -62,13 +61,8 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         num_envs: int = 1,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
-        horizon: int | None = None,
-        noise: str = "gaussian",
-        noise_std: float = 1.0,
-        noise_df: float = 3.0,
-        reveal_period: bool = True,
         render_mode: str | None = None,
-        **world_kwargs: Any,
+        **arguments: Any,
     ) -> None:
         if render_mode is not None:
             raise ValueError(
@@ -76,13 +70,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
                 'use vectorization_mode="sync" to look at every copy'
             )
         self.num_envs = checks.whole("num_envs", num_envs, 1)
-        self.setup = Setup.of(
-            world,
-            world_kwargs,
-            horizon=horizon,
-            noise=Noise(noise, noise_std, noise_df),
-            reveal_period=reveal_period,
-        )
+        self.setup = Setup.of(world, **arguments)
         limit = self.setup.horizon if max_episode_steps is None else max_episode_steps
         self._length = min(checks.whole("max_episode_steps", limit, 1), self.setup.horizon)
         mode = getattr(autoreset_mode, "value", autoreset_mode)
@@ -157,7 +145,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         info: dict[str, Any] = {}
         for i, episode in enumerate(episodes):
             info = self._add_info(info, reset_info(episode), i)
-        return self._batch.observations(0), info
+        return self._batch.table[0].copy(), info
 
     def step(
         self, actions: NDArray[Any]
@@ -169,15 +157,16 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         if step >= self._length:
             return self._after_the_end()
         checked = self._checked(actions)
-        mean = batch.mean(checked, step)
-        optimal_action, optimal_reward = batch.optimum(step)
+        t = batch.first_step + step
+        mean = batch.processes.mean(checked, t)
+        optimal_action, optimal_reward = batch.processes.optimum(t)
         reward = batch.reward(mean, checked, step)
         regret = np.maximum(optimal_reward - mean, 0.0)
         self._cumulative_regret = self._cumulative_regret + regret
         self._step = step + 1
         values = {
-            "t": np.full(self.num_envs, batch.first_step + step),
-            "phase": batch.phase(step),
+            "t": np.full(self.num_envs, t),
+            "phase": np.full(self.num_envs, t % batch.periods),
             "regret": regret,
             "cumulative_regret": self._cumulative_regret.copy(),
             "mean_reward": mean,
@@ -188,7 +177,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
             values["data_source"] = np.full(self.num_envs, self.setup.origin.source, dtype=object)
         everywhere = self._true.copy()
         info = {**values, **{f"_{key}": everywhere for key in values}}
-        observation = batch.observations(step + 1)
+        observation = batch.table[step + 1].copy()
         over = step + 1 >= self._length
         done = (self._true if over else self._false).copy()
         if over and self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:

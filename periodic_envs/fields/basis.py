@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -26,35 +25,13 @@ class TooRough(ValueError):
     """The field has more detail than a finite series of the allowed length can show."""
 
 
-class Basis(Protocol):
-    """A finite feature map with the derivatives a maximiser needs."""
-
-    @property
-    def scale(self) -> Array:
-        """Prior standard deviation of each weight, shape (m,)."""
-
-    @property
-    def dim(self) -> int:
-        """Dimension d of the action box."""
-
-    @property
-    def bandwidth(self) -> float:
-        """Largest angular frequency in any feature: sets how fine a search must look."""
-
-    def __call__(self, actions: Array) -> Array:
-        """Map actions (..., d) to features (..., m)."""
-
-    def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Value (n,), gradient (n, d) and Hessian (n, d, d) of row i's function at action i."""
-
-
 @dataclass(frozen=True)
 class FourierBasis:
     """``phi(a) = [cos(omega_1 . a), ..., cos(omega_K . a), sin(omega_1 . a), ...]``.
 
     Attributes:
         frequencies: omega, radians per unit of action, shape (K, d).
-        scale: weight standard deviations, shape (2K,).
+        scale: prior standard deviations of the weights, shape (2K,).
         fundamental: omega_1 when ``omega_k = k * omega_1`` (a one-dimensional lattice starting at
             k = 0), else None. The series is then a polynomial in ``exp(i omega_1 a)``.
     """
@@ -77,7 +54,7 @@ class FourierBasis:
 
     @property
     def bandwidth(self) -> float:
-        """Largest angular frequency in any feature."""
+        """Largest angular frequency in any feature: sets how fine a search must look."""
         return float(np.linalg.norm(self.frequencies, axis=1).max())
 
     def __call__(self, actions: Array) -> Array:
@@ -128,6 +105,10 @@ class LinearBasis:
         return (actions * gradient).sum(1), gradient, hessian
 
 
+Basis = FourierBasis | LinearBasis
+"""A finite feature map with the derivatives that a maximiser needs."""
+
+
 def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis:
     """SE (``nu=None``) or Matern field on a line or in a plane, as a Fourier series on a torus.
 
@@ -163,8 +144,7 @@ def _half_space(dim: int, reach: int) -> Array:
         return np.arange(reach, dtype=np.float64)[:, None]
     axis = np.arange(-reach, reach + 1, dtype=np.float64)
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    half: Array = grid[(grid[:, 0] > 0) | ((grid[:, 0] == 0) & (grid[:, 1] >= 0))]
-    return half
+    return np.asarray(grid[(grid[:, 0] > 0) | ((grid[:, 0] == 0) & (grid[:, 1] >= 0))])
 
 
 def random_frequencies(

@@ -43,8 +43,7 @@ def _search_points(basis: Basis) -> Array:
         return np.linspace(-1.0, 1.0, int(np.ceil(4.0 * basis.bandwidth)) + 3)[:, None]
     sobol = qmc.Sobol(basis.dim, scramble=False).random_base2(min(9 + 2 * basis.dim, 15))
     # Reaching beyond the walls and clipped to them: many maxima lie on faces and edges.
-    points: Array = np.clip(1.2 * (2.0 * sobol - 1.0), -1.0, 1.0)
-    return points
+    return np.asarray(np.clip(1.2 * (2.0 * sobol - 1.0), -1.0, 1.0))
 
 
 def _maximise_chunk(
@@ -105,8 +104,7 @@ def _newton_step(x: Array, gradient: Array, hessian: Array, damping: Array) -> A
     held = ((x >= 1.0) & (gradient > 0)) | ((x <= -1.0) & (gradient < 0))
     if x.shape[1] == 1:
         bend = np.abs(hessian[:, 0])
-        step: Array = np.where(held, 0.0, gradient) / (bend + damping[:, None] + 1e-12)
-        return step
+        return np.where(held, 0.0, gradient) / (bend + damping[:, None] + 1e-12)
     free = ~held
     size = np.abs(hessian).max((1, 2))
     gradient = np.where(free, gradient, 0.0)
@@ -116,5 +114,4 @@ def _newton_step(x: Array, gradient: Array, hessian: Array, damping: Array) -> A
     curvature = np.linalg.eigvalsh(hessian)[:, -1]
     shift = np.maximum(curvature + 0.1 * size, 0.0) * (curvature > -1e-3 * size) + damping
     matrix = (shift + 1e-12)[:, None, None] * np.eye(x.shape[1]) - hessian
-    solution: Array = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
-    return solution
+    return np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]

@@ -23,8 +23,7 @@ def harmonic_power(length_scale: float) -> Array:
     # The power falls like a Gaussian of width sqrt(z) in k, then faster.
     power = ive(np.arange(32 + int(8 * np.sqrt(z))), z)
     power[1:] *= 2.0
-    kept: Array = power[: int(np.flatnonzero(power > TOLERANCE)[-1]) + 1]
-    return kept
+    return np.asarray(power[: int(np.flatnonzero(power > TOLERANCE)[-1]) + 1])
 
 
 def season_features(times: NDArray[Any], period: float, length_scale: float) -> Array:

@@ -59,12 +59,10 @@ class AlmostPeriodic(Synthetic):
 
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
         """Draw one reward process."""
-        basis = self.draw_basis(rng)
         rows = np.arange(horizon)
         seasons = [season_features(rows, p, self.time_length_scale) for p in self.periods]
         features = np.hstack(seasons) / np.sqrt(len(seasons))
-        weights = features @ rng.standard_normal((features.shape[1], len(basis.scale)))
-        return self.process(basis, weights, rows=rows, period=float(self.period))
+        return self.draw_weighted(rng, features, rows=rows, period=float(self.period))
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Mean of the two periodic kernels."""

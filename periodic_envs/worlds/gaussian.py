@@ -131,6 +131,14 @@ class GaussianWorld:
                 f"{self.action_length_scale:g} on a width of {self.action_width:g}"
             ) from None
 
+    def draw_weighted(
+        self, rng: np.random.Generator, features: Array, **timeline: Any
+    ) -> TabularProcess:
+        """Draw a reward process with the covariance ``features @ features.T`` over the rows."""
+        basis = self.draw_basis(rng)
+        weights = features @ rng.standard_normal((features.shape[1], len(basis.scale)))
+        return self.process(basis, weights, **timeline)
+
     def process(self, basis: Basis, weights: Array, **timeline: Any) -> TabularProcess:
         """A reward process from unit normal weights (rows, m) and what happens when."""
         weights = weights * basis.scale

@@ -5,20 +5,18 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import MAX_MISSING, POLICIES, fill_gaps
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import magnitude_name, magnitude_number
 from periodic_envs.data.madrid.window import (
     GET_DATA,
-    Window,
     check_window,
     describe,
     load_window,
@@ -116,34 +114,31 @@ class Madrid:
     def _measured(self) -> Recording:
         start = parse_day("start", self.start)
         number = magnitude_number(self.magnitude)
-        window = load_window(start, self.days, magnitude=number, stations=self.stations)
-        stations = window.stations
+        stations, values = load_window(start, self.days, magnitude=number, stations=self.stations)
         names = [f"station {n}" for n in stations]
-        rewards = rewards_of(self._filled(window, names), self.objective)
+        try:
+            when = describe(start, self.days)
+            filled = fill_gaps(values, names, policy=self.missing, what=when)
+        except DataError as error:
+            most = 0.0 if self.missing == "error" else MAX_MISSING
+            share = np.isnan(values).mean(0)
+            good = [n for n, s in zip(stations, share, strict=True) if s <= most]
+            raise DataError(f"{error}. There is enough of stations={good}") from None
+        rewards = rewards_of(filled, self.objective)
         public = public_stations(stations, self.warm_start_days, self.period_hours)
+        gaps = int(np.isnan(values).sum())
+        note = (
+            f"{gaps} of {values.size:,} hourly values were missing and filled by "
+            f"missing={self.missing!r}"
+        )
         origin = Origin(
             source="measurements",
             fingerprint=fingerprint(rewards, [magnitude_name(number), str(start), *names]),
             steps=len(rewards) - public.first_step,
             replay=True,
-            notes=self._notes(window),
+            notes=(note,) if gaps else (),
         )
         return Recording(rewards, public, origin)
-
-    def _filled(self, window: Window, names: list[str]) -> Array:
-        when = describe(window.start, self.days)
-        try:
-            return fill_gaps(window.values, names, policy=self.missing, what=when)
-        except DataError as error:
-            most = 0.0 if self.missing == "error" else MAX_MISSING
-            share = np.isnan(window.values).mean(0)
-            good = [n for n, s in zip(window.stations, share, strict=True) if s <= most]
-            raise DataError(f"{error}. There is enough of stations={good}") from None
-
-    def _notes(self, window: Window) -> tuple[str, ...]:
-        gaps = int(np.isnan(window.values).sum())
-        filled = f"{gaps} of {window.values.size:,} hourly values were missing"
-        return (f"{filled} and filled by missing={self.missing!r}",) if gaps else ()
 
     def _simulated(self) -> MadridSim:
         """What stands in for measurements if none were imported."""
@@ -154,14 +149,7 @@ class Madrid:
                 f"get the data with: {command}"
             )
         _warn_once(command)
-        return MadridSim(
-            start=self.start,
-            days=self.days,
-            warm_start_days=self.warm_start_days,
-            objective=self.objective,
-            stations=self.stations,
-            period_hours=self.period_hours,
-        )
+        return MadridSim(**{field.name: getattr(self, field.name) for field in fields(MadridSim)})
 
 
 _warned: list[str] = []

@@ -66,7 +66,6 @@ class MultiSeason(Synthetic):
 
     def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
         """Draw one reward process."""
-        basis = self.draw_basis(rng)
         nested = float(self.long_period / self.period).is_integer()
         times, rows = distinct_times(horizon, self.long_period if nested else None)
         day = season_features(times, self.period, self.time_length_scale)
@@ -75,9 +74,7 @@ class MultiSeason(Synthetic):
             np.sqrt(1.0 - self.weekly_share) * day,
             np.sqrt(self.weekly_share) * product_features(day, week),
         ]
-        features = np.hstack(parts)
-        weights = features @ rng.standard_normal((features.shape[1], len(basis.scale)))
-        return self.process(basis, weights, rows=rows, period=float(self.period))
+        return self.draw_weighted(rng, np.hstack(parts), rows=rows, period=float(self.period))
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Daily kernel times a constant plus the weekly kernel."""

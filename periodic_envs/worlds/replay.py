@@ -126,8 +126,7 @@ class Replay:
     def series(self) -> Series:
         """The window of the data, as recorded."""
         # Here, so that importing the worlds does not take the time of importing pandas.
-        from periodic_envs.data.tables.series import read_series
-        from periodic_envs.data.tables.window import cut
+        from periodic_envs.data.tables.series import cut, read_series
 
         whole = read_series(
             EXAMPLE if self.data is None else self.data,

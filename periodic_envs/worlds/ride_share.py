@@ -115,5 +115,4 @@ def _bump(hours: Array, width_hours: float) -> Array:
     """A smooth peak of height 1 on the 24-hour circle."""
     angle = 2.0 * np.pi * hours / PERIOD_HOURS
     width = 2.0 * np.pi * width_hours / PERIOD_HOURS
-    bump: Array = np.exp((np.cos(angle) - 1.0) / width**2)
-    return bump
+    return np.exp((np.cos(angle) - 1.0) / width**2)

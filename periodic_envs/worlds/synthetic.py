@@ -65,11 +65,9 @@ class Synthetic(GaussianWorld):
 
     def draw_season(self, rng: np.random.Generator, horizon: int, period: float) -> TabularProcess:
         """Draw one reward process that repeats every ``period`` steps."""
-        basis = self.draw_basis(rng)
         times, rows = distinct_times(horizon, period)
         features = season_features(times, period, self.time_length_scale)
-        weights = features @ rng.standard_normal((features.shape[1], len(basis.scale)))
-        return self.process(basis, weights, rows=rows, period=period)
+        return self.draw_weighted(rng, features, rows=rows, period=period)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Eq. (2), with the period of this draw."""

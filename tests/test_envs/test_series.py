@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from periodic_envs.data import DataError
-from periodic_envs.data.tables.series import read_series
-from periodic_envs.data.tables.window import cut
+from periodic_envs.data.tables.series import cut, read_series
 from tests.test_envs.tables import WIDE, long_of, same, write
 
 

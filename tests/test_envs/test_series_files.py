@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from periodic_envs.data import DataError
 from periodic_envs.data.tables.features import read_features
-from periodic_envs.data.tables.series import Series, read_series
-from periodic_envs.data.tables.window import cut
+from periodic_envs.data.tables.series import Series, cut, read_series
 from tests.test_envs.tables import WIDE, long_of, write
 
 

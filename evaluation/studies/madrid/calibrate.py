@@ -52,7 +52,7 @@ CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 def no_table(zip_path: Path) -> pd.DataFrame:
     """NO of one year, hours x stations, indexed by local time; NaN where not valid."""
-    parts = [parsed.readings for parsed in map(read, find_sources([zip_path])) if parsed.readings]
+    parts = [readings for _, readings in map(read, find_sources([zip_path])) if readings]
     (year,) = tabulate(parts, {})[0].values()
     table = year.tables[magnitude_number("NO")].astype(float)
     times = pd.date_range(f"{year.year}-01-01", periods=len(table), freq="h")

@@ -79,8 +79,7 @@ def earlier_data(start: datetime.date) -> tuple[tuple[int, ...], Array]:
         simulator = MadridSimulator.calibrated()
         rng = np.random.default_rng([TRAINING_SEED, start.toordinal()])
         return simulator.stations, simulator.simulate(rng, start=first, days=days)
-    window = load_window(first, days, magnitude=magnitude_number("NO"), stations=None)
-    return window.stations, window.values
+    return load_window(first, days, magnitude=magnitude_number("NO"), stations=None)
 
 
 def random_pairs(values: Array, rng: np.random.Generator) -> Sample:

@@ -11,9 +11,9 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,28 +91,26 @@ def years() -> list[int]:
 
 def entry(year: int) -> Entry:
     """What is known about an imported year."""
-    with _Archive(year) as archive:
-        return archive.entry
+    return _read(year, magnitudes=())[0]
 
 
 def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
     """Stations and the table (hours, stations) of one magnitude of an imported year."""
-    with _Archive(year) as archive:
-        if magnitude not in archive.entry.magnitudes:
-            names = ", ".join(magnitude_name(m) for m in archive.entry.magnitudes)
-            raise DataError(
-                f"{magnitude_name(magnitude)} was not measured in {year}; there are {names}"
-            )
-        return archive.entry.stations, archive.table(magnitude)
+    found, tables = _read(year, magnitudes=(magnitude,))
+    if not tables:
+        names = ", ".join(magnitude_name(m) for m in found.magnitudes)
+        raise DataError(
+            f"{magnitude_name(magnitude)} was not measured in {year}; there are {names}"
+        )
+    return found.stations, tables[magnitude]
 
 
 def load(year: int) -> Year | None:
     """An imported year with all its tables, or None."""
     if year not in years():
         return None
-    with _Archive(year) as archive:
-        tables = {m: archive.table(m) for m in archive.entry.magnitudes}
-        return Year(year, archive.entry.stations, tables)
+    found, tables = _read(year)
+    return Year(year, found.stations, tables)
 
 
 def save(
@@ -134,15 +132,8 @@ def save(
     before = tuple(one for one in before if (one["file"], one["sha256"]) not in fresh)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     record = (*before, *({**one, "imported": now} for one in imports))
-    about = {
-        "format": FORMAT,
-        "year": year.year,
-        "stations": year.stations,
-        "magnitudes": {str(m): digest for m, digest in year.fingerprints.items()},
-        "fingerprint": year.fingerprint,
-        "imports": record,
-        "days": year.days,
-    }
+    saved = Entry(year.year, year.stations, year.fingerprints, year.fingerprint, record, year.days)
+    about = {"format": FORMAT, **asdict(saved)}
     arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in year.tables.items()}
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     packed = io.BytesIO()
@@ -153,55 +144,45 @@ def save(
         write_atomically(path, packed.getvalue())
     except OSError as error:
         raise _unwritable(path, error) from error
-    return Entry(year.year, year.stations, year.fingerprints, year.fingerprint, record, year.days)
+    return saved
 
 
 def _path(year: int) -> Path:
     return folder() / f"madrid-{year}.npz"
 
 
-class _Archive:
-    """An open cache file; whatever is wrong with it becomes one sentence."""
+def _read(
+    year: int, *, magnitudes: Collection[int] | None = None
+) -> tuple[Entry, dict[int, Table]]:
+    """A year's entry, and its tables of these magnitudes: None for all there are.
 
-    def __init__(self, year: int) -> None:
-        self._year = year
-
-    def __enter__(self) -> _Archive:
-        path = _path(self._year)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
-                    raise ValueError("too large")
-            self._arrays = np.load(path, allow_pickle=False)
-            self.entry = _entry(json.loads(bytes(self._arrays["about"])), self._year)
-        except Exception as error:
-            raise self._damaged(error) from error
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._arrays.close()
-
-    def table(self, magnitude: int) -> Table:
-        """One table, checked against its fingerprint."""
-        try:
-            found = self._arrays[f"magnitude_{magnitude}"]
-            if found.shape != (hours_in(self._year), len(self.entry.stations)):
-                raise ValueError(f"a table has the shape {found.shape}")
-            if (
-                fingerprint(self._year, self.entry.stations, found)
-                != self.entry.magnitudes[magnitude]
-            ):
-                raise ValueError("the numbers have changed since they were imported")
-        except Exception as error:
-            raise self._damaged(error) from error
-        checked: Table = found
-        return checked
-
-    def _damaged(self, error: Exception) -> DataError:
-        return DataError(
-            f"the imported year {self._year} in {str(_path(self._year))!r} cannot be read "
+    Whatever is wrong with the file becomes one sentence.
+    """
+    path = _path(year)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
+                raise ValueError("too large")
+        with np.load(path, allow_pickle=False) as arrays:
+            found = _entry(json.loads(bytes(arrays["about"])), year)
+            wanted = found.magnitudes if magnitudes is None else magnitudes
+            tables = {m: arrays[f"magnitude_{m}"] for m in found.magnitudes if m in wanted}
+        for magnitude, table in tables.items():
+            _check(table, found, magnitude)
+    except Exception as error:
+        raise DataError(
+            f"the imported year {year} in {str(path)!r} cannot be read "
             f"({error}): delete the file and import the year again"
-        )
+        ) from error
+    return found, tables
+
+
+def _check(table: Table, about: Entry, magnitude: int) -> None:
+    """Whether a table is the one that was imported."""
+    if table.shape != (hours_in(about.year), len(about.stations)):
+        raise ValueError(f"a table has the shape {table.shape}")
+    if fingerprint(about.year, about.stations, table) != about.magnitudes[magnitude]:
+        raise ValueError("the numbers have changed since they were imported")
 
 
 def _entry(about: dict[str, Any], year: int) -> Entry:

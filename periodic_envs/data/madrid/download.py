@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
@@ -173,38 +173,22 @@ def _keep(answer: Any, part: Path, stamp: Path, have: int, address: str, on_byte
     total = have + int(length) if length and length.isdigit() else None
     tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
     block = answer.read(_BLOCK)
-    if have == 0:
-        _check_start(block, address)  # before what was kept of an earlier attempt is given up
-    with part.open("ab" if have else "wb") as file:
-        if tag and not tag.startswith("W/"):  # a weak tag does not promise the same bytes
-            stamp.write_text(tag)
-        have = _copy(block, answer, file, have, total, address, on_bytes)
-    if total is not None and have < total:
-        raise _BrokenError(f"after {have:,} of {total:,} bytes")
-
-
-def _check_start(block: bytes, address: str) -> None:
-    if not block.startswith(b"PK"):
+    # Before what was kept of an earlier attempt is given up.
+    if have == 0 and not block.startswith(b"PK"):
         page = block.lstrip()[:1] == b"<"
         what = "a web page" if page else f"something that starts with {block[:20]!r}"
         raise DataError(f"{address} sent {what} instead of a zip{_MOVED}")
-
-
-def _copy(
-    block: bytes,
-    answer: Any,
-    file: IO[bytes],
-    have: int,
-    total: int | None,
-    address: str,
-    on_bytes: OnBytes,
-) -> int:
-    on_bytes(have, total)
-    while block:
-        have += len(block)
-        if have > MAX_BYTES:
-            raise DataError(f"{address} sends more than {MAX_BYTES // 2**20} MB: not a year's zip")
-        file.write(block)
+    with part.open("ab" if have else "wb") as file:
+        if tag and not tag.startswith("W/"):  # a weak tag does not promise the same bytes
+            stamp.write_text(tag)
         on_bytes(have, total)
-        block = answer.read(_BLOCK)
-    return have
+        while block:
+            have += len(block)
+            if have > MAX_BYTES:
+                limit = MAX_BYTES // 2**20
+                raise DataError(f"{address} sends more than {limit} MB: not a year's zip")
+            file.write(block)
+            on_bytes(have, total)
+            block = answer.read(_BLOCK)
+    if total is not None and have < total:
+        raise _BrokenError(f"after {have:,} of {total:,} bytes")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
@@ -53,16 +52,13 @@ def import_paths(
     parts, records, ignored = [], [], []
     for source in sources:
         on_file(source)
-        parsed = read(source)
-        if parsed.readings is None:
+        digest, readings = read(source)
+        if readings is None:
             ignored.append(source.name)
             continue
-        parts.append(parsed.readings)
-        record: dict[str, Any] = {"file": source.name, "sha256": parsed.sha256}
-        record["lines"] = len(parsed.readings.station)
-        if origin is not None:
-            record["from"] = origin
-        records.append((record, parsed.readings))
+        parts.append(readings)
+        record = {"file": source.name, "sha256": digest, "lines": len(readings.station)}
+        records.append(record if origin is None else {**record, "from": origin})
     if not parts:
         raise DataError(f"none of these is a file of the Madrid portal: {', '.join(ignored[:5])}")
     years = sorted({year for part in parts for year in years_of(part)})
@@ -73,7 +69,8 @@ def import_paths(
         built, overlap = tabulate(parts, known)
         entries = []
         for number, year in built.items():
-            mine = [record for record, readings in records if number in years_of(readings)]
+            pairs = zip(parts, records, strict=True)
+            mine = [record for readings, record in pairs if number in years_of(readings)]
             before = () if number in renewed else None
             entries.append(cache.save(year, mine, before=before))
     return Imported(tuple(entries), overlap, tuple(ignored), tuple(renewed))

@@ -172,9 +172,8 @@ def _row(fields: tuple[str, ...]) -> Row:
     """Station, magnitude, day, the 24 values."""
     key, texts, flags = fields[:5], fields[5:29], fields[29:]
     numbers = [part.strip() for part in key]
-    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in numbers):
-        raise ValueError(f"has {' '.join(key)!r} for station, magnitude and date")
-    station, magnitude, year, month, day = map(int, numbers)
+    digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in numbers)
+    station, magnitude, year, month, day = map(int, numbers) if digits else [0] * 5
     if not (0 < station < 1000 and 0 < magnitude < 1000 and 1990 <= year < 2100):
         raise ValueError(f"has {' '.join(key)!r} for station, magnitude and date")
     date = datetime.date(year, month, day)
@@ -190,13 +189,9 @@ def _row(fields: tuple[str, ...]) -> Row:
 def _readings(rows: list[Row], name: str, coarse: bool) -> Readings:
     if not rows:
         raise DataError(f"{name} has no measurements in it")
-    values = np.array([row[3] for row in rows])
+    station, magnitude, day, hours = zip(*rows, strict=True)
+    values = np.array(hours)
     if np.nanmax(np.abs(values), initial=0.0) > MAX_VALUE:
         raise DataError(f"{name} has values above {MAX_VALUE:,.0f}: it is damaged")
-    return Readings(
-        np.array([row[0] for row in rows]),
-        np.array([row[1] for row in rows]),
-        np.array([row[2] for row in rows], dtype="datetime64[D]"),
-        values.astype(np.float32),
-        coarse,
-    )
+    days = np.array(day, dtype="datetime64[D]")
+    return Readings(np.array(station), np.array(magnitude), days, values.astype(np.float32), coarse)

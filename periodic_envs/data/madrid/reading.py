@@ -44,15 +44,6 @@ class Source:
         return "".join(c if c.isprintable() else "?" for c in name)[:200]
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """What one source holds; ``readings`` is None if it is not one of the portal's files."""
-
-    source: Source
-    sha256: str
-    readings: Readings | None
-
-
 def find_sources(paths: Sequence[Path]) -> list[Source]:
     """All files to read."""
     sources = [source for path in paths for source in _sources_of(path)]
@@ -64,8 +55,8 @@ def find_sources(paths: Sequence[Path]) -> list[Source]:
     return sources
 
 
-def read(source: Source) -> Parsed:
-    """Parse one source."""
+def read(source: Source) -> tuple[str, Readings | None]:
+    """The SHA-256 of one source, and what it holds: None if it is not one of the portal's files."""
     try:
         data = _bytes_of(source)
     except DataError:
@@ -74,13 +65,13 @@ def read(source: Source) -> Parsed:
         raise DataError(f"cannot read {source.name}: {error.strerror or error}") from error
     except Exception as error:  # zipfile answers damage with nearly any kind of exception
         raise DataError(f"{source.name} is damaged: {error}") from error
+    digest = hashlib.sha256(data).hexdigest()
     try:
-        readings = parse(data, source.name)
+        return digest, parse(data, source.name)
     except NotPortalError:
         if source.named:
             raise
-        readings = None
-    return Parsed(source, hashlib.sha256(data).hexdigest(), readings)
+        return digest, None
 
 
 def _sources_of(path: Path) -> Iterator[Source]:

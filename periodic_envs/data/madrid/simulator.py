@@ -43,8 +43,7 @@ def level_of_no(no: Array, *, saturation: Array) -> Array:
 
 def no_of_level(level: Array, *, saturation: Array) -> Array:
     """The inverse of ``level_of_no``."""
-    no: Array = saturation * wrightomega(level - np.log(saturation))
-    return no
+    return np.asarray(saturation * wrightomega(level - np.log(saturation)))
 
 
 def part_autocorrelation(
@@ -53,8 +52,7 @@ def part_autocorrelation(
     """Of the processes that weather and residuals are made of; the part is the last axis."""
     lag = np.abs(np.asarray(lag_hours))[..., None]
     wave = np.cos(2.0 * np.pi * cycles_per_day * lag / HOURS_PER_DAY)
-    fading: Array = np.exp(-lag / memory_hours) * wave
-    return fading
+    return np.asarray(np.exp(-lag / memory_hours) * wave)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,5 +183,4 @@ class MadridSimulator:
         """Symmetric square roots of the covariances: unique, unlike a set of eigenvectors."""
         values, vectors = np.linalg.eigh(self.residual_covariance)
         scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-        roots: Array = scaled @ np.swapaxes(vectors, 1, 2)
-        return roots
+        return np.asarray(scaled @ np.swapaxes(vectors, 1, 2))

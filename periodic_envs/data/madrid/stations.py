@@ -106,5 +106,4 @@ def coordinates_km(numbers: Sequence[int]) -> Array:
     centre = degrees.mean(0)
     scale = _KM_PER_DEGREE * np.array([math.cos(math.radians(centre[1])), 1.0])
     chosen = np.array([(STATIONS[n].longitude, STATIONS[n].latitude) for n in numbers])
-    kilometres: Array = (chosen - centre) * scale
-    return kilometres
+    return np.asarray((chosen - centre) * scale)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,21 +17,6 @@ from periodic_envs.data.madrid.year import hours_in
 from periodic_envs.process import PublicInfo
 
 GET_DATA = "periodic-gp data download madrid --year {year}"
-
-
-@dataclass(frozen=True)
-class Window:
-    """Hourly measurements of some stations.
-
-    Attributes:
-        start: The first day; hour 0 is its 00:00.
-        stations: Numbers of the columns.
-        values: Shape (hours, stations), NaN where nothing valid was measured.
-    """
-
-    start: datetime.date
-    stations: tuple[int, ...]
-    values: Array
 
 
 def parse_day(name: str, value: Any) -> datetime.date:
@@ -52,8 +36,12 @@ def parse_day(name: str, value: Any) -> datetime.date:
 
 def load_window(
     start: datetime.date, days: int, *, magnitude: int, stations: Sequence[int] | None
-) -> Window:
+) -> tuple[tuple[int, ...], Array]:
     """Whole days of one magnitude, by default of all stations that measured it in that year.
+
+    Returns:
+        The stations' numbers, and what they measured, shape (hours, stations): hour 0 is 00:00 of
+        the first day, NaN where nothing valid was measured.
 
     Raises:
         DataError: the window reaches beyond what was imported, or a station is not in it.
@@ -80,7 +68,7 @@ def load_window(
             f"station {', '.join(unknown)} did not measure {magnitude_name(magnitude)} in "
             f"{' or '.join(map(str, years))}; these did: {', '.join(map(str, sorted(measured)))}"
         )
-    return Window(start, chosen, np.stack([measured[station] for station in chosen], axis=1))
+    return chosen, np.stack([measured[station] for station in chosen], axis=1)
 
 
 def _check_coverage(measured: dict[int, Array], start: datetime.date, days: int) -> None:

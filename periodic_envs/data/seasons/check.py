@@ -91,8 +91,7 @@ class Check:
         if self.gain is None:
             return [f"{of}, there are not two seasons in the data: nothing can be said about it."]
         gain = self.gain
-        word = "cost" if self.objective == "min" else "reward"
-        sign = -1.0 if self.objective == "min" else 1.0
+        word, sign = self.word_and_sign
         rows = [
             ("an arm at random", gain.random),
             ("the best arm, always the same", gain.static),
@@ -103,6 +102,11 @@ class Check:
         lines = [f"{of}, the mean {word} per step is"]
         lines += [f"  {name:<{width}}  {sign * value:>10,.4g}" for name, value in rows]
         return [*lines, _verdict(gain), _how(gain, sign)]
+
+    @property
+    def word_and_sign(self) -> tuple[str, float]:
+        """What the values are called, and the factor that makes rewards of them."""
+        return ("cost", -1.0) if self.objective == "min" else ("reward", 1.0)
 
     @property
     def periods(self) -> tuple[float, ...]:

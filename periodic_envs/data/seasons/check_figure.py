@@ -129,8 +129,7 @@ def _ticks(shown: int, period: float | None) -> Array:
     """Place a few ticks, each at the beginning of a season where there are seasons."""
     unit = period if period and period < shown else shown / 6.0
     unit *= np.ceil(shown / unit / MAX_TICKS)
-    ticks: Array = np.arange(0.0, 0.97 * shown, unit)
-    return ticks
+    return np.arange(0.0, 0.97 * shown, unit)
 
 
 def _draw_spectrum(axes: Axes, check: Check) -> None:
@@ -198,10 +197,8 @@ def _fraction(axes: Axes, x: float) -> float:
 
 def _draw_profile(axes: Axes, check: Check, gain: Gain) -> None:
     assert check.period is not None
-    sign = -1.0 if check.objective == "min" else 1.0
     best = gain.profile.argmax(1)
-    profile = sign * gain.profile
-    _draw_table(axes, check, profile, (0.0, check.period))
+    _draw_table(axes, check, check.word_and_sign[1] * gain.profile, (0.0, check.period))
     width = check.period / len(best)
     _title(axes, "Mean by phase, and the best arm of each phase")
     axes.set(xlabel="phase in steps", xlim=(0.0, check.period))
@@ -217,7 +214,7 @@ def _draw_profile(axes: Axes, check: Check, gain: Gain) -> None:
 
 
 def _draw_policies(axes: Axes, check: Check, gain: Gain) -> None:
-    word, sign = ("cost", -1.0) if check.objective == "min" else ("reward", 1.0)
+    word, sign = check.word_and_sign
     rows = {
         "random arm": gain.random,
         "best arm": gain.static,

@@ -52,8 +52,7 @@ def spectrum(white: Array) -> Array:
     """Return the power at frequencies 0, 1/n, 2/n, ..., the mean over the arms."""
     if not white.shape[1]:
         return np.zeros(len(white) // 2 + 1)
-    power: Array = (np.abs(np.fft.rfft(white, axis=0)) ** 2).mean(1) / len(white)
-    return power
+    return np.asarray((np.abs(np.fft.rfft(white, axis=0)) ** 2).mean(1) / len(white))
 
 
 def autocorrelation(levels: Array, n_lags: int) -> Array:

@@ -42,17 +42,15 @@ class Roles:
         arms: in a wide table the columns of the arms, else empty.
         arm: in a long table the column that names the arm, else None.
         reward: in a long table the column of the rewards, else None.
-        unused: columns that are not used.
     """
 
     time: str
     arms: tuple[str, ...] = ()
     arm: str | None = None
     reward: str | None = None
-    unused: tuple[str, ...] = ()
 
-    def lines(self) -> list[str]:
-        """In words."""
+    def lines(self, table: Table) -> list[str]:
+        """In words, with the columns of the table that are not used."""
         if self.arm is None:
             lines = [f"a wide table: time in {self.time!r}, and a column for each arm"]
         else:
@@ -60,7 +58,9 @@ class Roles:
                 f"a long table: time in {self.time!r}, arm in {self.arm!r}, reward in "
                 f"{self.reward!r}"
             ]
-        return lines + ([f"not used: {', '.join(map(repr, self.unused))}"] if self.unused else [])
+        used = {self.time, self.arm, self.reward, *self.arms}
+        unused = [repr(name) for name in table.columns if name not in used]
+        return lines + ([f"not used: {', '.join(unused)}"] if unused else [])
 
 
 def find_roles(
@@ -86,20 +86,20 @@ def find_roles(
         return _guess(table, time, arms)
     others = _without_index(table, time)
     arm = arm_column or _find_one("arm", table, others, reward_column)
-    return _long(table, time, arm, reward_column or _find_one("reward", table, others, arm))
+    return _long(time, arm, reward_column or _find_one("reward", table, others, arm))
 
 
 def _guess(table: Table, time: str, arms: Sequence[str] | None) -> Roles:
     """The roles where neither the arm nor the reward column is given."""
     if arms and set(arms) <= set(table.columns) - {time}:
-        return _wide(table, time, list(arms))
+        return _wide(time, list(arms))
     others = _without_index(table, time)
     found = _find_long(table, others)
     if found is not None:
-        return _long(table, time, *found)
+        return _long(time, *found)
     _refuse_long(table, time, others)
     check_known(arms or (), others, f"arm in {table.source}")
-    return _wide(table, time, others)
+    return _wide(time, others)
 
 
 def _without_index(table: Table, time: str) -> list[str]:
@@ -108,24 +108,20 @@ def _without_index(table: Table, time: str) -> list[str]:
     return [name for name in columns if name != time and not _numbers_rows(name, columns[name])]
 
 
-def _long(table: Table, time: str, arm: str, reward: str) -> Roles:
+def _long(time: str, arm: str, reward: str) -> Roles:
     if len({time, arm, reward}) < 3:
         raise DataError("time_column, arm_column and reward_column must be three columns")
-    return Roles(time, arm=arm, reward=reward, unused=_unused(table, (time, arm, reward)))
+    return Roles(time, arm=arm, reward=reward)
 
 
-def _unused(table: Table, used: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name for name in table.columns if name not in used)
-
-
-def _wide(table: Table, time: str, arms: list[str]) -> Roles:
+def _wide(time: str, arms: list[str]) -> Roles:
     if len(arms) < 2:
         found = f"only {arms[0]!r}" if arms else "none"
         raise DataError(
             f"a choice needs at least two arms, found {found}: give a column for each arm, or a "
             "long table with the columns time, arm and reward"
         )
-    return Roles(time, arms=tuple(arms), unused=_unused(table, [time, *arms]))
+    return Roles(time, arms=tuple(arms))
 
 
 def _find_time(table: Table, taken: tuple[str | None, str | None], time_format: str | None) -> str:

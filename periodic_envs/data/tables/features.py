@@ -11,7 +11,7 @@ import pandas as pd
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.columns import ARM
-from periodic_envs.data.tables.formats import Table, as_text, read_table
+from periodic_envs.data.tables.formats import as_text, read_table
 from periodic_envs.data.tables.values import find_marks, parse_numbers
 
 
@@ -34,8 +34,7 @@ def read_features(source: Any, names: Sequence[str]) -> Array:
             + (f" and {len(lacking) - 1} more arms" if len(lacking) > 1 else "")
             + f"; it has those of {', '.join(list(known)[:10]) or 'no arm'}"
         )
-    features: Array = np.stack([known[name] for name in names])
-    return features
+    return np.stack([known[name] for name in names])
 
 
 def _from_mapping(source: Mapping[Any, Any]) -> dict[str, Array]:
@@ -53,7 +52,10 @@ def _from_mapping(source: Mapping[Any, Any]) -> dict[str, Array]:
 
 
 def _from_table(source: Any) -> dict[str, Array]:
-    table = _named_index(source) if isinstance(source, pd.DataFrame) else read_table(source)
+    if isinstance(source, pd.DataFrame) and source.index.inferred_type == "string":
+        # A table whose rows are named by the arms has them in its index.
+        source = source.rename_axis("arm") if source.index.name is None else source
+    table = read_table(source)
     columns = list(table.columns)
     arm = next((name for name in columns if name.lower() in ARM), columns[0])
     coordinates = [name for name in columns if name != arm]
@@ -68,9 +70,3 @@ def _from_table(source: Any) -> dict[str, Array]:
         if name in names[:row]:
             raise DataError(f"{table.place(row)} gives {name!r} a second time")
     return dict(zip(names, points, strict=True))
-
-
-def _named_index(frame: pd.DataFrame) -> Table:
-    """A table whose rows are named by the arms has them in its index."""
-    words = frame.index.nlevels == 1 and frame.index.inferred_type == "string"
-    return read_table(frame.rename_axis("arm") if words and frame.index.name is None else frame)

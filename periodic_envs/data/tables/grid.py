@@ -34,8 +34,7 @@ class Clock:
         """The first n times."""
         if isinstance(self.first, pd.Timestamp):
             return pd.date_range(self.first, periods=n, freq=self.step)
-        times: Array = self.first + self.step * np.arange(n)
-        return times
+        return self.first + self.step * np.arange(n)
 
     def at(self, index: int) -> str:
         """One time in words."""
@@ -44,8 +43,7 @@ class Clock:
     def index(self, moments: Any) -> Array:
         """How many steps after the first each time is: whole numbers on the grid."""
         # Exact for timestamps: the difference is a whole number of nanoseconds.
-        steps: Array = np.asarray((moments - self.first) / self.step, dtype=np.float64)
-        return steps
+        return np.asarray((moments - self.first) / self.step, dtype=np.float64)
 
     def step_text(self) -> str:
         """The step in words."""
@@ -108,15 +106,6 @@ def positions(clock: Clock, moments: Moments, source: str) -> NDArray[np.intp]:
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Single readings: at which step, of which arm, what."""
-
-    step: NDArray[np.intp]
-    arm: NDArray[np.intp]
-    value: Array
-
-
-@dataclass(frozen=True)
 class Tabulated:
     """Readings as a table, shape (steps, arms), NaN where there is none.
 
@@ -130,12 +119,17 @@ class Tabulated:
     conflict: tuple[int, int] | None
 
 
-def tabulate(readings: Readings, n_steps: int, n_arms: int) -> Tabulated:
-    """Put readings into a table; different readings of one entry give their mean."""
-    known = ~np.isnan(readings.value)
-    entry = (readings.step * n_arms + readings.arm)[known]
+def tabulate(
+    step: NDArray[np.intp], arm: NDArray[np.intp], value: Array, n_steps: int, n_arms: int
+) -> Tabulated:
+    """Put readings into a table; different readings of one entry give their mean.
+
+    Readings of arm -1 are left out.
+    """
+    known = ~np.isnan(value) & (arm >= 0)
+    entry = (step * n_arms + arm)[known]
     order = np.argsort(entry, kind="stable")
-    entry, value = entry[order], readings.value[known][order]
+    entry, value = entry[order], value[known][order]
     table: Array = np.full(n_steps * n_arms, np.nan)
     if not len(entry):
         return Tabulated(table.reshape(n_steps, n_arms), 0, 0, None)
@@ -146,10 +140,7 @@ def tabulate(readings: Readings, n_steps: int, n_arms: int) -> Tabulated:
     table[entry[starts]] = np.where(
         differ, np.add.reduceat(value / sizes.repeat(sizes), starts), value[starts]
     )
-    conflict = None
-    if differ.any():
-        step, arm = divmod(int(entry[starts][differ][0]), n_arms)
-        conflict = (step, arm)
+    conflict = divmod(int(entry[starts][differ][0]), n_arms) if differ.any() else None
     return Tabulated(
         table.reshape(n_steps, n_arms),
         dropped=int((sizes[~differ] - 1).sum()),

@@ -46,7 +46,11 @@ class Report:
         """Gaps and duplicates in words; empty if there are none."""
         found = []
         if self.missing:
-            found.append(f"{self.missing:.2%} of the readings are missing{self._steps()}")
+            steps = count(self.missing_steps, "whole step")
+            among = f", {steps} among them" if self.missing_steps else ""
+            advice = f", {self.pattern}: number the steps 0, 1, 2, ... to leave them out"
+            among += advice if self.pattern else ""
+            found.append(f"{self.missing:.2%} of the readings are missing{among}")
         if self.dropped:
             found.append(
                 f"{count(self.dropped, 'repeated reading')} with the same value "
@@ -55,13 +59,6 @@ class Report:
         if self.averaged:
             found.append(f"{self.averaged:,} readings were averaged with others of the same time")
         return found
-
-    def _steps(self) -> str:
-        if not self.missing_steps:
-            return ""
-        steps = f", {count(self.missing_steps, 'whole step')} among them"
-        advice = f", {self.pattern}: number the steps 0, 1, 2, ... to leave them out"
-        return steps + (advice if self.pattern else "")
 
 
 def count(number: int, word: str) -> str:
@@ -75,8 +72,8 @@ def _pattern(gone: NDArray[np.bool_]) -> str:
     A few may differ, as holidays do.
     """
     edges = np.diff(np.concatenate([[False], gone, [False]]).astype(int))
-    starts, lengths = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    lengths = lengths - starts
+    starts = np.flatnonzero(edges == 1)
+    lengths = np.flatnonzero(edges == -1) - starts
     if len(starts) < _MIN_GAPS:
         return ""
     (length, alike), (_, spaced) = _most_common(lengths), _most_common(np.diff(starts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.tables.columns import Roles, check_known, find_roles
+from periodic_envs.data.tables.columns import check_known, find_roles
 from periodic_envs.data.tables.formats import Table, as_text, read_table
-from periodic_envs.data.tables.grid import Clock, Readings, find_clock, positions, tabulate
+from periodic_envs.data.tables.grid import OFF_GRID, Clock, find_clock, positions, show, tabulate
 from periodic_envs.data.tables.limits import check_name, check_size
 from periodic_envs.data.tables.report import Report
 from periodic_envs.data.tables.times import parse_times
-from periodic_envs.data.tables.values import Marks, find_marks, parse_numbers
+from periodic_envs.data.tables.values import find_marks, parse_numbers
 
-Index = NDArray[np.intp]
 DUPLICATES = ("error", "mean")
 
 
@@ -100,16 +99,19 @@ def read_series(
         time_format=time_format,
     )
     marks = find_marks(table, list(roles.arms) or [str(roles.reward)], decimal)
-    times = parse_times(table, roles.time, time_format=time_format, marks=marks)
-    clock = find_clock(times.moments, table.source)
-    steps = positions(clock, times.moments, table.source)
+    moments, notes = parse_times(table, roles.time, time_format=time_format, marks=marks)
+    clock = find_clock(moments, table.source)
+    steps = positions(clock, moments, table.source)
     n_steps = int(steps.max()) + 1
-    if roles.arm is None:
-        names, readings = roles.arms, _from_wide(table, roles, steps, marks)
+    if roles.arm is None or roles.reward is None:
+        names, n = roles.arms, len(roles.arms)
+        values = np.stack([parse_numbers(table, name, marks) for name in names], axis=1).ravel()
+        steps, codes = steps.repeat(n), np.tile(np.arange(n), len(steps))
     else:
-        names, readings = _from_long(table, roles, steps, marks, arms)
+        names, codes = _arms_of(table, roles.arm, arms)
+        values = parse_numbers(table, roles.reward, marks)
     check_size(f"the regular grid of {table.source}", len(names), n_steps * len(names))
-    found = tabulate(readings, n_steps, len(names))
+    found = tabulate(steps, codes, values, n_steps, len(names))
     if found.conflict is not None and duplicates == "error":
         step, arm = found.conflict
         raise DataError(
@@ -125,7 +127,7 @@ def read_series(
         )
     report = Report.of(
         found.values,
-        taken_for=(*roles.lines(), *times.notes, *table.notes, *marks.lines()),
+        taken_for=(*roles.lines(table), *notes, *table.notes, *marks.lines()),
         dropped=found.dropped,
         averaged=found.averaged,
     )
@@ -139,23 +141,14 @@ def _checked_arms(arms: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _from_wide(table: Table, roles: Roles, steps: Index, marks: Marks) -> Readings:
-    values = np.stack([parse_numbers(table, name, marks) for name in roles.arms], axis=1)
-    n = len(roles.arms)
-    return Readings(steps.repeat(n), np.tile(np.arange(n), len(steps)), values.ravel())
-
-
-def _from_long(
-    table: Table, roles: Roles, steps: Index, marks: Marks, arms: list[str] | None
-) -> tuple[tuple[str, ...], Readings]:
-    assert roles.arm is not None
-    assert roles.reward is not None
-    labels = np.array(as_text(table.columns[roles.arm]), dtype=object)
-    codes, found = pd.factorize(labels)
+def _arms_of(
+    table: Table, column: str, arms: list[str] | None
+) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """The arms of a long table, and which of them each row is of: -1 for none of those named."""
+    codes, found = pd.factorize(np.array(as_text(table.columns[column]), dtype=object))
     names = list(found)
     for code, name in enumerate(names):
         check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
-    value = parse_numbers(table, roles.reward, marks)
     if arms is not None:
         check_known(arms, names, f"arm in {table.source}")
         order = {name: i for i, name in enumerate(arms)}
@@ -163,5 +156,63 @@ def _from_long(
         names = arms
     if len(names) < 2:
         raise DataError(f"a choice needs at least two arms, {table.source} has only {names[0]!r}")
-    kept = codes >= 0
-    return tuple(names), Readings(steps[kept], codes[kept], value[kept])
+    return tuple(names), codes
+
+
+def cut(series: Series, *, start: Any = None, steps: int | None = None) -> Series:
+    """The stretch from a time on, of a number of steps; its report counts its own gaps.
+
+    Raises:
+        DataError: if the window is not in the data: the message tells what there is.
+    """
+    n = len(series.values)
+    first = 0 if start is None else _index(series, start)
+    length = n - first if steps is None else checks.whole("steps", steps, 1)
+    if first + length > n:
+        raise DataError(
+            f"steps must be at most {n - first:,} from {series.clock.at(first)} on, got {length:,}:"
+            f" the data end at {series.clock.at(n - 1)}"
+        )
+    values = series.values[first : first + length]
+    was = series.report
+    report = Report.of(values, taken_for=was.taken_for, dropped=was.dropped, averaged=was.averaged)
+    clock = Clock(series.clock.first + first * series.clock.step, series.clock.step)
+    return replace(series, clock=clock, values=values, report=report)
+
+
+def _index(series: Series, start: Any) -> int:
+    moment = _moment(series.clock, start)
+    exact = float(series.clock.index(moment))
+    index = round(exact)
+    n = len(series.values)
+    if not 0 <= index < n or abs(exact - index) > OFF_GRID:
+        aware = getattr(moment, "tzinfo", None) is not None
+        raise DataError(
+            f"start must be a time of the data, got {start!r}: they reach from "
+            f"{series.clock.at(0)} to {series.clock.at(n - 1)} in steps of "
+            f"{series.clock.step_text()}"
+            + ("; all in UTC, and so is a start without an offset" if aware else "")
+        )
+    return index
+
+
+def _moment(clock: Clock, start: Any) -> Any:
+    """The start in the same terms as the times of the data."""
+    first = clock.first
+    try:
+        if not isinstance(first, pd.Timestamp):
+            number = float(start)
+            return number if np.isfinite(number) else float("-1e300")
+        if isinstance(start, int | float):
+            raise ValueError
+        moment = pd.Timestamp(start)
+        if moment.tzinfo is None and first.tzinfo is not None:
+            moment = moment.tz_localize("UTC")  # as the times of the data were converted
+        if moment.tzinfo is not None and first.tzinfo is None:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"start must be written like the times of the data, such as {show(first)!r}, got "
+            f"{start!r}"
+        ) from error
+    return moment

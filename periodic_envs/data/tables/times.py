@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,8 @@ _UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}
 """From 2001 to 2033."""
 
 
-@dataclass(frozen=True)
-class Times:
-    """The times of a column.
-
-    Attributes:
-        moments: a DatetimeIndex (in UTC where offsets are given), or an array of plain numbers.
-        notes: how they were read, in words, where that is not plain to see.
-    """
-
-    moments: Any
-    notes: tuple[str, ...] = ()
+Times = tuple[Any, tuple[str, ...]]
+"""A DatetimeIndex or an array of plain numbers, and in words how they were read, if not plain."""
 
 
 def is_time(values: pd.Series) -> bool:
@@ -75,11 +65,12 @@ def parse_times(table: Table, name: str, *, time_format: str | None, marks: Mark
         return _from_numbers(table, name, parse_numbers(table, name, marks))
     rows, words = pd.factorize(np.array(as_text(values), dtype=object))
     aware = _all_aware(words, name)
-    notes = []
+    notes: tuple[str, ...] = ()
     if time_format is None:
         time_format = _find_format(table, name, words, rows)
         if time_format is not None:
-            notes.append(f"times are written {_in_words(time_format)}")
+            first = "day" if time_format.startswith("%d") else "month"
+            notes = (f"times are written {first} first ({time_format})",)
     try:
         stamps = pd.to_datetime(
             pd.Series(words), format=time_format or "ISO8601", errors="coerce", utc=aware
@@ -106,8 +97,8 @@ def _from_numbers(table: Table, name: str, numbers: Array) -> Times:
     for unit, (low, high, word) in _UNIX.items():
         if np.all((numbers >= low) & (numbers <= high) & (numbers == np.rint(numbers))):
             stamps = pd.to_datetime(numbers.astype(np.int64), unit=unit)
-            return _stamps(table, name, stamps, [f"times are Unix time, in {word} since 1970"])
-    return Times(numbers)
+            return _stamps(table, name, stamps, (f"times are Unix time, in {word} since 1970",))
+    return numbers, ()
 
 
 def _find_format(
@@ -145,19 +136,15 @@ def _formats(word: str) -> tuple[str, str]:
     return f"%d{mark}%m{mark}{year}{clock}", f"%m{mark}%d{mark}{year}{clock}"
 
 
-def _in_words(time_format: str) -> str:
-    return f"{'day' if time_format.startswith('%d') else 'month'} first ({time_format})"
-
-
 def _stamps(
-    table: Table, name: str, stamps: Any, notes: list[str] | None = None, written: Any = None
+    table: Table, name: str, stamps: Any, notes: tuple[str, ...] = (), written: Any = None
 ) -> Times:
     """Timestamps without a gap, in nanoseconds."""
     _refuse_gaps(table, name, stamps, written)
     if stamps.tz is not None:
-        notes = [*(notes or []), "times were converted to UTC"]
+        notes = (*notes, "times were converted to UTC")
     try:
-        return Times(stamps.as_unit("ns"), tuple(notes or []))
+        return stamps.as_unit("ns"), notes
     except ValueError as error:
         raise DataError(f"column {name!r} has a time outside the years 1678 to 2261") from error
 
