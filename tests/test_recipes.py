@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -15,7 +16,7 @@ COPIED = ("periodic_envs", "agents", "evaluation", "tests", "pyproject.toml")
 FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTING, re.S | re.M))
 """New files, whole, by their place."""
 LINES = {
-    "evaluation/columns.py": ("\n]\n", r"```python\n(    Column\(.*?\n    \),\n)```"),
+    "evaluation/columns.py": ("\n]\n", r"```python\n(Column\(.*?\n\))\n```"),
     "evaluation/cli/commands.py": ("\n\n\ndef run", r"```python\n(app\.command.*?)\n```"),
 }
 """Files that get a few lines more, before which text, and what they are."""
@@ -37,7 +38,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (lines,) = re.findall(pattern, CONTRIBUTING, re.S)
         text = (copy / place).read_text()
         assert text.count(before) == 1
-        text = text.replace(before, f"\n{lines.rstrip()}{before}")
+        if before == "\n]\n":  # an entry of a list
+            lines = indent(f"{lines},", "    ")
+        text = text.replace(before, f"\n{lines}{before}")
         (copy / place).write_text(text.replace(", worlds\n", ", worlds, worst\n"))
     return copy
 
