@@ -247,5 +247,3 @@ COLUMNS: list[Column] = [
     ),
 ]
 """Every column of every table, in the order in which they are shown."""
-
-__all__ = ["COLUMNS", "Column", "columns_in", "columns_of", "page_columns", "row_of"]

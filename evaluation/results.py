@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, TRAINING
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING
 from evaluation.records import RunSource, StoredRun
 from evaluation.scores import Scores, scores_of
 from periodic_envs.arrays import Array
@@ -226,6 +226,3 @@ class Results:
 
 def _key(run: StoredRun) -> dict[str, Any]:
     return {name: getattr(run, name) for name in ("env", "agent", "track", "seed", "steps")}
-
-
-__all__ = ["STEP_COLUMNS", "Curves", "Results"]

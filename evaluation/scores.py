@@ -63,6 +63,3 @@ def _stacked(columns: list[Array]) -> Array:
     # A task of one run is a fixed one, without scatter: it stands for itself as often as needed.
     filled = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
     return np.stack(filled, axis=2)
-
-
-__all__ = ["UNIFORM", "Scores", "scores_of"]

@@ -242,6 +242,3 @@ def _checksum(row: tuple[Any, ...]) -> int:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
-
-
-__all__ = ["RunSource", "Store", "StoreError", "StoredRun", "StoredSweep"]

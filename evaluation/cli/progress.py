@@ -76,6 +76,3 @@ class Reporter:
         expected = f", {left / rate:,.0f} s left" if left and rate > 0 else ""
         line = f"{self._title}{progress.done:,} of {progress.runs:,} runs{state}{expected}"
         self._screen.print(line, highlight=False, soft_wrap=True)
-
-
-__all__ = ["Reporter"]

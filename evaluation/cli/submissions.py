@@ -23,8 +23,9 @@ from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verdict import TIERS, CannotCheckError, Verification
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol import protocol as protocols
-from evaluation.protocol.entries import TRACKS, agent_entry
+from evaluation.protocol.entries import agent_entry
 from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import TRACKS
 from evaluation.report.serve import ServeError
 from evaluation.running.fork import hide_from_others
 

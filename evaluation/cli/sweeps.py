@@ -29,6 +29,7 @@ from evaluation.cli.tables import (
 from evaluation.export import export_steps
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
@@ -85,7 +86,7 @@ def run_protocol(
     if baseline is not None:
         wanted = Protocol.load(protocol).restricted(agents=agents)
         names = [entry.label for entry in wanted.agents]
-        if baseline not in (*names, *protocols.REFERENCE_ROWS):
+        if baseline not in (*names, *REFERENCE_ROWS):
             raise CommandError(f"there is no {baseline!r} in {protocol}: {', '.join(names)}")
     results = None
     seen: list[Progress] = []

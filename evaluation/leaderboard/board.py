@@ -18,8 +18,9 @@ from evaluation.leaderboard.edition import Accepted, Edition
 from evaluation.leaderboard.replay import action_width, expected_times
 from evaluation.leaderboard.steps import Columns, read_steps
 from evaluation.leaderboard.submit import run_names
-from evaluation.protocol.entries import TRACKS, AgentEntry, canonical_json
-from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, Protocol
+from evaluation.protocol.entries import AgentEntry, canonical_json
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.results import Results
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from evaluation.leaderboard.decoding import decode
-from evaluation.protocol.protocol import canonical_json
+from evaluation.protocol.entries import canonical_json
 
 FORMAT = 1
 MANIFEST, STEPS = "manifest.json", "steps.parquet"

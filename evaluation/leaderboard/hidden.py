@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from evaluation.protocol.protocol import TRAINING_SEED
+from evaluation.protocol.tracks import TRAINING_SEED
 from periodic_envs.arrays import Array
 
 COUNT = 10

@@ -22,8 +22,8 @@ from evaluation.leaderboard.bundle import (
     check_words,
 )
 from evaluation.leaderboard.steps import write_steps
-from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
-from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.protocol.entries import AgentEntry, ProtocolError, canonical_json, track_of
+from evaluation.protocol.protocol import Protocol
 from evaluation.running import sweep
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of

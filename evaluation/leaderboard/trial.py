@@ -15,12 +15,13 @@ from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hid
 from evaluation.leaderboard.submit import agent_runs
 from evaluation.leaderboard.verdict import CannotCheckError, Verification
 from evaluation.protocol.entries import AgentEntry, ProtocolError
-from evaluation.protocol.protocol import REFERENCES, Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCES
 from evaluation.running.record import Record
 from evaluation.running.run import runs_of, with_key
 from evaluation.running.sources import own_hash
 from evaluation.running.sweep import Progress, execute_all
-from evaluation.summary import UNIFORM
+from evaluation.scores import UNIFORM
 from periodic_envs.arrays import Array
 
 Report = Callable[[Progress], object]

@@ -198,24 +198,3 @@ def canonical_json(content: Any) -> str:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
-
-
-__all__ = [
-    "LIMITS",
-    "ONLINE",
-    "TRACKS",
-    "AgentEntry",
-    "EnvEntry",
-    "Limits",
-    "ProtocolError",
-    "agent_entries",
-    "agent_entry",
-    "canonical_json",
-    "env_entry",
-    "listed",
-    "mapping",
-    "only_known",
-    "parse_seeds",
-    "text",
-    "track_of",
-]

@@ -49,7 +49,6 @@ from evaluation.protocol.entries import (
 from evaluation.protocol.tracks import (
     REFERENCE_ROWS,
     REFERENCES,
-    TRAINING,
     TRAINING_SEED,
 )
 from evaluation.protocol.world_spec import UnknownWorldError
@@ -292,15 +291,3 @@ def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[
         left = tuple(env for env in agent.envs if env in labels)
         if left or not agent.envs:
             yield replace(agent, envs=left)
-
-
-__all__ = [
-    "REFERENCES",
-    "REFERENCE_ROWS",
-    "TRAINING",
-    "TRAINING_SEED",
-    "Protocol",
-    "ProtocolError",
-    "canonical_json",
-    "names",
-]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.columns import page_columns
-from evaluation.protocol.protocol import REFERENCE_ROWS
+from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.report.comparisons import THRESHOLDS, pairs, profiles, sensitivity
 from evaluation.report.numbers import cells, number, numbers
 from evaluation.report.sheet import Sheet

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evaluation.columns import page_columns
 from evaluation.figures import phase_rows
-from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.report.numbers import band, cells, number, numbers
 from evaluation.report.worlds import Pictures
 from evaluation.results import Curves, Results

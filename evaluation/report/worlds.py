@@ -7,7 +7,8 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.protocol.entries import canonical_json
+from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.world_spec import WorldSpec
 from evaluation.results import Results
 from periodic_envs.rendering import world_figure

@@ -95,6 +95,3 @@ def _place(error: BaseException) -> str:
     """Where an error came from: the author of the agent needs it."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
-
-
-__all__ = ["execute", "over_time"]

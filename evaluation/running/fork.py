@@ -52,6 +52,3 @@ def end_children() -> None:
             os.waitpid(-1, 0 if children else os.WNOHANG)
         except ChildProcessError:
             return
-
-
-__all__ = ["adopt_orphans", "close_files", "end_children", "hide_from_others"]

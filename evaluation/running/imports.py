@@ -113,6 +113,3 @@ def _literal(node: ast.AST, name: str) -> tuple[str, ...]:
             if isinstance(target, ast.Name) and target.id == name:
                 return tuple(ast.literal_eval(line.value))
     return ()
-
-
-__all__ = ["ROOT", "Scan", "closure", "file_of", "scan", "scan_ours"]

@@ -101,6 +101,3 @@ def preload_of(name: str) -> Sequence[str]:
         return tuple(getattr(find_class(name), "preload", ()))
     except Exception:  # the agent's process will say what is missing
         return ()
-
-
-__all__ = ["AgentFailedError", "IsolatedAgent", "preload_of"]

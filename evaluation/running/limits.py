@@ -62,6 +62,3 @@ def _address_space(more_mb: float) -> int | None:
     except OSError:
         return None
     return used + int(more_mb * 2**20)
-
-
-__all__ = ["OverTimeError", "limit_for_good", "limited"]

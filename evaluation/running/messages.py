@@ -30,6 +30,3 @@ def _exactly(line: socket.socket, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
-
-
-__all__ = ["receive", "send"]

@@ -203,6 +203,3 @@ def _check_kind(name: str, column: Any) -> None:
 def _printable(reason: str) -> str:
     text = reason[: 2 * MAX_REASON_LETTERS].encode("utf-8", "replace").decode()
     return "".join(c if c.isprintable() else " " for c in text)[:MAX_REASON_LETTERS]
-
-
-__all__ = ["LEARNED", "MAX_BYTES", "Record", "RecordError", "check", "checked", "pack", "unpack"]

@@ -135,6 +135,3 @@ def with_key(run: Run) -> Run:
         content["agent seed"] = run.agent_seed
     key = hashlib.sha256(canonical_json(content).encode()).hexdigest()
     return replace(run, key=key)
-
-
-__all__ = ["Run", "runs_of", "with_key"]

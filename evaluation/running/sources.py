@@ -171,13 +171,3 @@ def _bound(body: list[ast.stmt]) -> Iterable[str]:
             yield node.id
         elif isinstance(node, ast.alias):
             yield node.asname or node.name.partition(".")[0]
-
-
-__all__ = [
-    "agent_source",
-    "own_files",
-    "own_hash",
-    "runner_source",
-    "sources_of",
-    "world_source",
-]

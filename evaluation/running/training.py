@@ -140,6 +140,3 @@ def _plain(learned: Any) -> dict[str, NDArray[Any]]:
     if sum(array.nbytes for array in arrays.values()) > MAX_LEARNED_BYTES:
         raise TrainingError(f"train() returned more than {MAX_LEARNED_BYTES >> 20} MB")
     return arrays
-
-
-__all__ = ["Budget", "BudgetSpentError", "TrainingError", "learned_before", "train"]

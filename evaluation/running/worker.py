@@ -158,6 +158,3 @@ def _read(pipe: int, seconds: float) -> bytes | None:
         parts.append(part)
         size += len(part)
     return None
-
-
-__all__ = ["ONE_THREAD", "execute_all", "prepare", "start_worker"]

@@ -134,6 +134,3 @@ def _worded(action: Any, token: str) -> bytes:
     if isinstance(action, np.ndarray):
         return json.dumps(["array", action.tolist(), token]).encode()
     return json.dumps(["value", action, token]).encode()
-
-
-__all__ = ["Zygote", "new_agent", "open_zygote", "zygote_file"]

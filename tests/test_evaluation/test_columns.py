@@ -11,7 +11,8 @@ from rich.console import Console
 from evaluation import columns
 from evaluation.cli.tables import overall_table, task_tables
 from evaluation.columns import COLUMNS, Column, columns_of
-from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.report import render
 from evaluation.report.content import About, board_content

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from evaluation.protocol.entries import ProtocolError
-from evaluation.protocol.protocol import TRAINING, TRAINING_SEED, Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import TRAINING, TRAINING_SEED
 from evaluation.running.execution import execute
 from evaluation.running.run import runs_of
 from evaluation.running.sweep import run

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from evaluation.results import Results
+from evaluation.scores import UNIFORM
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.zoo.families import BASELINES, FAMILIES
-from evaluation.summary import UNIFORM
 
 
 @dataclass(frozen=True)
