@@ -22,7 +22,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from evaluation.compared import AllTasks, Compared, TaskRuns
-from evaluation.scores import UNIFORM
+from evaluation.results import UNIFORM
 from evaluation.statistics import (
     Interval,
     PairedDifference,

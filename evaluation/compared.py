@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.protocol.tracks import REFERENCE_ROWS
-from evaluation.results import Results
-from evaluation.scores import Scores
+from evaluation.results import Results, Scores
 from evaluation.statistics import (
     Band,
     Interval,

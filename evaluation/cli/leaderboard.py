@@ -34,7 +34,7 @@ from evaluation.report.live import LiveStore, store_content
 from evaluation.report.page import render
 from evaluation.report.serve import serve
 from evaluation.report.worlds import Pictures
-from evaluation.running.fork import hide_from_others
+from evaluation.running.process import hide_from_others
 from evaluation.store import Store
 from periodic_envs.files import write_atomically
 

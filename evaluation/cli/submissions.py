@@ -14,8 +14,13 @@ import typer
 from agents.registry import AgentSpec
 from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import CommandError, say
-from evaluation.leaderboard.bundle import MANIFEST, MAX_MANIFEST_BYTES, BundleError, read_file
-from evaluation.leaderboard.decoding import decode
+from evaluation.leaderboard.bundle import (
+    MANIFEST,
+    MAX_MANIFEST_BYTES,
+    BundleError,
+    decode,
+    read_file,
+)
 from evaluation.leaderboard.edition import EditionError
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
@@ -27,7 +32,7 @@ from evaluation.protocol.entries import agent_entry
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import TRACKS
 from evaluation.report.serve import ServeError
-from evaluation.running.fork import hide_from_others
+from evaluation.running.process import hide_from_others
 
 SecretOption = Annotated[
     Path | None,

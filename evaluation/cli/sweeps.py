@@ -149,7 +149,7 @@ def plot(
     sweep: SweepOption = None,
 ) -> None:
     """Draw regret curves with bands, regret by phase, or performance profiles."""
-    from evaluation.figures import FIGURES, NothingToDrawError
+    from evaluation.plots import FIGURES, NothingToDrawError
 
     check_picture(out)
     if kind not in FIGURES:

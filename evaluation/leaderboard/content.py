@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from evaluation.leaderboard.board import boards
+from agents.registry import AgentSpec
+from evaluation.leaderboard.bundle import STEPS
 from evaluation.leaderboard.edition import Accepted, Edition
+from evaluation.leaderboard.replay import action_width, expected_times
+from evaluation.leaderboard.steps import Columns, read_steps
+from evaluation.leaderboard.submit import run_names
+from evaluation.protocol.entries import AgentEntry, canonical_json
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
+from evaluation.records import StoredRun, StoredSweep
 from evaluation.report.content import NOTES, About, board_content
 from evaluation.report.worlds import Pictures
+from evaluation.results import Results
 
 _TIERS = (
     "Trust: hidden-seed (run by the maintainers on seeds that nobody could know), re-run (run by "
@@ -79,3 +91,143 @@ def _about(one: Accepted) -> About:
             lines.append((f"{verdict['tier']}: {outcome}", f"{verdict['words']} ({entry['time']})"))
     authors = ", ".join(manifest.authors)
     return About(one.tier, authors, manifest.link, tuple(lines), one.ms_per_step)
+
+
+VERIFIED = ("re-run", "hidden-seed")
+"""Tiers in which the maintainers have run the agent."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """Submissions that may be ranked with each other.
+
+    Attributes:
+        id: The group's name in addresses.
+        title: The group's name for people.
+        note: What the group has in common.
+        track: Track of all of them.
+        results: Their runs.
+        rows: The submissions by label.
+    """
+
+    id: str
+    title: str
+    note: str
+    track: str
+    results: Results
+    rows: dict[str, Accepted]
+
+
+GROUPS = (
+    ("verified", "Verified", "The maintainers have run these agents themselves."),
+    (
+        "self-reported",
+        "Self-reported",
+        "Replay has confirmed that the submitted actions earn these numbers; nobody but the "
+        "authors has run the agents.",
+    ),
+)
+
+
+def boards(edition: Edition) -> list[Board]:
+    """The groups of an edition that have submissions."""
+    protocol, accepted = edition.protocol(), edition.accepted()
+    found = []
+    for group, title, note in GROUPS:
+        for track in TRACKS:
+            mine = [one for one in accepted if _group(one) == group and one.manifest.track == track]
+            if mine:
+                rows = _labelled(mine)
+                results = Results(SubmittedRuns(edition, protocol, rows))
+                name = f"{title}, {track}"
+                found.append(Board(f"{group}-{track}", name, note, track, results, rows))
+    return found
+
+
+def _group(one: Accepted) -> str | None:
+    if one.tier == "refused":
+        return None
+    return "verified" if one.tier in VERIFIED else "self-reported"
+
+
+def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
+    """Under labels of their own: equal names, and names of reference rows, get a number."""
+    taken = {*REFERENCE_ROWS, REFERENCES}
+    rows: dict[str, Accepted] = {}
+    for one in accepted:
+        label, number = one.manifest.label, 2
+        while label in taken:
+            label, number = f"{one.manifest.label} ({number})", number + 1
+        taken.add(label)
+        rows[label] = one
+    return rows
+
+
+@dataclass(frozen=True)
+class SubmittedRuns:
+    """The runs of submissions and of the references, as results read them.
+
+    Attributes:
+        edition: The edition that has accepted the submissions.
+        protocol: Its protocol.
+        rows: The submissions by label.
+    """
+
+    edition: Edition
+    protocol: Protocol
+    rows: Mapping[str, Accepted]
+
+    @cached_property
+    def sweep(self) -> StoredSweep:
+        """What a sweep of these agents would be."""
+        entries = tuple(_entry(label, one) for label, one in self.rows.items())
+        content = replace(self.protocol, name=self.edition.name, agents=entries).to_dict()
+        data = self.protocol.data_fingerprints
+        return StoredSweep(0, self.edition.challenge, self.edition.name, content, data, "", "")
+
+    def runs(self) -> list[StoredRun]:
+        """All of them, in the order of a store."""
+        runs = [run for run, _ in self._found.values()]
+        return sorted(runs, key=lambda run: (run.env, run.track, run.agent, run.seed))
+
+    def columns(self, key: str) -> Columns:
+        """The steps of a run."""
+        return self._found[key][1]
+
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._found)
+
+    def machines(self) -> list[dict[str, Any]]:
+        """None: a submission says itself where it was computed."""
+        return []
+
+    @cached_property
+    def _found(self) -> dict[str, tuple[StoredRun, Columns]]:
+        found = {}
+        for agent, track, name, columns in self._every():
+            env, seed = name
+            key = canonical_json([agent, env, seed])
+            regret, seconds = (columns.get(of) for of in ("regret", "seconds"))
+            total, time = (None if of is None else float(of.sum()) for of in (regret, seconds))
+            steps = len(columns["t"])
+            found[key] = StoredRun(key, env, agent, track, seed, None, steps, total, time), columns
+        return found
+
+    def _every(self) -> Iterator[tuple[str, str, tuple[str, int], Columns]]:
+        """Agent, track, world and seed, and steps of every run."""
+        for name, computed in self.edition.references().items():
+            yield REFERENCES, REFERENCES, name, computed
+        names, times = run_names(self.protocol), expected_times(self.protocol)
+        width = action_width(self.protocol)
+        for label, one in self.rows.items():
+            # The log knows the hash of this file: it was read with care when it was let in.
+            steps = read_steps((one.folder / STEPS).read_bytes(), times, width, trusted=True)
+            for name, own, regret in zip(names, steps, one.regrets(), strict=True):
+                yield label, one.manifest.track, name, {**own, "regret": regret}
+
+
+def _entry(label: str, one: Accepted) -> AgentEntry:
+    manifest = one.manifest
+    spec = AgentSpec(manifest.agent, manifest.settings)
+    return AgentEntry(label, spec, manifest.track, manifest.training_steps)

@@ -23,8 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, read_file
-from evaluation.leaderboard.decoding import decode
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, decode, read_file
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names

@@ -17,11 +17,11 @@ from evaluation.leaderboard.verdict import CannotCheckError, Verification
 from evaluation.protocol.entries import AgentEntry, ProtocolError
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES
+from evaluation.results import UNIFORM
 from evaluation.running.record import Record
 from evaluation.running.run import runs_of, with_key
 from evaluation.running.sources import own_hash
 from evaluation.running.sweep import Progress, execute_all
-from evaluation.scores import UNIFORM
 from periodic_envs.arrays import Array
 
 Report = Callable[[Progress], object]

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evaluation.columns import page_columns
-from evaluation.figures import phase_rows
+from evaluation.plots import phase_rows
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.report.numbers import band, cells, number, numbers
 from evaluation.report.worlds import Pictures

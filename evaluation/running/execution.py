@@ -15,8 +15,8 @@ from evaluation.protocol.tracks import TRAINING
 from evaluation.references import reference_regrets
 from evaluation.running.channel import AgentChannel
 from evaluation.running.isolation import AgentFailedError, IsolatedAgent
-from evaluation.running.limits import OverTimeError, limited
 from evaluation.running.play import play
+from evaluation.running.process import OverTimeError, limited
 from evaluation.running.provenance import machine
 from evaluation.running.record import Record, RecordError, check, pack
 from evaluation.running.run import Run

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from agents.base import Problem
 from agents.registry import AgentSpec, find_class, is_built_in
-from evaluation.running.messages import receive, send
-from evaluation.running.zygote import new_agent
+from evaluation.running.zygote import new_agent, receive, send
 
 MAX_ANSWER_BYTES = 2**20
 """An action is small."""

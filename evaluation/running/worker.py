@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from evaluation.running.execution import execute, over_time
-from evaluation.running.fork import close_files, hide_from_others
 from evaluation.running.isolation import preload_of
+from evaluation.running.process import close_files, hide_from_others
 from evaluation.running.provenance import machine
 from evaluation.running.record import MAX_BYTES, Record
 from evaluation.running.run import Run

@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import socket
+import struct
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -19,11 +20,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from evaluation.running.channel import plain
-from evaluation.running.fork import adopt_orphans, close_files, end_children
-from evaluation.running.limits import limit_for_good
-from evaluation.running.messages import receive, send
+from evaluation.running.process import adopt_orphans, close_files, end_children, limit_for_good
 
 MAX_QUESTION_BYTES = 2**30
+_LENGTH = struct.Struct("<Q")
+"""Before every message: how many bytes it has."""
 
 
 class Zygote:
@@ -134,3 +135,27 @@ def _worded(action: Any, token: str) -> bytes:
     if isinstance(action, np.ndarray):
         return json.dumps(["array", action.tolist(), token]).encode()
     return json.dumps(["value", action, token]).encode()
+
+
+def send(line: socket.socket, message: bytes) -> None:
+    """Send one message."""
+    line.sendall(_LENGTH.pack(len(message)) + message)
+
+
+def receive(line: socket.socket, max_bytes: int) -> bytes:
+    """Wait for one message, and refuse one that is too long."""
+    (length,) = _LENGTH.unpack(_exactly(line, _LENGTH.size))
+    if length > max_bytes:
+        raise ValueError("too long a message")
+    return _exactly(line, length)
+
+
+def _exactly(line: socket.socket, size: int) -> bytes:
+    parts = []
+    while size:
+        part = line.recv(min(size, 2**20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

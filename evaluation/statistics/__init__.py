@@ -9,11 +9,12 @@ Every interval draws whole runs again, from a seed that the caller may set.
 
 from evaluation.statistics.growth import growth_exponent
 from evaluation.statistics.intervals import Band, Interval, curve_band, mean_interval
-from evaluation.statistics.matrix import PairedMatrix, paired_matrix
 from evaluation.statistics.paired import (
     PairedDifference,
+    PairedMatrix,
     holm,
     paired_difference,
+    paired_matrix,
     paired_ratio,
     sign_flip_test,
 )

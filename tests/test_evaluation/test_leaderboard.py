@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluation.leaderboard.board import boards
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
-from evaluation.leaderboard.content import edition_content
+from evaluation.leaderboard.content import boards, edition_content
 from evaluation.leaderboard.edition import (
     EDITION,
     LOG,

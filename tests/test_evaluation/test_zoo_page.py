@@ -13,7 +13,7 @@ from gymnasium import spaces
 from agents.registry import AgentSpec, find_class, online_names, settings_of
 from agents.zoo.gp.et_gp_ucb import EventTriggered
 from evaluation.protocol.protocol import Protocol
-from evaluation.scores import UNIFORM
+from evaluation.results import UNIFORM
 from evaluation.store import Store
 from evaluation.studies.claims import Verdict
 from evaluation.studies.comparison import Comparison

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluation.scores import UNIFORM
+from evaluation.results import UNIFORM
 from evaluation.studies.claims import Claim, Verdict, together
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.markdown import shown

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from evaluation.results import Results
-from evaluation.scores import UNIFORM
+from evaluation.results import UNIFORM, Results
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.zoo.families import BASELINES, FAMILIES
 
