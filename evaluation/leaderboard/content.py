@@ -1,4 +1,9 @@
-"""What the page of an edition says."""
+"""What the page of an edition says: its accepted submissions as results, in groups.
+
+Groups are never mixed: *verified* (the maintainers have run the agent themselves) and
+*self-reported* (the numbers were checked by replay, but nobody else has run the agent), each by
+track. Refused ones are named, not ranked.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from evaluation.protocol.entries import AgentEntry, canonical_json
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.records import StoredRun, StoredSweep
-from evaluation.report.content import NOTES, About, board_content
+from evaluation.report.content import NOTES, About, Board, board_content
 from evaluation.report.worlds import Pictures
 from evaluation.results import Results
 
@@ -28,21 +33,22 @@ _TIERS = (
 )
 
 
+VERIFIED = ("re-run", "hidden-seed")
+"""Tiers in which the maintainers have run the agent."""
+GROUPS = (
+    ("verified", "Verified", "The maintainers have run these agents themselves."),
+    (
+        "self-reported",
+        "Self-reported",
+        "Replay has confirmed that the submitted actions earn these numbers; nobody but the "
+        "authors has run the agents.",
+    ),
+)
+
+
 def edition_content(edition: Edition) -> dict[str, Any]:
     """Everything of an edition, after its log and files have been checked."""
     pictures = Pictures()
-    shown = [
-        board_content(
-            board.results,
-            id=board.id,
-            title=board.title,
-            note=board.note,
-            track=board.track,
-            about={label: _about(one) for label, one in board.rows.items()},
-            pictures=pictures,
-        )
-        for board in boards(edition)
-    ]
     refused = [one for one in edition.accepted() if one.tier == "refused"]
     entries = edition.log.entries()
     return {
@@ -58,7 +64,7 @@ def edition_content(edition: Edition) -> dict[str, Any]:
             ["Head of the log", f"{edition.log.head} ({len(entries)} entries)"],
         ],
         "notes": [*NOTES, _TIERS, *map(_refusal, refused)],
-        "boards": shown,
+        "boards": [board_content(board, pictures) for board in boards(edition)],
         "progress": None,
     }
 
@@ -93,42 +99,6 @@ def _about(one: Accepted) -> About:
     return About(one.tier, authors, manifest.link, tuple(lines), one.ms_per_step)
 
 
-VERIFIED = ("re-run", "hidden-seed")
-"""Tiers in which the maintainers have run the agent."""
-
-
-@dataclass(frozen=True)
-class Board:
-    """Submissions that may be ranked with each other.
-
-    Attributes:
-        id: The group's name in addresses.
-        title: The group's name for people.
-        note: What the group has in common.
-        track: Track of all of them.
-        results: Their runs.
-        rows: The submissions by label.
-    """
-
-    id: str
-    title: str
-    note: str
-    track: str
-    results: Results
-    rows: dict[str, Accepted]
-
-
-GROUPS = (
-    ("verified", "Verified", "The maintainers have run these agents themselves."),
-    (
-        "self-reported",
-        "Self-reported",
-        "Replay has confirmed that the submitted actions earn these numbers; nobody but the "
-        "authors has run the agents.",
-    ),
-)
-
-
 def boards(edition: Edition) -> list[Board]:
     """The groups of an edition that have submissions."""
     protocol, accepted = edition.protocol(), edition.accepted()
@@ -139,8 +109,9 @@ def boards(edition: Edition) -> list[Board]:
             if mine:
                 rows = _labelled(mine)
                 results = Results(SubmittedRuns(edition, protocol, rows))
-                name = f"{title}, {track}"
-                found.append(Board(f"{group}-{track}", name, note, track, results, rows))
+                about = {label: _about(one) for label, one in rows.items()}
+                name, shown = f"{group}-{track}", f"{title}, {track}"
+                found.append(Board(name, shown, note, track, results, about))
     return found
 
 

@@ -49,27 +49,30 @@ class About:
         }
 
 
-def board_content(
-    results: Results,
-    *,
-    id: str,
-    title: str,
-    note: str,
-    track: str,
-    about: Mapping[str, About],
-    pictures: Pictures,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Board:
     """A group of agents that are ranked with each other.
 
-    Args:
-        results: Their runs.
+    Attributes:
         id: The board's name in addresses.
         title: The board's name for people.
         note: What they have in common.
         track: Track of the agents.
+        results: Their runs.
         about: What is known of each agent, by its label.
-        pictures: Pictures of the worlds.
     """
+
+    id: str
+    title: str
+    note: str
+    track: str
+    results: Results
+    about: Mapping[str, About]
+
+
+def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
+    """What the page says of a board, with pictures of the worlds."""
+    results, track = board.results, board.track
     means, ranked = table(results, track=track), overall(results, track=track)
     order = _order(means, ranked)
     agents = list(order)
@@ -80,7 +83,7 @@ def board_content(
     rows = [
         {
             **totals.get(agent, dict.fromkeys(column.key for column in shown)),
-            **about.get(agent, About()).content(complete=complete),
+            **board.about.get(agent, About()).content(complete=complete),
             "agent": agent,
             "rank": place if complete else None,
             "complete": complete,
@@ -90,9 +93,9 @@ def board_content(
         for place, (agent, complete) in enumerate(order.items(), start=1)
     ]
     return {
-        "id": id,
-        "title": title,
-        "note": note,
+        "id": board.id,
+        "title": board.title,
+        "note": board.note,
         "columns": [column.about() for column in shown],
         "world_columns": [column.about() for column in of_worlds],
         "envs": [sheet.about(pictures) for sheet in sheets],

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evaluation.report.content import NOTES, About, board_content, progress_content
+from evaluation.report.content import NOTES, About, Board, board_content, progress_content
 from evaluation.report.worlds import Pictures
 from evaluation.results import Results
 from evaluation.store import Store
 
+NOTE = "Results of one's own store: nobody has verified them."
 SHARE_OF_TIME = 0.2
 """At most this part of the time is spent on making content while a sweep wants the cores."""
 
@@ -38,15 +39,7 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
         ],
         "notes": list(NOTES),
         "boards": [
-            board_content(
-                results,
-                id=track,
-                title=f"Agents, {track}",
-                note="Results of one's own store: nobody has verified them.",
-                track=track,
-                about=about,
-                pictures=pictures,
-            )
+            board_content(Board(track, f"Agents, {track}", NOTE, track, results, about), pictures)
             for track in results.tracks
         ],
         "progress": progress_content(results),

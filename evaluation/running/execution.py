@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-import traceback
 from functools import partial
 from typing import Any
 
@@ -16,7 +14,7 @@ from evaluation.references import reference_regrets
 from evaluation.running.channel import AgentChannel
 from evaluation.running.isolation import AgentFailedError, IsolatedAgent
 from evaluation.running.play import play
-from evaluation.running.process import OverTimeError, limited
+from evaluation.running.process import OverTimeError, limited, worded
 from evaluation.running.provenance import machine
 from evaluation.running.record import Record, RecordError, check, pack
 from evaluation.running.run import Run
@@ -44,7 +42,7 @@ def execute(run: Run) -> Record:
     except (AgentFailedError, RecordError) as error:
         reason = str(error)
     except BaseException as error:  # an agent can fail in any way, sys.exit() included
-        reason = f"{type(error).__name__}: {error}{_place(error)}"
+        reason = worded(error)
     seconds = time.perf_counter() - start
     return Record(run.key, reason, packed, seconds, machine(), run.sources)
 
@@ -89,9 +87,3 @@ def _references(run: Run, env: PeriodicBanditEnv) -> dict[str, Any]:
     times = np.arange(first, first + env.horizon)
     period = np.array([env.episode.process.period])
     return {"t": times, "period": period, **reference_regrets(env)}
-
-
-def _place(error: BaseException) -> str:
-    """Where an error came from: the author of the agent needs it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""

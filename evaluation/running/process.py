@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from itertools import pairwise
 from types import FrameType
@@ -110,3 +111,12 @@ def _address_space(more_mb: float) -> int | None:
     except OSError:
         return None
     return used + int(more_mb * 2**20)
+
+
+def worded(error: BaseException) -> str:
+    """An error and where it came from: the author of the agent needs it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = (
+        f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+    )
+    return f"{type(error).__name__}: {error}{place}"

@@ -11,7 +11,6 @@ import os
 import pickle
 import socket
 import struct
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -20,50 +19,43 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from evaluation.running.channel import plain
-from evaluation.running.process import adopt_orphans, close_files, end_children, limit_for_good
+from evaluation.running.process import (
+    adopt_orphans,
+    close_files,
+    end_children,
+    limit_for_good,
+    worded,
+)
 
 MAX_QUESTION_BYTES = 2**30
 _LENGTH = struct.Struct("<Q")
 """Before every message: how many bytes it has."""
 
 
-class Zygote:
-    """A process that forks agents' processes, one at a time."""
-
-    def __init__(self) -> None:
-        self._control, theirs = socket.socketpair()
-        if os.fork() == 0:
-            self._control.close()
-            _fork_agents(theirs)
-        theirs.close()
-
-    def fileno(self) -> int:
-        """Of the line to it."""
-        return self._control.fileno()
-
-    def new_agent(self, preload: Sequence[str]) -> socket.socket:
-        """A line to a new agent's process; the one before it is ended."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._control, [json.dumps(list(preload)).encode()], [theirs.fileno()])
-        return ours
-
-
-_zygote: Zygote | None = None
+_zygote: socket.socket | None = None
+"""The line to this worker's zygote, where there is one."""
 
 
 def open_zygote() -> None:
     """To be called by a worker before it is given any run."""
     global _zygote
-    if hasattr(socket, "send_fds") and hasattr(os, "fork"):
-        _zygote = Zygote()
+    if not (hasattr(socket, "send_fds") and hasattr(os, "fork")):
+        return
+    _zygote, theirs = socket.socketpair()
+    if os.fork() == 0:
+        _zygote.close()
+        _fork_agents(theirs)
+    theirs.close()
 
 
 def new_agent(preload: Sequence[str]) -> socket.socket:
-    """A line to a new agent's process, forked from this worker's zygote."""
+    """A line to a new agent's process; the one before it is ended."""
     if _zygote is None:
         raise RuntimeError("isolated agents need worker processes on a system that can fork")
-    return _zygote.new_agent(preload)
+    ours, theirs = socket.socketpair()
+    with theirs:
+        socket.send_fds(_zygote, [json.dumps(list(preload)).encode()], [theirs.fileno()])
+    return ours
 
 
 def zygote_file() -> set[int]:
@@ -113,28 +105,18 @@ def _serve_agent(line: socket.socket) -> None:
                     agent.update(observation, action, reward)
                 observation = None if shown is None else np.array(shown)
                 action = None if observation is None else agent.act(observation)
-                send(line, _worded(plain(action), token))
+                answer = plain(action)
+                array = isinstance(answer, np.ndarray)
+                said = ["array", answer.tolist(), token] if array else ["value", answer, token]
+                send(line, json.dumps(said).encode())
     except (EOFError, OSError):
         pass
     except BaseException as error:  # an agent can fail in any way, sys.exit() included
-        send(line, json.dumps(["error", _failure(error)]).encode())
+        memory = isinstance(error, MemoryError)
+        reason = "the agent took more memory than it may" if memory else worded(error)
+        send(line, json.dumps(["error", reason]).encode())
     finally:
         os._exit(0)
-
-
-def _failure(error: BaseException) -> str:
-    """With the place: the author of the agent needs it."""
-    if isinstance(error, MemoryError):
-        return "the agent took more memory than it may"
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{os.path.basename(where.filename)}, line {where.lineno}"
-    return f"{type(error).__name__}: {error} ({place})"
-
-
-def _worded(action: Any, token: str) -> bytes:
-    if isinstance(action, np.ndarray):
-        return json.dumps(["array", action.tolist(), token]).encode()
-    return json.dumps(["value", action, token]).encode()
 
 
 def send(line: socket.socket, message: bytes) -> None:

@@ -447,13 +447,13 @@ def edition(finished: tuple[Path, Secret], tmp_path: Path) -> Edition:
 
 
 def test_verified_and_self_reported_are_never_mixed(edition: Edition) -> None:
-    found = {board.id: list(board.rows) for board in boards(edition)}
+    found = {board.id: list(board.about) for board in boards(edition)}
     assert found == {
         "verified-online": ["random"],
         "self-reported-online": ["<script>alert(1)</script>", "best-fixed (2)"],
     }
     for board in boards(edition):
-        assert set(board.results.overall()["agent"]) == set(board.rows)
+        assert set(board.results.overall()["agent"]) == set(board.about)
 
 
 def test_the_page_shows_what_was_replayed(edition: Edition) -> None:
@@ -503,7 +503,7 @@ def test_an_edition_keeps_its_word(edition: Edition) -> None:
 def test_a_folder_that_the_log_does_not_know_is_named_and_not_shown(edition: Edition) -> None:
     (one(edition).parent / "other").mkdir()
     assert edition.strays() == ["other"]
-    assert sum(len(board.rows) for board in boards(edition)) == 3
+    assert sum(len(board.about) for board in boards(edition)) == 3
 
 
 def test_somebody_elses_steps_are_refused(edition: Edition, finished, tmp_path: Path) -> None:
@@ -590,9 +590,9 @@ def test_who_is_caught_later_is_named_and_not_ranked(tmp_path: Path, finished) -
     found = verify(copy, PROTOCOL)
     found.verdicts.append(replace(found.verdicts[-1], tier="hidden-seed", passed=False))
     edition.record(found, secret)
-    assert all("random" not in board.rows for board in boards(edition))
+    assert all("random" not in board.about for board in boards(edition))
     edition.record(verify(copy, PROTOCOL), secret)  # a lower tier does not wash it clean
-    assert all("random" not in board.rows for board in boards(edition))
+    assert all("random" not in board.about for board in boards(edition))
     assert any("Refused: random" in note for note in edition_content(edition)["notes"])
 
 
