@@ -115,8 +115,6 @@ def _address_space(more_mb: float) -> int | None:
 
 def worded(error: BaseException) -> str:
     """An error and where it came from: the author of the agent needs it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = (
-        f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
-    )
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    place = "".join(f" ({os.path.basename(at.filename)}, line {at.lineno})" for at in last)
     return f"{type(error).__name__}: {error}{place}"

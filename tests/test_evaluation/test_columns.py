@@ -15,7 +15,7 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.report import render
-from evaluation.report.content import About, board_content
+from evaluation.report.content import About, Board, board_content
 from evaluation.report.worlds import Pictures
 from evaluation.results import Results
 from evaluation.summary import overall, table
@@ -79,8 +79,8 @@ def with_median(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def content(results: Results) -> dict[str, Any]:
     about = {"a": About(), "b": About(ms_per_step=7.0)}
-    texts = {"id": "online", "title": "Agents", "note": "Invented"}
-    made = board_content(results, **texts, track="online", about=about, pictures=Pictures())
+    board = Board("online", "Agents", "Invented", "online", results, about)
+    made = board_content(board, Pictures())
     page = {"title": "", "subtitle": "", "facts": [], "notes": [], "boards": [made]}
     assert render({**page, "progress": None})
     return made
