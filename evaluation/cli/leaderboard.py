@@ -30,10 +30,10 @@ from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import AgentEntry
 from evaluation.protocol.protocol import Protocol
-from evaluation.report.live import LiveStore, store_content
+from evaluation.report.content import LiveStore, store_content
 from evaluation.report.page import render
 from evaluation.report.serve import serve
-from evaluation.report.worlds import Pictures
+from evaluation.report.sheet import Pictures
 from evaluation.running.process import hide_from_others
 from evaluation.store import Store
 from periodic_envs.files import write_atomically

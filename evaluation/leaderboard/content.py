@@ -23,7 +23,7 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.report.content import NOTES, About, Board, board_content
-from evaluation.report.worlds import Pictures
+from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 
 _TIERS = (

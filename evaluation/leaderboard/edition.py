@@ -27,8 +27,15 @@ from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.trial import Regrets, Report, reference_columns, uniform_regrets
-from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
+from evaluation.leaderboard.trial import (
+    TIERS,
+    Regrets,
+    Report,
+    Verdict,
+    Verification,
+    reference_columns,
+    uniform_regrets,
+)
 from evaluation.protocol.protocol import Protocol
 from evaluation.running.record import pack, unpack
 from periodic_envs.arrays import Array

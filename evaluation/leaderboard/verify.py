@@ -22,8 +22,16 @@ from evaluation.leaderboard.bundle import BundleError, Manifest, read_manifest, 
 from evaluation.leaderboard.replay import action_width, expected_times, replay
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import check_track, env_records, run_names
-from evaluation.leaderboard.trial import Regrets, Report, judged, on_hidden_seeds, rerun
-from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
+from evaluation.leaderboard.trial import (
+    TIERS,
+    Regrets,
+    Report,
+    Verdict,
+    Verification,
+    judged,
+    on_hidden_seeds,
+    rerun,
+)
 from evaluation.protocol.protocol import Protocol
 
 SAMPLE = 12

@@ -16,7 +16,7 @@ from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.report import render
 from evaluation.report.content import About, Board, board_content
-from evaluation.report.worlds import Pictures
+from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.summary import overall, table
 

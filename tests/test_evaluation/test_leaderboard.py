@@ -23,11 +23,16 @@ from evaluation.leaderboard.edition import (
     Edition,
     EditionError,
 )
-from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
 from evaluation.leaderboard.log import Log, LogError
-from evaluation.leaderboard.secret import Secret, SecretError
+from evaluation.leaderboard.secret import (
+    HiddenSeeds,
+    Secret,
+    SecretError,
+    can_tell,
+    is_worse_on_hidden_seeds,
+)
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verdict import CannotCheckError, Verdict
+from evaluation.leaderboard.trial import CannotCheckError, Verdict
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import agent_entry
 from evaluation.protocol.protocol import Protocol
@@ -606,7 +611,7 @@ def test_the_hidden_test_keeps_its_level(monkeypatch) -> None:
 
     More than 33 (8.2 %) would be a false alarm with a probability of 0.003 (binomial).
     """
-    monkeypatch.setattr("evaluation.leaderboard.hidden._PERMUTATIONS", 499)
+    monkeypatch.setattr("evaluation.leaderboard.secret._PERMUTATIONS", 499)
     rng = np.random.default_rng(0)
     small = 0
     for _ in range(400):

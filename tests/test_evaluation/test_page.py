@@ -16,7 +16,7 @@ import pytest
 
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.world_spec import WorldSpec
-from evaluation.report import ServeError, render, serve, worlds
+from evaluation.report import ServeError, render, serve, sheet
 from evaluation.report.page import _rounded, json_for_script
 from evaluation.report.serve import PageServer, open_server
 from tests.test_evaluation.page_content import HOSTILE, content
@@ -278,7 +278,7 @@ def test_pictures_are_of_the_judged_worlds(
         drawn.append((setup, episode))
         return SimpleNamespace(savefig=lambda file, dpi: file.write(b"x"))
 
-    monkeypatch.setattr(worlds, "world_figure", figure)
+    monkeypatch.setattr(sheet, "world_figure", figure)
     protocol, results = stored_protocol(horizon)
     for entry in protocol.envs:
         about, picture = worlds.Pictures().of(results, entry.group)
@@ -300,7 +300,7 @@ def test_a_picture_is_made_once_for_each_length(monkeypatch: pytest.MonkeyPatch)
     made: list[int] = []
 
     def drawn(stored: Any, entry: Any, seed: int) -> tuple[str, None]:
-        made.append(worlds.judged_world(stored, entry).arguments["horizon"])
+        made.append(sheet.judged_world(stored, entry).arguments["horizon"])
         return "", None
 
     monkeypatch.setattr(worlds, "_drawn", drawn)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from evaluation.cli.sweeps import chosen_results
-from evaluation.report.live import LiveStore
+from evaluation.report.content import LiveStore
 from evaluation.report.serve import PageServer, ServeError, open_server
 from evaluation.running.sweep import run
 from tests.test_evaluation.page_content import content

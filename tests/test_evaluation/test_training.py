@@ -11,10 +11,10 @@ import pytest
 from evaluation.protocol.entries import ProtocolError
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import TRAINING, TRAINING_SEED
-from evaluation.running.execution import execute
 from evaluation.running.run import runs_of
 from evaluation.running.sweep import run
 from evaluation.running.training import Budget, BudgetSpentError
+from evaluation.running.worker import execute
 from evaluation.store import Store
 from tests.test_evaluation.test_cli import call
 
