@@ -142,13 +142,10 @@ def draw_periods(axes: Axes, periods: Array, weights: Array, truth: Sequence[flo
     axes.plot(periods, weights, "o", color="tab:blue", markersize=4)
     for i, period in enumerate(truth):
         axes.axvline(period, color="k", ls="--", lw=1, label="_" if i else "the world's")
+    best = periods[int(weights.argmax())]
+    _label(axes, "period", weights, f"belief about the period: most probably {best:.4g}")
     if truth:
         _draw_key(axes)
-    best = periods[int(weights.argmax())]
-    axes.set(xlabel="period", ylabel="probability", ylim=(0.0, 1.05 * weights.max()))
-    axes.set_title(f"belief about the period: most probably {best:.4g}", loc="left", fontsize=9)
-    axes.margins(x=0.05)
-    axes.grid(alpha=0.3)
 
 
 def draw_decays(axes: Axes, decays: Array, weights: Array, truth: float | None) -> None:
@@ -162,14 +159,18 @@ def draw_decays(axes: Axes, decays: Array, weights: Array, truth: float | None) 
         axes.axvline(truth, color="k", ls="--", lw=1, label="the world's")
     total = weights.sum(0)
     best = decays[int(total.argmax())]
-    axes.set(xlabel="forgetting rate", ylabel="probability", ylim=(0.0, 1.05 * total.max()))
     axes.set_xticks(np.unique(decays), [f"{decay:g}" for decay in np.unique(decays)])
     axes.minorticks_off()
     title = f"belief about forgetting: most probably {best:.4g}, a season {weights[0].sum():.0%}"
+    _label(axes, "forgetting rate", total, title)
+    _draw_key(axes)
+
+
+def _label(axes: Axes, what: str, weights: Array, title: str) -> None:
+    axes.set(xlabel=what, ylabel="probability", ylim=(0.0, 1.05 * weights.max()))
     axes.set_title(title, loc="left", fontsize=9)
     axes.margins(x=0.05)
     axes.grid(alpha=0.3)
-    _draw_key(axes)
 
 
 def _draw_key(axes: Axes) -> None:

@@ -27,6 +27,7 @@ from evaluation.leaderboard.content import edition_content
 from evaluation.leaderboard.edition import EDITION, SUBMISSIONS, Edition, EditionError, check_new
 from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.trial import uniform_regrets
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import AgentEntry
 from evaluation.protocol.protocol import Protocol
@@ -88,7 +89,9 @@ def add_submission(
             raise CommandError(f"there is no folder {str(bundle)!r}")
     with sentences():
         judge = _Judge(folder, edition, secret, through, agent, workers)
-        judge.finish([judge(bundle) for bundle in bundles])
+        accepted = [judge(bundle) for bundle in bundles]
+        if not all(accepted):
+            raise typer.Exit(1)
 
 
 @app.command("fill")
@@ -120,7 +123,8 @@ def fill_edition(
                 say(f"{entry.label}: is in edition {opened.name} already")
             else:
                 accepted.append(_hand_in(entry, judge, workers))
-        judge.finish(accepted)
+        if not all(accepted):
+            raise typer.Exit(1)
 
 
 def _hand_in(entry: AgentEntry, judge: _Judge, workers: int | None) -> bool:
@@ -230,7 +234,8 @@ class _Judge:
         hide_from_others()
         self.edition.check_secret(self._secret)
         self._through, self._agent, self._workers = through, agent, workers
-        self.protocol, self._uniform = self.edition.protocol(), self.edition.uniform()
+        self.protocol = self.edition.protocol()
+        self._uniform = uniform_regrets(self.edition.references())
 
     def __call__(self, bundle: Path, name: str | None = None) -> bool:
         with Reporter(quiet=False, title=name or bundle.name) as report:
@@ -256,12 +261,6 @@ class _Judge:
     def _is_taken(self, manifest: Manifest) -> bool:
         others = [submission.manifest for submission in self.edition.accepted()]
         return any(o.label == manifest.label and o.id != manifest.id for o in others)
-
-    @staticmethod
-    def finish(accepted: list[bool]) -> None:
-        """The exit code says whether all were accepted."""
-        if not all(accepted):
-            raise typer.Exit(1)
 
 
 def _write_page(out: Path, content: dict[str, Any]) -> None:

@@ -24,8 +24,8 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -171,7 +171,7 @@ class Protocol:
             ],
             "seeds": list(self.seeds),
             "horizon": self.horizon,
-            "limits": {name: getattr(self.limits, name) for name in LIMITS},
+            "limits": asdict(self.limits),
         }
 
     def restricted(
@@ -185,7 +185,7 @@ class Protocol:
 
         An entry is chosen by its label, or written anew in the command line's notation.
         """
-        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, _env_entries))
+        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
         chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entries))
         return replace(
             self,
@@ -278,10 +278,6 @@ def _pick(
     by_label = {entry.label: entry for entry in entries}
     for label in wanted:
         yield from [by_label[label]] if label in by_label else make([label])
-
-
-def _env_entries(values: Iterable[Any]) -> Iterator[EnvEntry]:
-    return map(env_entry, values)
 
 
 def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[AgentEntry]:

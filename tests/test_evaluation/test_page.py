@@ -281,7 +281,7 @@ def test_pictures_are_of_the_judged_worlds(
     monkeypatch.setattr(sheet, "world_figure", figure)
     protocol, results = stored_protocol(horizon)
     for entry in protocol.envs:
-        about, picture = worlds.Pictures().of(results, entry.group)
+        about, picture = sheet.Pictures().of(results, entry.group)
         assert about
         assert picture
         env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
@@ -303,8 +303,8 @@ def test_a_picture_is_made_once_for_each_length(monkeypatch: pytest.MonkeyPatch)
         made.append(sheet.judged_world(stored, entry).arguments["horizon"])
         return "", None
 
-    monkeypatch.setattr(worlds, "_drawn", drawn)
-    pictures = worlds.Pictures()
+    monkeypatch.setattr(sheet, "_drawn", drawn)
+    pictures = sheet.Pictures()
     for horizon in (60, 80, 60):
         pictures.of(stored_protocol(horizon)[1], "PeriodicGP-Contextual-v0")
     assert made == [60, 80]

@@ -17,9 +17,6 @@ from evaluation.running.run import Run
 CONNECT_SECONDS = 20.0
 """How long a scheduler may take to answer."""
 
-CONNECT_SECONDS = 20.0
-"""How long a scheduler may take to answer."""
-
 
 class DaskUnavailableError(Exception):
     """Dask is not installed, or its scheduler does not answer."""
