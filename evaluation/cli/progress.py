@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
 
 from evaluation.cli.shared import screen
@@ -17,36 +22,37 @@ SECONDS_BETWEEN_LINES = 10.0
 """Seconds between two lines where the progress is a log and not a terminal."""
 
 
+def bar(*columns: ProgressColumn, quiet: bool = False) -> Bar:
+    """A bar on a terminal, with these columns behind it; nothing in a log."""
+    errors = screen(stderr=True)
+    first = (TextColumn("{task.description}", markup=False), BarColumn())
+    hidden = quiet or not errors.is_terminal
+    return Bar(*first, *columns, console=errors, transient=True, disable=hidden)
+
+
 class Reporter:
     """Progress on a terminal as a bar, in a log as a line now and then."""
 
     def __init__(self, *, quiet: bool, title: str = "") -> None:
         self._screen = screen(stderr=True)
         self._title = f"{title}: " if title else ""
-        self._bar: Bar | None = None
-        self._task: Any = None
+        self._bar = bar(
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            quiet=quiet,
+        )
         self._quiet = quiet
         self._last = self._begun = time.monotonic()
         self._first: int | None = None
 
     def __enter__(self) -> Callable[[Progress], None]:
-        if self._screen.is_terminal and not self._quiet:
-            self._bar = Bar(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
-                console=self._screen,
-                transient=True,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task("Running", total=None, rate="")
+        self._bar.start()
+        self._task = self._bar.add_task("Running", total=None, rate="")
         return self._report
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()
 
     def _report(self, progress: Progress) -> None:
         training = progress.run is not None and progress.run.track == TRAINING
@@ -55,7 +61,7 @@ class Reporter:
         rate = (progress.done - self._first) / max(time.monotonic() - self._begun, 1e-9)
         shown = "training" if training else f"{rate:.1f}/s"
         failed = f", {progress.failed:,} failed" if progress.failed else ""
-        if self._bar is not None:
+        if not self._bar.disable:
             agent = progress.run.agent if progress.run else ""
             self._bar.update(
                 self._task,

@@ -18,7 +18,7 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.world_spec import WorldSpec
 from evaluation.report import ServeError, render, serve, sheet
 from evaluation.report.page import _rounded, json_for_script
-from evaluation.report.serve import PageServer, open_server
+from evaluation.report.serve import PageServer
 from tests.test_evaluation.page_content import HOSTILE, content
 
 
@@ -149,7 +149,7 @@ def source() -> Source:
 
 @pytest.fixture
 def server(source: Source) -> Iterator[PageServer]:
-    with open_server(source) as server:
+    with PageServer(source) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -232,9 +232,9 @@ def test_a_store_in_trouble_is_said_and_survived(server: PageServer, source: Sou
 
 def test_a_taken_port_is_one_sentence(server: PageServer, source: Source) -> None:
     with pytest.raises(ServeError, match=rf"Cannot listen on port {server.server_port} .*in use"):
-        open_server(source, port=server.server_port)
+        PageServer(source, port=server.server_port)
     with pytest.raises(ServeError, match="from 0 to 65535"):
-        open_server(source, port=70000)
+        PageServer(source, port=70000)
 
 
 def test_serving_says_where_and_ends_with_an_interrupt(
@@ -250,7 +250,7 @@ def test_serving_says_where_and_ends_with_an_interrupt(
 
 
 def test_bound_everywhere_addresses_are_ours_but_names_are_not(source: Source) -> None:
-    with open_server(source, host="0.0.0.0") as server:
+    with PageServer(source, host="0.0.0.0") as server:
         assert server.knows("192.168.0.7:1")
         assert not server.knows("evil.example")
         assert server.url == f"http://127.0.0.1:{server.server_port}/"
