@@ -52,7 +52,7 @@ def curves_figure(
         times: ``times[env]`` of shape (steps,); without it, steps count from 1.
         agents: All agents in the order of their colours; without it, as they come in ``curves``.
     """
-    styles = agent_styles(agents or _all_agents(curves))
+    styles = agent_styles(agents or list(dict.fromkeys(a for env in curves.values() for a in env)))
     figure, panels = _panels(list(curves), width=5.6, height=3.4)
     for (env, bands), axes in zip(curves.items(), panels, strict=True):
         # From the top line's end to the bottom's, so that the legend beside reads like labels.
@@ -135,11 +135,6 @@ def _legend_beside(axes: Axes) -> None:
     axes.legend(
         loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, handlelength=2.6
     )
-
-
-def _all_agents(curves: Mapping[str, Mapping[str, Band]]) -> list[str]:
-    """Every agent once, in the order in which they come."""
-    return list(dict.fromkeys(agent for bands in curves.values() for agent in bands))
 
 
 def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figure, list[Axes]]:

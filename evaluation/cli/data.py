@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
-from evaluation.cli.progress import bar
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say
+from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
 from evaluation.protocol.world_spec import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache

@@ -5,12 +5,11 @@ from __future__ import annotations
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evaluation.cli.progress import Reporter
-from evaluation.cli.shared import CommandError, StoreOption, say
+from evaluation.cli.shared import CommandError, Reporter, StoreOption, say
 from evaluation.cli.submissions import (
     CodeOption,
     ProtocolOption,
@@ -22,7 +21,7 @@ from evaluation.cli.submissions import (
     sentences,
 )
 from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
-from evaluation.leaderboard.bundle import BundleError, Manifest
+from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.content import edition_content
 from evaluation.leaderboard.edition import EDITION, SUBMISSIONS, Edition, EditionError, check_new
 from evaluation.leaderboard.secret import Secret, default_path
@@ -186,7 +185,10 @@ def build_page(
                 content = store_content(chosen_results(opened, sweep), Pictures())
         else:
             content = edition_content(_edition(folder, edition))
-    _write_page(out, content)
+    try:
+        write_atomically(out, render(content).encode())
+    except OSError as error:
+        raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
     say(f"Built {out.resolve()}")
     if open_page and not webbrowser.open(out.resolve().as_uri()):
         say("No browser could be started: open the file yourself.")
@@ -249,25 +251,14 @@ class _Judge:
                 workers=self._workers,
                 on_progress=report,
             )
-        manifest = verification.manifest
-        taken = manifest is not None and self._is_taken(manifest)
+        others = [submission.manifest for submission in self.edition.accepted()]
         kept = self.edition.record(verification, self._secret)
-        if kept and taken and manifest is not None:
+        manifest = verification.manifest if kept else None
+        if manifest and any(o.label == manifest.label and o.id != manifest.id for o in others):
             say(f"Note: the name {manifest.label!r} is taken; this one is shown with a number.")
         say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
         say_verdicts(verification)
         return kept
-
-    def _is_taken(self, manifest: Manifest) -> bool:
-        others = [submission.manifest for submission in self.edition.accepted()]
-        return any(o.label == manifest.label and o.id != manifest.id for o in others)
-
-
-def _write_page(out: Path, content: dict[str, Any]) -> None:
-    try:
-        write_atomically(out, render(content).encode())
-    except OSError as error:
-        raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
 
 
 def _edition(folder: Path, name: str | None) -> Edition:

@@ -12,8 +12,7 @@ import msgspec
 import typer
 
 from agents.registry import AgentSpec
-from evaluation.cli.progress import Reporter
-from evaluation.cli.shared import CommandError, say
+from evaluation.cli.shared import CommandError, Reporter, say
 from evaluation.leaderboard.bundle import (
     MANIFEST,
     MAX_MANIFEST_BYTES,

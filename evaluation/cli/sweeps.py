@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import (
     CommandError,
     ProcessesOption,
+    Reporter,
     StoreOption,
     check_picture,
     console,

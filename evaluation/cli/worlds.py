@@ -18,9 +18,9 @@ import agents
 import periodic_envs
 from agents import AgentSpec, UnknownAgentError, describe, names
 from agents.registry import find_class, settings_of
-from evaluation.cli.progress import bar
 from evaluation.cli.shared import (
     CommandError,
+    bar,
     check_picture,
     console,
     save_picture,

@@ -15,9 +15,9 @@ from typing import Any
 from agents.registry import AgentSpec
 from evaluation.leaderboard.bundle import STEPS
 from evaluation.leaderboard.edition import Accepted, Edition
-from evaluation.leaderboard.replay import action_width, expected_times
 from evaluation.leaderboard.steps import Columns, read_steps
 from evaluation.leaderboard.submit import run_names
+from evaluation.leaderboard.verify import action_width, expected_times
 from evaluation.protocol.entries import AgentEntry, canonical_json
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS

@@ -153,10 +153,8 @@ class Edition:
 
     def check_secret(self, secret: Secret) -> None:
         """Refuse somebody else's secret."""
-        if (secret.public_key, secret.salt_hash) != (
-            self.about["public_key"],
-            self.about["salt_sha256"],
-        ):
+        own = self.about["public_key"], self.about["salt_sha256"]
+        if (secret.public_key, secret.salt_hash) != own:
             raise SecretError(f"this secret does not belong to edition {self.name}")
 
     def record(self, verification: Verification, secret: Secret) -> bool:

@@ -79,7 +79,12 @@ def submit(
 
     def watch(progress: sweep.Progress) -> None:
         on_progress(progress)
-        _stop_at_failure(progress)
+        record, run = progress.record, progress.run
+        if record is not None and run is not None and record.reason is not None:
+            raise BundleError(  # one is enough: a submission needs all runs
+                f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and "
+                "give the same command again (finished runs are kept)"
+            )
 
     with Store(kept) as opened:
         # What failed before is tried again: the author has mended it.
@@ -102,16 +107,6 @@ def submit(
         for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
             kept.with_name(name).unlink(missing_ok=True)
     return manifest
-
-
-def _stop_at_failure(progress: sweep.Progress) -> None:
-    """One failed run is enough: a submission needs all of them."""
-    record, run = progress.record, progress.run
-    if record is not None and run is not None and record.reason is not None:
-        raise BundleError(
-            f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and give "
-            "the same command again (finished runs are kept)"
-        )
 
 
 def check_track(spec: AgentSpec, track: str) -> None:

@@ -46,12 +46,7 @@ def _task_pairs(results: Results, task: str, order: list[str], track: str) -> di
 def _matrix(totals: Array, agents: list[str], order: list[str]) -> dict[str, Any]:
     """Row minus row of totals (agents, runs), as a matrix of all rows of the table."""
     found = paired_matrix(totals)
-    named = {
-        "difference": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "p": found.p_value,
-    }
+    named = {"difference": found.estimate, "low": found.low, "high": found.high, "p": found.p_value}
     places = [order.index(agent) for agent in agents]
     padded = {}
     for name, matrix in named.items():

@@ -37,8 +37,5 @@ def cells(columns: Sequence[Column], row: Mapping[Any, Any]) -> dict[str, Any]:
 
 def band(found: Band) -> dict[str, Any]:
     """A curve with its band."""
-    return {
-        "mean": numbers(found.estimate),
-        "low": numbers(found.low),
-        "high": numbers(found.high),
-    }
+    parts = {"mean": found.estimate, "low": found.low, "high": found.high}
+    return {name: numbers(part) for name, part in parts.items()}
