@@ -25,7 +25,6 @@ from evaluation.compared import AllTasks, Compared, TaskRuns
 from evaluation.results import UNIFORM
 from evaluation.statistics import (
     Interval,
-    PairedDifference,
     iqm,
     normalised_regret,
     probability_of_improvement,
@@ -33,7 +32,7 @@ from evaluation.statistics import (
 
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""
-Value = Interval | PairedDifference | float | None
+Value = Interval | float | None
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Column:
 
     def cells(self, value: Value) -> dict[str, float | None]:
         """A computed value as the cells of a row."""
-        if isinstance(value, Interval | PairedDifference):
+        if isinstance(value, Interval):
             return dict(zip(self.keys, (value.estimate, value.low, value.high), strict=True))
         return {**dict.fromkeys(self.keys), self.key: value}
 

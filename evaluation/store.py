@@ -44,12 +44,8 @@ class Store:
                 f"there is no store {str(self.path)!r}; make one with: periodic-gp run"
             )
         with self._sentence("open"):
-            self._db = self._connect(create)
-
-    def _connect(self, create: bool) -> sqlite3.Connection:
-        if create or self.path is None:
-            return open_or_begin(self.path)
-        return open_existing(self.path)
+            old = None if create else self.path
+            self._db = open_or_begin(self.path) if old is None else open_existing(old)
 
     def close(self) -> None:
         """Close the file."""

@@ -223,10 +223,8 @@ class Protocol:
     @cached_property
     def data_fingerprints(self) -> dict[str, str | None]:
         """For each world the fingerprint of its data, None where there are none."""
-        return {
-            label: None if origin is None else origin.fingerprint
-            for label, origin in self.origins.items()
-        }
+        origins = self.origins.items()
+        return {label: origin.fingerprint if origin else None for label, origin in origins}
 
     @cached_property
     def hash(self) -> str:

@@ -24,15 +24,12 @@ _FURTHEST, _GRID = 50.0, 64
 
 
 @dataclass(frozen=True)
-class PairedDifference:
+class PairedDifference(Interval):
     """Mean of a - b over common seeds, its interval, and how surprising it is under no difference.
 
     Many comparisons need ``holm``: the p-value here is uncorrected.
     """
 
-    estimate: float
-    low: float
-    high: float
     p_value: float
 
 
@@ -57,9 +54,7 @@ def paired_difference(
         seed: Seed of the bootstrap and of the test.
         resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
     """
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+    a, b = _paired(a, b)
     interval = mean_interval(a - b, level=level, seed=seed, resamples=resamples)
     p_value = sign_flip_test(a - b, seed=seed, resamples=resamples)
     return PairedDifference(interval.estimate, interval.low, interval.high, p_value)
@@ -84,9 +79,7 @@ def paired_ratio(
     Returns:
         The interval, from 0 to infinity at most; NaN bounds for one run.
     """
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+    a, b = _paired(a, b)
     if not b.mean() > 0:
         raise ValueError(f"the mean of b must be positive, got {b.mean()}")
     ratio = float(a.mean() / b.mean())
@@ -115,6 +108,13 @@ def paired_ratio(
     kept = finer[inside(finer)]
     low, high = kept.min(initial=coarse[first]), kept.max(initial=coarse[last])
     return Interval(ratio, 0.0 if first == 0 else low, np.inf if last == len(known) - 1 else high)
+
+
+def _paired(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+    return a, b
 
 
 def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 9999) -> float:

@@ -9,13 +9,12 @@ seed is used, and percentiles are moved outwards for few runs, whose resamples s
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evaluation.statistics.intervals import Band, Interval, resample_counts, tail_probabilities
+from evaluation.statistics.intervals import Band, Interval, seeded_counts, tail_probabilities
 from periodic_envs.arrays import Array
 
 
@@ -189,20 +188,11 @@ def stratified_band(
     tails = np.array(tail_probabilities(level))
     if runs == 1:
         return Band(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
-    counts = _seeded_counts(runs, tasks, resamples, seed)
+    counts = seeded_counts(runs, tasks, resamples, seed)
     stretch = np.sqrt(runs / (runs - 1))
     tails = stats.norm.cdf(stretch * stats.t.ppf(tails, tasks * (runs - 1)))
     low, high = np.quantile(statistic(counts), tails, axis=0)
     return Band(estimate, low, high)
-
-
-@lru_cache(maxsize=4)
-def _seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
-    """The counts (resamples, runs, tasks) of a seed, kept: every agent needs the same ones."""
-    rng = np.random.default_rng(seed)
-    counts = np.stack([resample_counts(runs, resamples, rng) for _ in range(tasks)], axis=2)
-    counts.flags.writeable = False
-    return counts
 
 
 def entry_mean(values: Array) -> Statistic:

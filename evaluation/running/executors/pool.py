@@ -87,11 +87,13 @@ class Pool:
 
 def worker_pool(workers: int) -> Any:
     """Pebble's pool of clean processes with one thread each, which know the data of now."""
+    # Said anew to every pool: the server that workers start from may be older than a change.
+    folder = {name: os.environ[name] for name in (VARIABLE,) if os.environ.get(name)}
     with _environment(ONE_THREAD):
         pool = ProcessPool(
             workers,
             initializer=start_worker,
-            initargs=[{**ONE_THREAD, **_data_folder()}],
+            initargs=[{**ONE_THREAD, **folder}],
             context=process_context(),
         )
         # The environment is inherited when the workers are started, which is now.
@@ -102,26 +104,17 @@ def worker_pool(workers: int) -> Any:
 def _hand_over(done: Any, future: Future[list[Record]], runs: Sequence[Run]) -> None:
     """Pebble's future as ours."""
     if done.cancelled():
-        future.set_exception(BatchLostError("it was stopped", hung=False))
-        return
-    error = done.exception()
-    if error is None:
+        lost = "it was stopped", False
+    elif (error := done.exception()) is None:
         future.set_result(done.result())
+        return
     elif isinstance(error, FutureTimeoutError | TimeoutError):
-        seconds = runs[0].limits.seconds
-        future.set_exception(BatchLostError(f"took more than {seconds:g} seconds", hung=True))
+        lost = f"took more than {runs[0].limits.seconds:g} seconds", True
     elif isinstance(error, ProcessExpired):
-        reason = f"its process died (exit code {error.exitcode})"
-        future.set_exception(BatchLostError(reason, hung=False))
+        lost = f"its process died (exit code {error.exitcode})", False
     else:
-        reason = f"its record could not be brought back: {type(error).__name__}: {error}"
-        future.set_exception(BatchLostError(reason, hung=True))
-
-
-def _data_folder() -> dict[str, str]:
-    """Told anew to every pool: the server that workers start from may be older than a change."""
-    chosen = os.environ.get(VARIABLE)
-    return {VARIABLE: chosen} if chosen else {}
+        lost = f"its record could not be brought back: {type(error).__name__}: {error}", True
+    future.set_exception(BatchLostError(*lost))
 
 
 @contextmanager
