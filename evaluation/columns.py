@@ -23,12 +23,7 @@ import pandas as pd
 
 from evaluation.compared import AllTasks, Compared, TaskRuns
 from evaluation.results import UNIFORM
-from evaluation.statistics import (
-    Interval,
-    iqm,
-    normalised_regret,
-    probability_of_improvement,
-)
+from evaluation.statistics import Interval, iqm, normalised_regret, probability_of_improvement
 
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""

@@ -27,13 +27,7 @@ from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.trial import (
-    TIERS,
-    Report,
-    Verdict,
-    Verification,
-    reference_columns,
-)
+from evaluation.leaderboard.trial import TIERS, Report, Verdict, Verification, reference_columns
 from evaluation.protocol.protocol import Protocol
 from evaluation.running.record import pack, unpack
 from periodic_envs.arrays import Array

@@ -92,12 +92,7 @@ def verify(
             verification, judged(verification, protocol, agent), sample, rng, workers, on_progress
         ),
         "hidden-seed": lambda: on_hidden_seeds(
-            verification,
-            judged(verification, protocol, agent),
-            salt,
-            uniform,
-            workers,
-            on_progress,
+            verification, judged(verification, protocol, agent), salt, uniform, workers, on_progress
         ),
     }
     for tier in TIERS[: TIERS.index(through) + 1]:

@@ -46,11 +46,7 @@ from evaluation.protocol.entries import (
     parse_seeds,
     text,
 )
-from evaluation.protocol.tracks import (
-    REFERENCE_ROWS,
-    REFERENCES,
-    TRAINING_SEED,
-)
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING_SEED
 from evaluation.protocol.world_spec import UnknownWorldError
 
 if TYPE_CHECKING:  # the worlds are imported when one is made: to read a protocol, nobody needs them

@@ -26,10 +26,7 @@ MAX_BYTES = 2**30
 MAX_REASON_LETTERS = 2000
 ROUND_OFF = 1e-9
 """A regret may be below 0 by this much, relative to the largest."""
-COLUMNS = {
-    TRAINING: ("interactions", "seconds"),
-    REFERENCES: ("t", "period", *REFERENCE_ROWS),
-}
+COLUMNS = {TRAINING: ("interactions", "seconds"), REFERENCES: ("t", "period", *REFERENCE_ROWS)}
 """Columns of the runs that are not those of an agent."""
 ANY_SIGN, EXACT = ("t", "period", "action", "reward"), ("interactions", "seconds")
 """Columns that may be below 0, and those that may not even by round-off."""

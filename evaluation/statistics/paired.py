@@ -7,12 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.statistics.intervals import (
-    Interval,
-    mean_bands,
-    mean_interval,
-    require_runs,
-)
+from evaluation.statistics.intervals import Interval, mean_bands, mean_interval, require_runs
 from periodic_envs.arrays import Array
 
 _ENUMERATED = 16
@@ -34,12 +29,7 @@ class PairedDifference(Interval):
 
 
 def paired_difference(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = 9999,
+    a: ArrayLike, b: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 9999
 ) -> PairedDifference:
     """Mean of ``a - b`` with a studentised bootstrap interval and a sign-flip test.
 
