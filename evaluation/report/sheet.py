@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,20 +13,48 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.columns import page_columns
+from evaluation.columns import Column, page_columns
 from evaluation.plots import phase_rows
 from evaluation.protocol.entries import canonical_json
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.protocol.world_spec import WorldSpec
-from evaluation.report.numbers import band, cells, number, numbers
 from evaluation.results import Curves, Results
 from evaluation.statistics import Band, curve_band
 from periodic_envs.arrays import Array
 from periodic_envs.rendering import world_figure
 
+DIGITS = 5
+"""Of a number in JSON."""
 POINTS = 100
 """Points of a curve: more cannot be seen."""
+
+
+def number(value: Any) -> float | None:
+    """Short and finite, or nothing: JSON knows no NaN."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{DIGITS}g}")
+
+
+def numbers(values: Any) -> list[float | None]:
+    """One for each value."""
+    return [number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def cells(columns: Sequence[Column], row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row of a table: of each column its number, or the number with the ends of its interval."""
+    found: dict[str, Any] = {}
+    for column in columns:
+        shown = numbers(column.shown(row))
+        found[column.key] = shown if column.interval else shown[0]
+    return found
+
+
+def band(found: Band) -> dict[str, Any]:
+    """A curve with its band."""
+    parts = {"mean": found.estimate, "low": found.low, "high": found.high}
+    return {name: numbers(part) for name, part in parts.items()}
 
 
 class Pictures:
