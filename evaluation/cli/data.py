@@ -11,7 +11,7 @@ import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
-from evaluation.protocol.world_spec import WorldSpec
+from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.download import addresses, download_year

@@ -237,8 +237,6 @@ def _say_what_is_missing(results: Results) -> None:
 
 def _content(results: Results, baseline: str | None) -> dict[str, Any]:
     """All of it as plain data."""
-    from evaluation.summary import overall, table
-
     return {
         "protocol": results.sweep.name,
         "hash": results.sweep.hash,
@@ -246,12 +244,8 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
         "finished": len(results.runs) + len(results.trainings),
         "tracks": {
             track: {
-                "tasks": json.loads(
-                    table(results, baseline=baseline, track=track).to_json(orient="records")
-                ),
-                "overall": json.loads(
-                    overall(results, baseline=baseline, track=track).to_json(orient="records")
-                ),
+                name: json.loads(made(baseline=baseline, track=track).to_json(orient="records"))
+                for name, made in {"tasks": results.table, "overall": results.overall}.items()
             }
             for track in results.tracks
         },

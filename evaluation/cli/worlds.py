@@ -20,7 +20,7 @@ from agents import AgentSpec, UnknownAgentError, describe, names
 from agents.registry import find_class, settings_of
 from evaluation.cli.shared import CommandError, bar, check_picture, console, save_picture, say
 from evaluation.pictures import run_figure
-from evaluation.protocol.world_spec import UnknownWorldError, WorldSpec
+from evaluation.protocol.entries import UnknownWorldError, WorldSpec
 from evaluation.running.play import play
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.rendering import world_figure

@@ -151,7 +151,11 @@ class SubmittedRuns:
     @cached_property
     def sweep(self) -> StoredSweep:
         """What a sweep of these agents would be."""
-        entries = tuple(_entry(label, one) for label, one in self.rows.items())
+        given = {label: one.manifest for label, one in self.rows.items()}
+        entries = tuple(
+            AgentEntry(label, AgentSpec(m.agent, m.settings), m.track, m.training_steps)
+            for label, m in given.items()
+        )
         content = replace(self.protocol, name=self.edition.name, agents=entries).to_dict()
         data = self.protocol.data_fingerprints
         return StoredSweep(0, self.edition.challenge, self.edition.name, content, data, "", "")
@@ -196,9 +200,3 @@ class SubmittedRuns:
             steps = read_steps((one.folder / STEPS).read_bytes(), times, width, trusted=True)
             for name, own, regret in zip(names, steps, one.regrets(), strict=True):
                 yield label, one.manifest.track, name, {**own, "regret": regret}
-
-
-def _entry(label: str, one: Accepted) -> AgentEntry:
-    manifest = one.manifest
-    spec = AgentSpec(manifest.agent, manifest.settings)
-    return AgentEntry(label, spec, manifest.track, manifest.training_steps)

@@ -41,9 +41,7 @@ from evaluation.leaderboard.trial import (
     on_hidden_seeds,
     rerun,
 )
-from evaluation.protocol.entries import EnvEntry
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.world_spec import WorldSpec
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 
@@ -152,22 +150,22 @@ def _replayed(verification: Verification, protocol: Protocol) -> str:
     return "the logged actions give the logged rewards and the claimed regrets"
 
 
-def world_of(protocol: Protocol, entry: EnvEntry) -> PeriodicBanditEnv:
-    """The world that the protocol means, never one that a bundle names."""
-    return WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
+def _worlds(protocol: Protocol) -> dict[str, PeriodicBanditEnv]:
+    """The worlds that the protocol means, never one that a bundle names."""
+    return {entry.label: protocol.world(entry).make() for entry in protocol.envs}
 
 
 def action_width(protocol: Protocol) -> int:
     """Coordinates of an action, the largest number of any world of the protocol."""
-    spaces_ = [world_of(protocol, entry).action_space for entry in protocol.envs]
-    return max(int(np.prod(space.shape or (1,))) for space in spaces_)
+    shapes = [env.action_space.shape for env in _worlds(protocol).values()]
+    return max(int(np.prod(shape or (1,))) for shape in shapes)
 
 
 def expected_times(protocol: Protocol) -> list[NDArray[np.int64]]:
     """What t is in every run of a submission."""
-    times = []
+    times, worlds = [], _worlds(protocol)
     for entry in protocol.envs:
-        env = world_of(protocol, entry)
+        env = worlds[entry.label]
         t = np.arange(env.public.first_step, env.public.first_step + env.horizon)
         times += [t] * len(protocol.seeds_of(entry))
     return times
@@ -179,7 +177,7 @@ def replay(protocol: Protocol, runs: Sequence[RunRecord], steps: Sequence[Column
     Raises:
         BundleError: Where an action is none, or a reward or regret is not what the world gives.
     """
-    worlds = {entry.label: world_of(protocol, entry) for entry in protocol.envs}
+    worlds = _worlds(protocol)
     return [_replay(worlds[run.env], run, own) for run, own in zip(runs, steps, strict=True)]
 
 

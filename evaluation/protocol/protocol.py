@@ -37,6 +37,8 @@ from evaluation.protocol.entries import (
     EnvEntry,
     Limits,
     ProtocolError,
+    UnknownWorldError,
+    WorldSpec,
     agent_entries,
     canonical_json,
     env_entry,
@@ -47,7 +49,6 @@ from evaluation.protocol.entries import (
     text,
 )
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING_SEED
-from evaluation.protocol.world_spec import UnknownWorldError
 
 if TYPE_CHECKING:  # the worlds are imported when one is made: to read a protocol, nobody needs them
     from periodic_envs.episode import Setup
@@ -197,6 +198,10 @@ class Protocol:
         origin = self.origins[entry.label]
         steps = self.horizon if origin is None else min(self.horizon, origin.steps)
         return {**entry.spec.arguments, "horizon": steps}
+
+    def world(self, entry: EnvEntry) -> WorldSpec:
+        """A world with the arguments with which agents are judged in it."""
+        return WorldSpec(entry.spec.env_id, self.arguments(entry))
 
     def seeds_of(self, entry: EnvEntry) -> tuple[int, ...]:
         """A replayed world is the same for every seed: one run of it is all there is to know."""

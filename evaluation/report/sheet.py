@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from evaluation.columns import Column, page_columns
 from evaluation.plots import phase_rows
-from evaluation.protocol.entries import canonical_json
+from evaluation.protocol.entries import WorldSpec, canonical_json
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
-from evaluation.protocol.world_spec import WorldSpec
 from evaluation.results import Curves, Results
 from evaluation.statistics import Band, curve_band
 from periodic_envs.arrays import Array
@@ -81,8 +80,7 @@ class Pictures:
 def judged_world(stored: Mapping[str, Any], entry: Mapping[str, Any]) -> WorldSpec:
     """The world of a stored protocol's entry with the arguments with which agents are judged."""
     protocol = Protocol.from_dict({**stored, "envs": [entry], "agents": ["random"]})
-    (env,) = protocol.envs
-    return WorldSpec(env.spec.env_id, protocol.arguments(env))
+    return protocol.world(protocol.envs[0])
 
 
 def _drawn(

@@ -148,8 +148,7 @@ def _check_column(name: str, column: NDArray[Any], length: int) -> None:
 
 def pack(columns: Columns) -> bytes:
     """Columns as bytes of plain numbers."""
-    for name, column in columns.items():
-        _check_kind(name, column)
+    _check_kinds(columns)
     file = io.BytesIO()
     np.savez_compressed(file, **columns)  # type: ignore[arg-type]
     return file.getvalue()
@@ -170,14 +169,14 @@ def unpack(data: bytes) -> dict[str, NDArray[Any]]:
         raise
     except Exception as error:  # NumPy and zipfile answer damage with nearly any kind of exception
         raise RecordError(f"the record is damaged: {error}") from error
-    for name, column in columns.items():
-        _check_kind(name, column)
+    _check_kinds(columns)
     return columns
 
 
-def _check_kind(name: str, column: Any) -> None:
-    if getattr(getattr(column, "dtype", None), "kind", None) not in tuple("biuf"):
-        raise RecordError(f"{name[:40]} is not a column of numbers")
+def _check_kinds(columns: Columns) -> None:
+    for name, column in columns.items():
+        if getattr(getattr(column, "dtype", None), "kind", None) not in tuple("biuf"):
+            raise RecordError(f"{name[:40]} is not a column of numbers")
 
 
 def _printable(reason: str) -> str:

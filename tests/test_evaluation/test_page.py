@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.protocol.entries import WorldSpec
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.world_spec import WorldSpec
 from evaluation.report import ServeError, render, serve, sheet
 from evaluation.report.page import _rounded, json_for_script
 from evaluation.report.serve import PageServer
