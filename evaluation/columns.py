@@ -22,18 +22,12 @@ from typing import Any, Literal
 import pandas as pd
 
 from evaluation.compared import AllTasks, Compared, TaskRuns
-from evaluation.scores import UNIFORM
-from evaluation.statistics import (
-    Interval,
-    PairedDifference,
-    iqm,
-    normalised_regret,
-    probability_of_improvement,
-)
+from evaluation.results import UNIFORM
+from evaluation.statistics import Interval, iqm, normalised_regret, probability_of_improvement
 
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""
-Value = Interval | PairedDifference | float | None
+Value = Interval | float | None
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Column:
 
     def cells(self, value: Value) -> dict[str, float | None]:
         """A computed value as the cells of a row."""
-        if isinstance(value, Interval | PairedDifference):
+        if isinstance(value, Interval):
             return dict(zip(self.keys, (value.estimate, value.low, value.high), strict=True))
         return {**dict.fromkeys(self.keys), self.key: value}
 
@@ -247,5 +241,3 @@ COLUMNS: list[Column] = [
     ),
 ]
 """Every column of every table, in the order in which they are shown."""
-
-__all__ = ["COLUMNS", "Column", "columns_in", "columns_of", "page_columns", "row_of"]

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from evaluation.protocol.protocol import REFERENCE_ROWS
-from evaluation.results import Results
-from evaluation.scores import Scores
+from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.results import Results, Scores
 from evaluation.statistics import (
     Band,
     Interval,
@@ -113,6 +112,3 @@ class AllTasks(Compared):
     def ranks(self) -> Band:
         """Mean rank of each agent."""
         return mean_ranks(self.scores.values, seed=self.seed)
-
-
-__all__ = ["AllTasks", "Compared", "TaskRuns"]

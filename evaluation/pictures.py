@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.beliefs import draw_decays, draw_periods, seasons_of
 from evaluation.running.play import Trajectory
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
@@ -20,10 +20,16 @@ from periodic_envs.rendering import (
     draw_legend,
     draw_title,
 )
+from periodic_envs.worlds.piecewise import Piecewise
+from periodic_envs.worlds.stationary import Stationary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+SEASONLESS = (Stationary, Piecewise)
+"""They have a clock for agents to look at, and nothing that repeats with it."""
 
 
 def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
@@ -121,3 +127,51 @@ def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Trajectory) -> None:
     axes.margins(x=0.02)
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)
+
+
+def seasons_of(env: PeriodicBanditEnv) -> tuple[float, ...]:
+    """The world's seasons, whether agents know them or not; none where nothing repeats."""
+    if env.episode is None or isinstance(env.setup.world, SEASONLESS):
+        return ()
+    return env.setup.world.public.periods or (float(env.episode.process.period),)
+
+
+def draw_periods(axes: Axes, periods: Array, weights: Array, truth: Sequence[float]) -> None:
+    """The probability of each candidate period, and the world's own."""
+    axes.vlines(periods, 0.0, weights, color="tab:blue", lw=3)
+    axes.plot(periods, weights, "o", color="tab:blue", markersize=4)
+    for i, period in enumerate(truth):
+        axes.axvline(period, color="k", ls="--", lw=1, label="_" if i else "the world's")
+    best = periods[int(weights.argmax())]
+    _label(axes, "period", weights, f"belief about the period: most probably {best:.4g}")
+    if truth:
+        _draw_key(axes)
+
+
+def draw_decays(axes: Axes, decays: Array, weights: Array, truth: float | None) -> None:
+    """The probability of each forgetting rate, with the season (row 0) and without (row 1)."""
+    smallest = float(decays[decays > 0].min(initial=1.0))
+    axes.set_xscale("symlog", linthresh=smallest)
+    for row, (name, colour) in enumerate((("season", "tab:blue"), ("no season", "tab:orange"))):
+        base = weights[:row].sum(0) if row else np.zeros(len(decays))
+        axes.vlines(decays, base, base + weights[row], color=colour, lw=6, label=name)
+    if truth is not None:
+        axes.axvline(truth, color="k", ls="--", lw=1, label="the world's")
+    total = weights.sum(0)
+    best = decays[int(total.argmax())]
+    axes.set_xticks(np.unique(decays), [f"{decay:g}" for decay in np.unique(decays)])
+    axes.minorticks_off()
+    title = f"belief about forgetting: most probably {best:.4g}, a season {weights[0].sum():.0%}"
+    _label(axes, "forgetting rate", total, title)
+    _draw_key(axes)
+
+
+def _label(axes: Axes, what: str, weights: Array, title: str) -> None:
+    axes.set(xlabel=what, ylabel="probability", ylim=(0.0, 1.05 * weights.max()))
+    axes.set_title(title, loc="left", fontsize=9)
+    axes.margins(x=0.05)
+    axes.grid(alpha=0.3)
+
+
+def _draw_key(axes: Axes) -> None:
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, fontsize=8, frameon=False)

@@ -54,6 +54,3 @@ class RunSource(Protocol):
 
     def machines(self) -> list[dict[str, Any]]:
         """The machines that the runs were computed on."""
-
-
-__all__ = ["RunSource", "StoredRun", "StoredSweep"]

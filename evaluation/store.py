@@ -44,12 +44,8 @@ class Store:
                 f"there is no store {str(self.path)!r}; make one with: periodic-gp run"
             )
         with self._sentence("open"):
-            self._db = self._connect(create)
-
-    def _connect(self, create: bool) -> sqlite3.Connection:
-        if create or self.path is None:
-            return open_or_begin(self.path)
-        return open_existing(self.path)
+            old = None if create else self.path
+            self._db = open_or_begin(self.path) if old is None else open_existing(old)
 
     def close(self) -> None:
         """Close the file."""
@@ -89,33 +85,16 @@ class Store:
         """Keep one record, whole or not at all. A success replaces a failure, nothing else."""
         row = (record.key, record.reason, record.steps, record.regret, record.agent_seconds)
         packed = record.packed if record.reason is None else None
+        about, checks = canonical_json(record.machine), (zlib.crc32(packed or b""), _checksum(row))
         with self._sentence("write"), transaction(self._db):
-            machine = self._machine(canonical_json(record.machine))
+            self._db.execute("INSERT OR IGNORE INTO machines (about) VALUES (?)", (about,))
+            failed = "DELETE FROM runs WHERE key = ? AND reason IS NOT NULL"
+            self._db.execute(failed, (record.key,))
             self._db.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (key) DO UPDATE SET reason = excluded.reason,"
-                " steps = excluded.steps, regret = excluded.regret,"
-                " agent_seconds = excluded.agent_seconds, seconds = excluded.seconds,"
-                " finished = excluded.finished, machine = excluded.machine,"
-                " sources = excluded.sources, columns = excluded.columns,"
-                " columns_checksum = excluded.columns_checksum, checksum = excluded.checksum"
-                " WHERE runs.reason IS NOT NULL",
-                (
-                    *row,
-                    record.seconds,
-                    _now(),
-                    machine,
-                    record.sources,
-                    packed,
-                    zlib.crc32(packed or b""),
-                    _checksum(row),
-                ),
+                "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?,"
+                " (SELECT id FROM machines WHERE about = ?), ?, ?, ?, ?)",
+                (*row, record.seconds, _now(), about, record.sources, packed, *checks),
             )
-
-    def _machine(self, about: str) -> int:
-        self._db.execute("INSERT OR IGNORE INTO machines (about) VALUES (?)", (about,))
-        row = self._db.execute("SELECT id FROM machines WHERE about = ?", (about,)).fetchone()
-        return int(row[0])
 
     def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
         """Which of the runs are there already; failed ones count unless ``failures`` is false."""
@@ -242,6 +221,3 @@ def _checksum(row: tuple[Any, ...]) -> int:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
-
-
-__all__ = ["RunSource", "Store", "StoreError", "StoredRun", "StoredSweep"]

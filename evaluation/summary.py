@@ -8,9 +8,8 @@ import pandas as pd
 
 from evaluation.columns import Column, columns_of, row_of
 from evaluation.compared import AllTasks, TaskRuns
-from evaluation.protocol.protocol import REFERENCE_ROWS
+from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
-from evaluation.scores import UNIFORM
 from evaluation.statistics import PairedDifference, paired_difference
 
 
@@ -78,6 +77,3 @@ def paired(
             if len(both):
                 a, b = both.sort_index().to_numpy().T
                 yield task, len(both), paired_difference(a, b, seed=seed)
-
-
-__all__ = ["UNIFORM", "overall", "paired", "table"]

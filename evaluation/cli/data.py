@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import DownloadColumn, MofNCompleteColumn
 
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say, screen
-from evaluation.protocol.world_spec import WorldSpec
+from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
+from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.download import addresses, download_year
@@ -30,7 +29,7 @@ def import_files(
     ],
 ) -> None:
     """Parse files of the Madrid portal once, into this computer's data folder."""
-    with _progress(MofNCompleteColumn()) as progress:
+    with bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("Reading", total=None)
         imported = import_paths(
             paths,
@@ -65,7 +64,7 @@ def download(
 def _download(year: int, url: str | None) -> None:
     address = url or addresses().get(year)
     say(f"Madrid {year}" + (f" from {address}" if address else ""))
-    with _progress(DownloadColumn()) as progress:
+    with bar(DownloadColumn()) as progress:
         task = progress.add_task(f"{year}", total=None)
         imported = download_year(
             year,
@@ -228,14 +227,3 @@ def _report(imported: Imported) -> None:
     if imported.ignored:
         say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
     say(f"Kept in {cache.folder()}")
-
-
-@contextmanager
-def _progress(column: MofNCompleteColumn | DownloadColumn) -> Iterator[Progress]:
-    """A bar on a terminal; nothing in a log."""
-    errors = screen(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), column)
-    with Progress(
-        *columns, console=errors, transient=True, disable=not errors.is_terminal
-    ) as progress:
-        yield progress

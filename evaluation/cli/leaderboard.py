@@ -5,12 +5,11 @@ from __future__ import annotations
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evaluation.cli.progress import Reporter
-from evaluation.cli.shared import CommandError, StoreOption, say
+from evaluation.cli.shared import CommandError, Reporter, StoreOption, say
 from evaluation.cli.submissions import (
     CodeOption,
     ProtocolOption,
@@ -22,19 +21,20 @@ from evaluation.cli.submissions import (
     sentences,
 )
 from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
-from evaluation.leaderboard.bundle import BundleError, Manifest
+from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.content import edition_content
 from evaluation.leaderboard.edition import EDITION, SUBMISSIONS, Edition, EditionError, check_new
 from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.trial import uniform_regrets
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import AgentEntry
 from evaluation.protocol.protocol import Protocol
-from evaluation.report.live import LiveStore, store_content
+from evaluation.report.content import LiveStore, store_content
 from evaluation.report.page import render
 from evaluation.report.serve import serve
-from evaluation.report.worlds import Pictures
-from evaluation.running.fork import hide_from_others
+from evaluation.report.sheet import Pictures
+from evaluation.running.process import hide_from_others
 from evaluation.store import Store
 from periodic_envs.files import write_atomically
 
@@ -88,7 +88,9 @@ def add_submission(
             raise CommandError(f"there is no folder {str(bundle)!r}")
     with sentences():
         judge = _Judge(folder, edition, secret, through, agent, workers)
-        judge.finish([judge(bundle) for bundle in bundles])
+        accepted = [judge(bundle) for bundle in bundles]
+        if not all(accepted):
+            raise typer.Exit(1)
 
 
 @app.command("fill")
@@ -120,7 +122,8 @@ def fill_edition(
                 say(f"{entry.label}: is in edition {opened.name} already")
             else:
                 accepted.append(_hand_in(entry, judge, workers))
-        judge.finish(accepted)
+        if not all(accepted):
+            raise typer.Exit(1)
 
 
 def _hand_in(entry: AgentEntry, judge: _Judge, workers: int | None) -> bool:
@@ -182,7 +185,10 @@ def build_page(
                 content = store_content(chosen_results(opened, sweep), Pictures())
         else:
             content = edition_content(_edition(folder, edition))
-    _write_page(out, content)
+    try:
+        write_atomically(out, render(content).encode())
+    except OSError as error:
+        raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
     say(f"Built {out.resolve()}")
     if open_page and not webbrowser.open(out.resolve().as_uri()):
         say("No browser could be started: open the file yourself.")
@@ -230,7 +236,8 @@ class _Judge:
         hide_from_others()
         self.edition.check_secret(self._secret)
         self._through, self._agent, self._workers = through, agent, workers
-        self.protocol, self._uniform = self.edition.protocol(), self.edition.uniform()
+        self.protocol = self.edition.protocol()
+        self._uniform = uniform_regrets(self.edition.references())
 
     def __call__(self, bundle: Path, name: str | None = None) -> bool:
         with Reporter(quiet=False, title=name or bundle.name) as report:
@@ -244,31 +251,14 @@ class _Judge:
                 workers=self._workers,
                 on_progress=report,
             )
-        manifest = verification.manifest
-        taken = manifest is not None and self._is_taken(manifest)
+        others = [submission.manifest for submission in self.edition.accepted()]
         kept = self.edition.record(verification, self._secret)
-        if kept and taken and manifest is not None:
+        manifest = verification.manifest if kept else None
+        if manifest and any(o.label == manifest.label and o.id != manifest.id for o in others):
             say(f"Note: the name {manifest.label!r} is taken; this one is shown with a number.")
         say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
         say_verdicts(verification)
         return kept
-
-    def _is_taken(self, manifest: Manifest) -> bool:
-        others = [submission.manifest for submission in self.edition.accepted()]
-        return any(o.label == manifest.label and o.id != manifest.id for o in others)
-
-    @staticmethod
-    def finish(accepted: list[bool]) -> None:
-        """The exit code says whether all were accepted."""
-        if not all(accepted):
-            raise typer.Exit(1)
-
-
-def _write_page(out: Path, content: dict[str, Any]) -> None:
-    try:
-        write_atomically(out, render(content).encode())
-    except OSError as error:
-        raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
 
 
 def _edition(folder: Path, name: str | None) -> Edition:

@@ -12,21 +12,26 @@ import msgspec
 import typer
 
 from agents.registry import AgentSpec
-from evaluation.cli.progress import Reporter
-from evaluation.cli.shared import CommandError, say
-from evaluation.leaderboard.bundle import MANIFEST, MAX_MANIFEST_BYTES, BundleError, read_file
-from evaluation.leaderboard.decoding import decode
+from evaluation.cli.shared import CommandError, Reporter, say
+from evaluation.leaderboard.bundle import (
+    MANIFEST,
+    MAX_MANIFEST_BYTES,
+    BundleError,
+    decode,
+    read_file,
+)
 from evaluation.leaderboard.edition import EditionError
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verdict import TIERS, CannotCheckError, Verification
+from evaluation.leaderboard.trial import TIERS, CannotCheckError, Verification
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol import protocol as protocols
-from evaluation.protocol.entries import TRACKS, agent_entry
+from evaluation.protocol.entries import agent_entry
 from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import TRACKS
 from evaluation.report.serve import ServeError
-from evaluation.running.fork import hide_from_others
+from evaluation.running.process import hide_from_others
 
 SecretOption = Annotated[
     Path | None,

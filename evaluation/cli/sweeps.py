@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli.progress import Reporter
 from evaluation.cli.shared import (
     CommandError,
     ProcessesOption,
+    Reporter,
     StoreOption,
     check_picture,
     console,
@@ -29,6 +29,7 @@ from evaluation.cli.tables import (
 from evaluation.export import export_steps
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
@@ -85,7 +86,7 @@ def run_protocol(
     if baseline is not None:
         wanted = Protocol.load(protocol).restricted(agents=agents)
         names = [entry.label for entry in wanted.agents]
-        if baseline not in (*names, *protocols.REFERENCE_ROWS):
+        if baseline not in (*names, *REFERENCE_ROWS):
             raise CommandError(f"there is no {baseline!r} in {protocol}: {', '.join(names)}")
     results = None
     seen: list[Progress] = []
@@ -148,7 +149,7 @@ def plot(
     sweep: SweepOption = None,
 ) -> None:
     """Draw regret curves with bands, regret by phase, or performance profiles."""
-    from evaluation.figures import FIGURES, NothingToDrawError
+    from evaluation.plots import FIGURES, NothingToDrawError
 
     check_picture(out)
     if kind not in FIGURES:
@@ -236,8 +237,6 @@ def _say_what_is_missing(results: Results) -> None:
 
 def _content(results: Results, baseline: str | None) -> dict[str, Any]:
     """All of it as plain data."""
-    from evaluation.summary import overall, table
-
     return {
         "protocol": results.sweep.name,
         "hash": results.sweep.hash,
@@ -245,12 +244,8 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
         "finished": len(results.runs) + len(results.trainings),
         "tracks": {
             track: {
-                "tasks": json.loads(
-                    table(results, baseline=baseline, track=track).to_json(orient="records")
-                ),
-                "overall": json.loads(
-                    overall(results, baseline=baseline, track=track).to_json(orient="records")
-                ),
+                name: json.loads(made(baseline=baseline, track=track).to_json(orient="records"))
+                for name, made in {"tasks": results.table, "overall": results.overall}.items()
             }
             for track in results.tracks
         },

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from evaluation.cli.shared import CommandError, console, screen
 from evaluation.columns import columns_in
-from evaluation.protocol.protocol import REFERENCE_ROWS
+from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.summary import overall, paired, table
 

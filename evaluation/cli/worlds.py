@@ -11,23 +11,16 @@ from typing import Annotated
 import typer
 from gymnasium.error import InvalidAction
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import TaskProgressColumn
 from rich.table import Table
 
 import agents
 import periodic_envs
 from agents import AgentSpec, UnknownAgentError, describe, names
 from agents.registry import find_class, settings_of
-from evaluation.cli.shared import (
-    CommandError,
-    check_picture,
-    console,
-    save_picture,
-    say,
-    screen,
-)
+from evaluation.cli.shared import CommandError, bar, check_picture, console, save_picture, say
 from evaluation.pictures import run_figure
-from evaluation.protocol.world_spec import UnknownWorldError, WorldSpec
+from evaluation.protocol.entries import UnknownWorldError, WorldSpec
 from evaluation.running.play import play
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.rendering import world_figure
@@ -115,7 +108,7 @@ def play_one(
         check_picture(picture)
     try:
         spec = AgentSpec.parse(agent)
-        with _progress() as progress:
+        with bar(TaskProgressColumn()) as progress:
             task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
             run = play(world, spec, seed, on_step=lambda: progress.advance(task))
     except UnknownAgentError as error:
@@ -140,13 +133,6 @@ def play_one(
     if picture is not None:
         save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
         say(f"Drew the run into {picture}")
-
-
-def _progress() -> Progress:
-    """A bar on a terminal; nothing in a log."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
-    errors = screen(stderr=True)
-    return Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal)
 
 
 def _is_ours(where: traceback.FrameSummary) -> bool:

@@ -13,13 +13,12 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
-from evaluation.leaderboard.decoding import decode
-from evaluation.protocol.protocol import canonical_json
+from evaluation.protocol.entries import canonical_json
 
 FORMAT = 1
 MANIFEST, STEPS = "manifest.json", "steps.parquet"
@@ -225,3 +224,45 @@ def _require(true: bool, rule: str, value: Any) -> None:
     if not true:
         shown = str(value)[:200]
         raise BundleError(f"{rule}: {shown!r}" if shown else rule)
+
+
+Record = TypeVar("Record")
+
+
+def decode(data: bytes, kind: type[Record], name: str) -> Record:
+    """A record from JSON: every field is there, of its kind, once, and no other.
+
+    Args:
+        data: The JSON.
+        kind: A ``msgspec.Struct``.
+        name: Of the file, for the message.
+
+    Raises:
+        ValueError: In one sentence, what is wrong and where.
+    """
+    try:
+        plain = json.loads(
+            data, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_unambiguous
+        )
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON: {str(error)[:200]}") from None
+    try:
+        return msgspec.convert(plain, kind)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name}: {str(error)[:300]}") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not -float("inf") < value < float("inf"):
+        raise ValueError(f"{text} is not a finite number")
+    return value
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in table:
+            raise ValueError(f"{name[:50]!r} stands twice in a table")
+        table[name] = value
+    return table

@@ -1,13 +1,30 @@
-"""What the page of an edition says."""
+"""What the page of an edition says: its accepted submissions as results, in groups.
+
+Groups are never mixed: *verified* (the maintainers have run the agent themselves) and
+*self-reported* (the numbers were checked by replay, but nobody else has run the agent), each by
+track. Refused ones are named, not ranked.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from evaluation.leaderboard.board import boards
+from agents.registry import AgentSpec
+from evaluation.leaderboard.bundle import STEPS
 from evaluation.leaderboard.edition import Accepted, Edition
-from evaluation.report.content import NOTES, About, board_content
-from evaluation.report.worlds import Pictures
+from evaluation.leaderboard.steps import Columns, read_steps
+from evaluation.leaderboard.submit import run_names
+from evaluation.leaderboard.verify import action_width, expected_times
+from evaluation.protocol.entries import AgentEntry, canonical_json
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
+from evaluation.records import StoredRun, StoredSweep
+from evaluation.report.content import NOTES, About, Board, board_content
+from evaluation.report.sheet import Pictures
+from evaluation.results import Results
 
 _TIERS = (
     "Trust: hidden-seed (run by the maintainers on seeds that nobody could know), re-run (run by "
@@ -16,21 +33,22 @@ _TIERS = (
 )
 
 
+VERIFIED = ("re-run", "hidden-seed")
+"""Tiers in which the maintainers have run the agent."""
+GROUPS = (
+    ("verified", "Verified", "The maintainers have run these agents themselves."),
+    (
+        "self-reported",
+        "Self-reported",
+        "Replay has confirmed that the submitted actions earn these numbers; nobody but the "
+        "authors has run the agents.",
+    ),
+)
+
+
 def edition_content(edition: Edition) -> dict[str, Any]:
     """Everything of an edition, after its log and files have been checked."""
     pictures = Pictures()
-    shown = [
-        board_content(
-            board.results,
-            id=board.id,
-            title=board.title,
-            note=board.note,
-            track=board.track,
-            about={label: _about(one) for label, one in board.rows.items()},
-            pictures=pictures,
-        )
-        for board in boards(edition)
-    ]
     refused = [one for one in edition.accepted() if one.tier == "refused"]
     entries = edition.log.entries()
     return {
@@ -46,7 +64,7 @@ def edition_content(edition: Edition) -> dict[str, Any]:
             ["Head of the log", f"{edition.log.head} ({len(entries)} entries)"],
         ],
         "notes": [*NOTES, _TIERS, *map(_refusal, refused)],
-        "boards": shown,
+        "boards": [board_content(board, pictures) for board in boards(edition)],
         "progress": None,
     }
 
@@ -79,3 +97,106 @@ def _about(one: Accepted) -> About:
             lines.append((f"{verdict['tier']}: {outcome}", f"{verdict['words']} ({entry['time']})"))
     authors = ", ".join(manifest.authors)
     return About(one.tier, authors, manifest.link, tuple(lines), one.ms_per_step)
+
+
+def boards(edition: Edition) -> list[Board]:
+    """The groups of an edition that have submissions."""
+    protocol, accepted = edition.protocol(), edition.accepted()
+    found = []
+    for group, title, note in GROUPS:
+        for track in TRACKS:
+            mine = [one for one in accepted if _group(one) == group and one.manifest.track == track]
+            if mine:
+                rows = _labelled(mine)
+                results = Results(SubmittedRuns(edition, protocol, rows))
+                about = {label: _about(one) for label, one in rows.items()}
+                name, shown = f"{group}-{track}", f"{title}, {track}"
+                found.append(Board(name, shown, note, track, results, about))
+    return found
+
+
+def _group(one: Accepted) -> str | None:
+    if one.tier == "refused":
+        return None
+    return "verified" if one.tier in VERIFIED else "self-reported"
+
+
+def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
+    """Under labels of their own: equal names, and names of reference rows, get a number."""
+    taken = {*REFERENCE_ROWS, REFERENCES}
+    rows: dict[str, Accepted] = {}
+    for one in accepted:
+        label, number = one.manifest.label, 2
+        while label in taken:
+            label, number = f"{one.manifest.label} ({number})", number + 1
+        taken.add(label)
+        rows[label] = one
+    return rows
+
+
+@dataclass(frozen=True)
+class SubmittedRuns:
+    """The runs of submissions and of the references, as results read them.
+
+    Attributes:
+        edition: The edition that has accepted the submissions.
+        protocol: Its protocol.
+        rows: The submissions by label.
+    """
+
+    edition: Edition
+    protocol: Protocol
+    rows: Mapping[str, Accepted]
+
+    @cached_property
+    def sweep(self) -> StoredSweep:
+        """What a sweep of these agents would be."""
+        given = {label: one.manifest for label, one in self.rows.items()}
+        entries = tuple(
+            AgentEntry(label, AgentSpec(m.agent, m.settings), m.track, m.training_steps)
+            for label, m in given.items()
+        )
+        content = replace(self.protocol, name=self.edition.name, agents=entries).to_dict()
+        data = self.protocol.data_fingerprints
+        return StoredSweep(0, self.edition.challenge, self.edition.name, content, data, "", "")
+
+    def runs(self) -> list[StoredRun]:
+        """All of them, in the order of a store."""
+        runs = [run for run, _ in self._found.values()]
+        return sorted(runs, key=lambda run: (run.env, run.track, run.agent, run.seed))
+
+    def columns(self, key: str) -> Columns:
+        """The steps of a run."""
+        return self._found[key][1]
+
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._found)
+
+    def machines(self) -> list[dict[str, Any]]:
+        """None: a submission says itself where it was computed."""
+        return []
+
+    @cached_property
+    def _found(self) -> dict[str, tuple[StoredRun, Columns]]:
+        found = {}
+        for agent, track, name, columns in self._every():
+            env, seed = name
+            key = canonical_json([agent, env, seed])
+            regret, seconds = (columns.get(of) for of in ("regret", "seconds"))
+            total, time = (None if of is None else float(of.sum()) for of in (regret, seconds))
+            steps = len(columns["t"])
+            found[key] = StoredRun(key, env, agent, track, seed, None, steps, total, time), columns
+        return found
+
+    def _every(self) -> Iterator[tuple[str, str, tuple[str, int], Columns]]:
+        """Agent, track, world and seed, and steps of every run."""
+        for name, computed in self.edition.references().items():
+            yield REFERENCES, REFERENCES, name, computed
+        names, times = run_names(self.protocol), expected_times(self.protocol)
+        width = action_width(self.protocol)
+        for label, one in self.rows.items():
+            # The log knows the hash of this file: it was read with care when it was let in.
+            steps = read_steps((one.folder / STEPS).read_bytes(), times, width, trusted=True)
+            for name, own, regret in zip(names, steps, one.regrets(), strict=True):
+                yield label, one.manifest.track, name, {**own, "regret": regret}

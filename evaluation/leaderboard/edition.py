@@ -23,25 +23,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, read_file
-from evaluation.leaderboard.decoding import decode
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, decode, read_file
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.trial import Regrets, Report, reference_columns, uniform_regrets
-from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
+from evaluation.leaderboard.trial import TIERS, Report, Verdict, Verification, reference_columns
 from evaluation.protocol.protocol import Protocol
 from evaluation.running.record import pack, unpack
 from periodic_envs.arrays import Array
 from periodic_envs.files import write_atomically
 
-EDITION, REFERENCES_FILE, LOG, SUBMISSIONS, REGRETS = (
-    "edition.json",
-    "references.npz",
-    "log.jsonl",
-    "submissions",
-    "regrets.npz",
-)
+EDITION, LOG = "edition.json", "log.jsonl"
+REFERENCES_FILE, REGRETS, SUBMISSIONS = "references.npz", "regrets.npz", "submissions"
 MAX_FILE_BYTES = 2**28
 _KEPT = "cell_"
 """Begins the names of the arrays in regrets.npz: one for each run."""
@@ -123,7 +116,9 @@ class Edition:
         """Begin an edition: what is published now cannot be changed later."""
         check_new(folder.parent, folder.name)
         (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
-        references = _references(protocol, on_progress)
+        columns = reference_columns(protocol, on_progress=on_progress)
+        rows = enumerate(columns[name] for name in run_names(protocol))
+        references = pack({f"{i}/{key}": own for i, row in rows for key, own in row.items()})
         write_atomically(folder / REFERENCES_FILE, references)
         opening = _Opening(
             name=folder.name,
@@ -152,10 +147,8 @@ class Edition:
 
     def check_secret(self, secret: Secret) -> None:
         """Refuse somebody else's secret."""
-        if (secret.public_key, secret.salt_hash) != (
-            self.about["public_key"],
-            self.about["salt_sha256"],
-        ):
+        own = self.about["public_key"], self.about["salt_sha256"]
+        if (secret.public_key, secret.salt_hash) != own:
             raise SecretError(f"this secret does not belong to edition {self.name}")
 
     def record(self, verification: Verification, secret: Secret) -> bool:
@@ -254,10 +247,6 @@ class Edition:
         if hashlib.sha256(content).hexdigest() != expected:
             raise LogError(f"{place} was changed after it was recorded")
 
-    def uniform(self) -> Regrets:
-        """What choosing at random loses in the runs of the edition."""
-        return uniform_regrets(self.references())
-
     def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
         """Columns of the reference rows, by world and seed."""
         arrays = unpack((self.folder / REFERENCES_FILE).read_bytes())
@@ -288,10 +277,3 @@ def check_new(leaderboard: Path, name: str) -> None:
         raise EditionError(f"an edition's name has letters, digits, dots and dashes, got {name!r}")
     if (leaderboard / name / EDITION).exists():
         raise EditionError(f"there is an edition in {str(leaderboard / name)!r} already")
-
-
-def _references(protocol: Protocol, on_progress: Report) -> bytes:
-    """What the oracle, the best fixed action and their like lose in every run."""
-    columns = reference_columns(protocol, on_progress=on_progress)
-    numbered = enumerate(run_names(protocol))
-    return pack({f"{i}/{key}": own for i, name in numbered for key, own in columns[name].items()})

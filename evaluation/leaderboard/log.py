@@ -21,8 +21,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from filelock import FileLock
 
-from evaluation.leaderboard.decoding import decode
-from evaluation.protocol.protocol import canonical_json
+from evaluation.leaderboard.bundle import decode
+from evaluation.protocol.entries import canonical_json
 from periodic_envs.files import write_atomically
 
 MAX_LINE_BYTES = 2**20

@@ -39,8 +39,10 @@ def write_steps(runs: Sequence[Columns]) -> bytes:
     Args:
         runs: For each run t, action, reward and seconds, as the harness records them.
     """
-    width = max(_matrix(run["action"]).shape[1] for run in runs)
-    actions = [_padded(_matrix(run["action"]), width) for run in runs]
+    given = [np.asarray(run["action"], dtype=np.float64).reshape(len(run["t"]), -1) for run in runs]
+    width = max(action.shape[1] for action in given)
+    empty = [(0, 0), (0, width)]
+    actions = [np.pad(action, empty, constant_values=np.nan)[:, :width] for action in given]
     columns: dict[str, Any] = {
         _RUN: np.repeat(np.arange(len(runs)), [len(run["t"]) for run in runs]),
         "t": np.concatenate([run["t"] for run in runs]),
@@ -185,15 +187,6 @@ def _numbers(table: pa.Table, name: str, *, empty: bool = False) -> Array:
     if not empty and not given.all():
         raise BundleError(f"{STEPS}: {name} is missing in some rows")
     return values
-
-
-def _matrix(action: NDArray[Any]) -> Array:
-    return np.asarray(action, dtype=np.float64).reshape(len(action), -1)
-
-
-def _padded(action: Array, width: int) -> Array:
-    missing = np.full((len(action), width - action.shape[1]), np.nan)
-    return np.concatenate((action, missing), axis=1)
 
 
 if __name__ == "__main__":

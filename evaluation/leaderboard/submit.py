@@ -22,8 +22,8 @@ from evaluation.leaderboard.bundle import (
     check_words,
 )
 from evaluation.leaderboard.steps import write_steps
-from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
-from evaluation.protocol.protocol import Protocol, canonical_json
+from evaluation.protocol.entries import AgentEntry, ProtocolError, canonical_json, track_of
+from evaluation.protocol.protocol import Protocol
 from evaluation.running import sweep
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of
@@ -39,7 +39,6 @@ def submit(
     authors: Sequence[str],
     link: str | None = None,
     declared_steps: int = 0,
-    store: Path | None = None,
     workers: int | None = None,
     on_progress: Callable[[sweep.Progress], object] = lambda progress: None,
 ) -> Manifest:
@@ -48,12 +47,11 @@ def submit(
     Args:
         agent: The agent; its label is its name in the leaderboard.
         protocol: The worlds and seeds; its own agents play no part.
-        out: Folder of the bundle; it appears when it is complete.
+        out: Folder of the bundle; it appears when it is complete. Until then finished runs are kept
+            beside it, so that a stopped command can go on.
         authors: Who made the agent.
         link: Where to read about it.
         declared_steps: Interactions that its author trained it with, in the track "pretrained".
-        store: Finished runs are kept there, so that a stopped command can go on; by default beside
-            ``out``, until the bundle is written.
         workers: Processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
@@ -71,7 +69,7 @@ def submit(
         raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
     runs = agent_runs(judged)  # says what is wrong before anything is written
-    kept = store or out.with_name(f".{out.name}.sqlite")
+    kept = out.with_name(f".{out.name}.sqlite")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -79,7 +77,12 @@ def submit(
 
     def watch(progress: sweep.Progress) -> None:
         on_progress(progress)
-        _stop_at_failure(progress)
+        record, run = progress.record, progress.run
+        if record is not None and run is not None and record.reason is not None:
+            raise BundleError(  # one is enough: a submission needs all runs
+                f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and "
+                "give the same command again (finished runs are kept)"
+            )
 
     with Store(kept) as opened:
         # What failed before is tried again: the author has mended it.
@@ -91,27 +94,12 @@ def submit(
             retry_failed=True,
             on_progress=watch,
         )
-        manifest = _write(
-            judged,
-            runs,
-            [opened.columns(run.key) for run in runs],
-            out,
-            {"authors": tuple(authors), "link": link, "training_steps": declared_steps},
-        )
-    if store is None:
-        for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
-            kept.with_name(name).unlink(missing_ok=True)
+        columns = [opened.columns(run.key) for run in runs]
+    words = {"authors": tuple(authors), "link": link, "training_steps": declared_steps}
+    manifest = _write(judged, runs, columns, out, words)
+    for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
+        kept.with_name(name).unlink(missing_ok=True)
     return manifest
-
-
-def _stop_at_failure(progress: sweep.Progress) -> None:
-    """One failed run is enough: a submission needs all of them."""
-    record, run = progress.record, progress.run
-    if record is not None and run is not None and record.reason is not None:
-        raise BundleError(
-            f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and give "
-            "the same command again (finished runs are kept)"
-        )
 
 
 def check_track(spec: AgentSpec, track: str) -> None:

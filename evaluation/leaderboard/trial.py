@@ -1,9 +1,9 @@
-"""The tiers that run the submitted agent: again, and on hidden seeds."""
+"""Verdicts on a submission, and the tiers that run its agent: again, and on hidden seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,22 @@ from numpy.typing import NDArray
 
 from agents.registry import AgentSpec, UnknownAgentError, is_built_in
 from evaluation.leaderboard.bundle import BundleError, Manifest
-from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
+from evaluation.leaderboard.secret import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
+from evaluation.leaderboard.steps import Columns
 from evaluation.leaderboard.submit import agent_runs
-from evaluation.leaderboard.verdict import CannotCheckError, Verification
 from evaluation.protocol.entries import AgentEntry, ProtocolError
-from evaluation.protocol.protocol import REFERENCES, Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCES
+from evaluation.results import UNIFORM
 from evaluation.running.record import Record
 from evaluation.running.run import runs_of, with_key
 from evaluation.running.sources import own_hash
 from evaluation.running.sweep import Progress, execute_all
-from evaluation.summary import UNIFORM
 from periodic_envs.arrays import Array
+
+TIERS = ("well-formed", "replayed", "re-run", "hidden-seed")
+MAX_LETTERS = 1000
+
 
 Report = Callable[[Progress], object]
 Regrets = Mapping[tuple[str, int], float]
@@ -29,6 +34,55 @@ Regrets = Mapping[tuple[str, int], float]
 
 ACTION_TOLERANCE = 1e-6
 """Of the coordinates of a box; arms must be equal."""
+
+
+class CannotCheckError(Exception):
+    """A tier that says nothing about a submission: one sentence about what is missing."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a tier found about a submission."""
+
+    tier: str
+    passed: bool
+    words: str
+
+    def __post_init__(self) -> None:
+        short = "".join(c if c.isprintable() else " " for c in self.words)[:MAX_LETTERS]
+        object.__setattr__(self, "words", short)
+
+
+@dataclass
+class Verification:
+    """A submission on its way through the tiers.
+
+    Attributes:
+        manifest: What it says about itself, once it is well-formed.
+        verdicts: What the tiers came to, the last may be a refusal.
+        steps: The bytes of its steps, which all of this is about.
+        columns: Its steps, by run.
+        regrets: Regret of every step, by run, from the worlds: once it is replayed.
+        ms_per_step: Of the agent, as we have measured it: once it is run again.
+    """
+
+    manifest: Manifest | None = None
+    verdicts: list[Verdict] = field(default_factory=list)
+    steps: bytes = b""
+    columns: list[Columns] = field(default_factory=list)
+    regrets: list[Array] = field(default_factory=list)
+    ms_per_step: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether no tier refused it."""
+        return all(verdict.passed for verdict in self.verdicts)
+
+    @property
+    def tier(self) -> str | None:
+        """The highest tier that it passed."""
+        good = [verdict.tier for verdict in self.verdicts if verdict.passed]
+        return good[-1] if good else None
 
 
 def judged(verification: Verification, protocol: Protocol, place: str | None) -> Protocol:

@@ -14,20 +14,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence, Sized
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from gymnasium import spaces
+from gymnasium.error import InvalidAction
+from numpy.typing import NDArray
 
 from agents.registry import AgentSpec
-from evaluation.leaderboard.bundle import BundleError, Manifest, read_manifest, read_steps_file
-from evaluation.leaderboard.replay import action_width, expected_times, replay
-from evaluation.leaderboard.steps import read_steps
+from evaluation.leaderboard.bundle import (
+    BundleError,
+    Manifest,
+    RunRecord,
+    read_manifest,
+    read_steps_file,
+)
+from evaluation.leaderboard.steps import Columns, read_steps
 from evaluation.leaderboard.submit import check_track, env_records, run_names
-from evaluation.leaderboard.trial import Regrets, Report, judged, on_hidden_seeds, rerun
-from evaluation.leaderboard.verdict import TIERS, Verdict, Verification
+from evaluation.leaderboard.trial import (
+    TIERS,
+    Regrets,
+    Report,
+    Verdict,
+    Verification,
+    judged,
+    on_hidden_seeds,
+    rerun,
+)
 from evaluation.protocol.protocol import Protocol
+from periodic_envs.arrays import Array
+from periodic_envs.env import PeriodicBanditEnv
 
 SAMPLE = 12
 """Runs that are run again."""
+
+TOLERANCE = 1e-9
+"""Of rewards and regrets, relative: machines differ in the last digits."""
 
 
 def verify(
@@ -68,12 +90,7 @@ def verify(
             verification, judged(verification, protocol, agent), sample, rng, workers, on_progress
         ),
         "hidden-seed": lambda: on_hidden_seeds(
-            verification,
-            judged(verification, protocol, agent),
-            salt,
-            uniform,
-            workers,
-            on_progress,
+            verification, judged(verification, protocol, agent), salt, uniform, workers, on_progress
         ),
     }
     for tier in TIERS[: TIERS.index(through) + 1]:
@@ -131,3 +148,74 @@ def _replayed(verification: Verification, protocol: Protocol) -> str:
     assert verification.manifest is not None
     verification.regrets = replay(protocol, verification.manifest.runs, verification.columns)
     return "the logged actions give the logged rewards and the claimed regrets"
+
+
+def _worlds(protocol: Protocol) -> dict[str, PeriodicBanditEnv]:
+    """The worlds that the protocol means, never one that a bundle names."""
+    return {entry.label: protocol.world(entry).make() for entry in protocol.envs}
+
+
+def action_width(protocol: Protocol) -> int:
+    """Coordinates of an action, the largest number of any world of the protocol."""
+    shapes = [env.action_space.shape for env in _worlds(protocol).values()]
+    return max(int(np.prod(shape or (1,))) for shape in shapes)
+
+
+def expected_times(protocol: Protocol) -> list[NDArray[np.int64]]:
+    """What t is in every run of a submission."""
+    times, worlds = [], _worlds(protocol)
+    for entry in protocol.envs:
+        env = worlds[entry.label]
+        t = np.arange(env.public.first_step, env.public.first_step + env.horizon)
+        times += [t] * len(protocol.seeds_of(entry))
+    return times
+
+
+def replay(protocol: Protocol, runs: Sequence[RunRecord], steps: Sequence[Columns]) -> list[Array]:
+    """The regret of every step, from the worlds themselves.
+
+    Raises:
+        BundleError: Where an action is none, or a reward or regret is not what the world gives.
+    """
+    worlds = _worlds(protocol)
+    return [_replay(worlds[run.env], run, own) for run, own in zip(runs, steps, strict=True)]
+
+
+def _replay(env: PeriodicBanditEnv, run: RunRecord, steps: Columns) -> Array:
+    where = f"{run.env}, seed {run.seed}"
+    env.reset(seed=run.seed)
+    rewards, regrets = np.empty(run.steps), np.empty(run.steps)
+    for i, logged in enumerate(steps["action"]):
+        try:
+            _, reward, _, _, info = env.step(_action(env.action_space, logged))
+        except (InvalidAction, ValueError) as error:
+            raise BundleError(f"the action at t = {steps['t'][i]} of {where}: {error}") from None
+        rewards[i], regrets[i] = float(reward), info["regret"]
+    wrong = np.flatnonzero(~_equal(rewards, steps["reward"]))
+    if len(wrong):
+        i = int(wrong[0])
+        raise BundleError(
+            f"the reward at t = {steps['t'][i]} of {where} is {steps['reward'][i]:.9g}, but the "
+            f"logged action gives {rewards[i]:.9g}: the action or the reward was changed"
+        )
+    if not _equal(regrets.sum(), run.regret):
+        raise BundleError(
+            f"the regret of {where} is claimed as {run.regret:.9g}, but the logged actions have "
+            f"{regrets.sum():.9g}"
+        )
+    return regrets
+
+
+def _action(space: spaces.Space[Any], logged: Array) -> Any:
+    if isinstance(space, spaces.Discrete):
+        if np.isfinite(logged[1:]).any() or not float(logged[0]).is_integer():
+            raise ValueError(f"an arm is one whole number, got {logged.tolist()}")
+        return int(logged[0])
+    (width,) = space.shape or (1,)
+    if np.isfinite(logged[width:]).any():
+        raise ValueError(f"it has more than {width} coordinates: {logged.tolist()}")
+    return logged[:width].copy()
+
+
+def _equal(a: Any, b: Any) -> Any:
+    return np.abs(a - b) <= TOLERANCE * (1.0 + np.abs(b))

@@ -24,8 +24,8 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,6 +37,8 @@ from evaluation.protocol.entries import (
     EnvEntry,
     Limits,
     ProtocolError,
+    UnknownWorldError,
+    WorldSpec,
     agent_entries,
     canonical_json,
     env_entry,
@@ -46,13 +48,7 @@ from evaluation.protocol.entries import (
     parse_seeds,
     text,
 )
-from evaluation.protocol.tracks import (
-    REFERENCE_ROWS,
-    REFERENCES,
-    TRAINING,
-    TRAINING_SEED,
-)
-from evaluation.protocol.world_spec import UnknownWorldError
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING_SEED
 
 if TYPE_CHECKING:  # the worlds are imported when one is made: to read a protocol, nobody needs them
     from periodic_envs.episode import Setup
@@ -172,7 +168,7 @@ class Protocol:
             ],
             "seeds": list(self.seeds),
             "horizon": self.horizon,
-            "limits": {name: getattr(self.limits, name) for name in LIMITS},
+            "limits": asdict(self.limits),
         }
 
     def restricted(
@@ -186,7 +182,7 @@ class Protocol:
 
         An entry is chosen by its label, or written anew in the command line's notation.
         """
-        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, _env_entries))
+        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
         chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entries))
         return replace(
             self,
@@ -202,6 +198,10 @@ class Protocol:
         origin = self.origins[entry.label]
         steps = self.horizon if origin is None else min(self.horizon, origin.steps)
         return {**entry.spec.arguments, "horizon": steps}
+
+    def world(self, entry: EnvEntry) -> WorldSpec:
+        """A world with the arguments with which agents are judged in it."""
+        return WorldSpec(entry.spec.env_id, self.arguments(entry))
 
     def seeds_of(self, entry: EnvEntry) -> tuple[int, ...]:
         """A replayed world is the same for every seed: one run of it is all there is to know."""
@@ -224,10 +224,8 @@ class Protocol:
     @cached_property
     def data_fingerprints(self) -> dict[str, str | None]:
         """For each world the fingerprint of its data, None where there are none."""
-        return {
-            label: None if origin is None else origin.fingerprint
-            for label, origin in self.origins.items()
-        }
+        origins = self.origins.items()
+        return {label: origin.fingerprint if origin else None for label, origin in origins}
 
     @cached_property
     def hash(self) -> str:
@@ -281,10 +279,6 @@ def _pick(
         yield from [by_label[label]] if label in by_label else make([label])
 
 
-def _env_entries(values: Iterable[Any]) -> Iterator[EnvEntry]:
-    return map(env_entry, values)
-
-
 def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[AgentEntry]:
     """The agents that take part in one of these worlds, each in those that it takes part in."""
     labels = {entry.label for entry in envs}
@@ -292,15 +286,3 @@ def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[
         left = tuple(env for env in agent.envs if env in labels)
         if left or not agent.envs:
             yield replace(agent, envs=left)
-
-
-__all__ = [
-    "REFERENCES",
-    "REFERENCE_ROWS",
-    "TRAINING",
-    "TRAINING_SEED",
-    "Protocol",
-    "ProtocolError",
-    "canonical_json",
-    "names",
-]

@@ -10,5 +10,3 @@ TRAINING = "training"
 """Track of the runs that train agents of the track "pretrained"."""
 TRAINING_SEED = 2**31
 """Seeds from here on are for training: nobody is judged in those worlds."""
-
-__all__ = ["REFERENCES", "REFERENCE_ROWS", "TRACKS", "TRAINING", "TRAINING_SEED"]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from evaluation.columns import page_columns
-from evaluation.protocol.protocol import REFERENCE_ROWS
-from evaluation.report.comparisons import THRESHOLDS, pairs, profiles, sensitivity
-from evaluation.report.numbers import cells, number, numbers
-from evaluation.report.sheet import Sheet
-from evaluation.report.worlds import Pictures
+from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
+from evaluation.statistics import paired_matrix, performance_profile
+from evaluation.store import Store
 from evaluation.summary import overall, table
+from periodic_envs.arrays import Array
 
 NOTES = (
     "Normalised regret is 0 for the oracle, which takes the best action at every step, and 1 for "
@@ -25,6 +29,11 @@ NOTES = (
     "In a comparison of two, better means that the 95 % interval of the mean difference is clear "
     "of zero. It is not corrected for looking at many pairs: some will be clear by chance.",
 )
+NOTE = "Results of one's own store: nobody has verified them."
+THRESHOLDS = np.linspace(-0.2, 1.0, 61)
+"""Scores at which profiles are shown."""
+SHARE_OF_TIME = 0.2
+"""At most this part of the time is spent on making content while a sweep wants the cores."""
 
 
 @dataclass(frozen=True)
@@ -49,27 +58,30 @@ class About:
         }
 
 
-def board_content(
-    results: Results,
-    *,
-    id: str,
-    title: str,
-    note: str,
-    track: str,
-    about: Mapping[str, About],
-    pictures: Pictures,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Board:
     """A group of agents that are ranked with each other.
 
-    Args:
-        results: Their runs.
+    Attributes:
         id: The board's name in addresses.
         title: The board's name for people.
         note: What they have in common.
         track: Track of the agents.
+        results: Their runs.
         about: What is known of each agent, by its label.
-        pictures: Pictures of the worlds.
     """
+
+    id: str
+    title: str
+    note: str
+    track: str
+    results: Results
+    about: Mapping[str, About]
+
+
+def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
+    """What the page says of a board, with pictures of the worlds."""
+    results, track = board.results, board.track
     means, ranked = table(results, track=track), overall(results, track=track)
     order = _order(means, ranked)
     agents = list(order)
@@ -80,7 +92,7 @@ def board_content(
     rows = [
         {
             **totals.get(agent, dict.fromkeys(column.key for column in shown)),
-            **about.get(agent, About()).content(complete=complete),
+            **board.about.get(agent, About()).content(complete=complete),
             "agent": agent,
             "rank": place if complete else None,
             "complete": complete,
@@ -90,9 +102,9 @@ def board_content(
         for place, (agent, complete) in enumerate(order.items(), start=1)
     ]
     return {
-        "id": id,
-        "title": title,
-        "note": note,
+        "id": board.id,
+        "title": board.title,
+        "note": board.note,
         "columns": [column.about() for column in shown],
         "world_columns": [column.about() for column in of_worlds],
         "envs": [sheet.about(pictures) for sheet in sheets],
@@ -124,3 +136,134 @@ def _order(tasks: pd.DataFrame, ranked: pd.DataFrame) -> dict[str, bool]:
     rest = tasks[~tasks["agent"].isin([*first, *REFERENCE_ROWS])]
     means = rest.groupby("agent")["normalised"].mean().sort_values()
     return {**first, **{str(agent): False for agent in means.index}}
+
+
+def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
+    """What a page says about a sweep in a store."""
+    machines = [
+        f"Python {m.get('python', '?')}, {m.get('platform', '?')}" for m in results.machines
+    ]
+    about = {
+        entry["label"]: About(
+            provenance=(("Run as", entry["name"]), ("Settings", _settings(entry)))
+        )
+        for entry in results.sweep.protocol["agents"]
+    }
+    return {
+        "title": f"{results.sweep.name}: results",
+        "subtitle": results.sweep.protocol["description"],
+        "facts": [
+            ["Protocol hash", results.sweep.hash],
+            ["Started", results.sweep.started[:19].replace("T", " ") + " UTC"],
+            ["Command", results.sweep.command],
+            ["Machine", "; ".join(machines)],
+        ],
+        "notes": list(NOTES),
+        "boards": [
+            board_content(Board(track, f"Agents, {track}", NOTE, track, results, about), pictures)
+            for track in results.tracks
+        ],
+        "progress": progress_content(results),
+    }
+
+
+def _settings(entry: dict[str, Any]) -> str:
+    return ", ".join(f"{k} = {v}" for k, v in entry["settings"].items()) or "its defaults"
+
+
+class LiveStore:
+    """Asked for content again and again, it answers with the same object until there is news.
+
+    Args:
+        path: The store.
+        choose: Which of its sweeps.
+    """
+
+    def __init__(self, path: Path, choose: Callable[[Store], Results]) -> None:
+        self._path, self._choose = path, choose
+        self._pictures = Pictures()
+        self._seen: tuple[int, int, str] | None = None
+        self._content: dict[str, Any] = {}
+        self._not_before = 0.0
+        self._as_of = 0
+
+    def __call__(self) -> dict[str, Any]:
+        """The content of now, or of a moment ago while a sweep wants the cores."""
+        with Store(self._path, create=False) as store:
+            results = self._choose(store)
+            done = len(results.runs) + len(results.trainings)
+            news = (results.sweep.id, done, results.sweep.hash)
+            may = done == results.size or time.monotonic() >= self._not_before
+            if news != self._seen and may:
+                start, self._as_of = time.monotonic(), int(time.time())
+                self._content, self._seen = store_content(results, self._pictures), news
+                self._content["progress"]["as_of"] = self._as_of
+                took = time.monotonic() - start
+                self._not_before = time.monotonic() + took / SHARE_OF_TIME
+        return self._content
+
+    def progress(self) -> dict[str, Any]:
+        """How far the sweep is now, and of when the content is."""
+        with Store(self._path, create=False) as store:
+            return {**progress_content(self._choose(store)), "as_of": self._as_of}
+
+
+def profiles(results: Results, track: str) -> dict[str, Any]:
+    """Of each agent, the share of runs above each score."""
+    scores = results.scores(track)
+    return {
+        agent: band(performance_profile(score, THRESHOLDS, resamples=400))
+        for agent, score in zip(scores.agents, scores.values, strict=True)
+    }
+
+
+def pairs(results: Results, order: list[str], track: str) -> dict[str, Any]:
+    """Row minus row in every world, and over all of them."""
+    scores = results.scores(track)
+    everywhere = 1.0 - scores.values.mean(axis=2) if scores.agents else None
+    return {
+        "rows": len(order),
+        "envs": [_task_pairs(results, task, order, track) for task in results.tasks],
+        "all": None if everywhere is None else _matrix(everywhere, scores.agents, order),
+    }
+
+
+def _task_pairs(results: Results, task: str, order: list[str], track: str) -> dict[str, Any] | None:
+    regrets = results.regrets(task, track)
+    present = [agent for agent in order if agent in regrets]
+    common = regrets[present].dropna() if present else regrets.iloc[:0]
+    return None if common.empty else _matrix(common.to_numpy().T, present, order)
+
+
+def _matrix(totals: Array, agents: list[str], order: list[str]) -> dict[str, Any]:
+    """Row minus row of totals (agents, runs), as a matrix of all rows of the table."""
+    found = paired_matrix(totals)
+    named = {"difference": found.estimate, "low": found.low, "high": found.high, "p": found.p_value}
+    places = [order.index(agent) for agent in agents]
+    padded = {}
+    for name, matrix in named.items():
+        whole = np.full((len(order), len(order)), np.nan)
+        whole[np.ix_(places, places)] = matrix
+        padded[name] = [numbers(row) for row in whole]
+    return padded
+
+
+def sensitivity(results: Results, order: list[str], track: str) -> dict[str, Any] | None:
+    """Ranks without one world, and by other averages: does the order depend on the choice?"""
+    scores = results.scores(track)
+    values = scores.values
+    if len(scores.agents) < 2:
+        return None
+    ways = {"all worlds": _iqm(values)}
+    if len(scores.tasks) > 1:
+        for i, task in enumerate(scores.tasks):
+            ways[f"without {task}"] = _iqm(np.delete(values, i, axis=2))
+    ways |= {"mean": values.mean((1, 2)), "median": np.median(values, axis=(1, 2))}
+    ranks = np.array([stats.rankdata(-way) for way in ways.values()]).T
+    by_agent = {agent: numbers(row) for agent, row in zip(scores.agents, ranks, strict=True)}
+    nothing = [None] * len(ways)
+    return {"columns": list(ways), "ranks": [by_agent.get(agent, nothing) for agent in order]}
+
+
+def _iqm(scores: Array) -> Array:
+    return np.asarray(stats.trim_mean(scores.reshape(len(scores), -1), 0.25, axis=1))

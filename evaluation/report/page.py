@@ -20,20 +20,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 SCRIPTS = (
-    "dom",
-    "format",
-    "state",
-    "csv",
-    "tabs",
-    "charts",
-    "cells",
-    "provenance",
-    "ranking",
-    "worlds",
-    "compare",
-    "overview",
-    "live",
-    "main",
+    *("dom", "format", "state", "csv", "tabs", "charts", "cells"),
+    *("provenance", "ranking", "worlds", "compare", "overview", "live", "main"),
 )
 """Files of ``js/`` in the order in which they are put together."""
 
@@ -48,13 +36,12 @@ def render(content: Mapping[str, Any], *, live: bool = False) -> str:
     environment = Environment(
         loader=PackageLoader("evaluation.report", "."), autoescape=True, undefined=StrictUndefined
     )
-    plotly, page = plotly_source(), page_source()
     return environment.get_template("template.html.j2").render(
         content=content,
         data=Markup(json_for_script(content)),
         style=Markup(style_source()),
-        plotly=Markup(plotly),
-        script=Markup(page),
+        plotly=Markup(plotly_source()),
+        script=Markup(page_source()),
         policy=policy(live=live),
         live=live,
     )

@@ -44,50 +44,32 @@ def serve(
         port: Port to listen on; 0 for any that is free.
         on_ready: Called with the address of the page as soon as it can be opened.
     """
-    with open_server(content, progress=progress, host=host, port=port) as server:
+    with PageServer(content, progress=progress, host=host, port=port) as server:
         if on_ready is not None:
             on_ready(server.url)
         with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
 
 
-def open_server(
-    content: Content, *, progress: Content | None = None, host: str = "127.0.0.1", port: int = 0
-) -> PageServer:
-    """A server that listens already; ``serve_forever`` answers, ``shutdown`` ends that."""
-    if not host:
-        raise ServeError(
-            "The address to listen on is empty: say 127.0.0.1 for this machine alone, or 0.0.0.0 "
-            "to let others read along."
-        )
-    if not 0 <= port <= 65535:
-        raise ServeError(f"A port is a number from 0 to 65535, not {port}.")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=MAX_CLIENTS_WAITING)
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ServeError(
-            f"Cannot listen on port {port} of {host}: {reason.lower()}; try another port, "
-            f"or 0 for any that is free."
-        ) from error
-    return PageServer(content, progress, host, listener)
-
-
 class PageServer:
-    """A server of the page on a socket that listens."""
+    """A server that listens already; ``serve_forever`` answers, ``shutdown`` ends that."""
 
     def __init__(
-        self, content: Content, progress: Content | None, host: str, listener: socket.socket
+        self,
+        content: Content,
+        *,
+        progress: Content | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
     ) -> None:
         import uvicorn  # here, so that other commands need not wait for it
 
         from evaluation.report.app import PageApp
 
-        self._host, self._socket = host, listener
+        self._host, self._socket = host, _listener(host, port)
         self._idle = threading.Event()
         self._idle.set()
-        self.server_port = int(listener.getsockname()[1])
+        self.server_port = int(self._socket.getsockname()[1])
         app = PageApp(content, progress, knows=self.knows, ending=lambda: self._server.should_exit)
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -148,3 +130,22 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    if not host:
+        raise ServeError(
+            "The address to listen on is empty: say 127.0.0.1 for this machine alone, or 0.0.0.0 "
+            "to let others read along."
+        )
+    if not 0 <= port <= 65535:
+        raise ServeError(f"A port is a number from 0 to 65535, not {port}.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=MAX_CLIENTS_WAITING)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ServeError(
+            f"Cannot listen on port {port} of {host}: {reason.lower()}; try another port, "
+            f"or 0 for any that is free."
+        ) from error

@@ -1,8 +1,11 @@
-"""What a board says of one world: curves, numbers and phases of its agents."""
+"""What a board says of one world: a picture of it, and curves, numbers and phases of its agents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import base64
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +13,90 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.columns import page_columns
-from evaluation.figures import phase_rows
-from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES
-from evaluation.report.numbers import band, cells, number, numbers
-from evaluation.report.worlds import Pictures
+from evaluation.columns import Column, page_columns
+from evaluation.plots import phase_rows
+from evaluation.protocol.entries import WorldSpec, canonical_json
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Curves, Results
 from evaluation.statistics import Band, curve_band
 from periodic_envs.arrays import Array
+from periodic_envs.rendering import world_figure
 
+DIGITS = 5
+"""Of a number in JSON."""
 POINTS = 100
 """Points of a curve: more cannot be seen."""
+
+
+def number(value: Any) -> float | None:
+    """Short and finite, or nothing: JSON knows no NaN."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{DIGITS}g}")
+
+
+def numbers(values: Any) -> list[float | None]:
+    """One for each value."""
+    return [number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def cells(columns: Sequence[Column], row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row of a table: of each column its number, or the number with the ends of its interval."""
+    found: dict[str, Any] = {}
+    for column in columns:
+        shown = numbers(column.shown(row))
+        found[column.key] = shown if column.interval else shown[0]
+    return found
+
+
+def band(found: Band) -> dict[str, Any]:
+    """A curve with its band."""
+    parts = {"mean": found.estimate, "low": found.low, "high": found.high}
+    return {name: numbers(part) for name, part in parts.items()}
+
+
+class Pictures:
+    """Worlds as sentences and pictures, each made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[str, str | None]] = {}
+
+    def of(self, results: Results, task: str) -> tuple[str, str | None]:
+        """The first sentence of the world's documentation, and a picture of its landscape.
+
+        The picture shows the world of the first seed as agents are judged in it, as a data address;
+        it is None where the world cannot be drawn.
+        """
+        stored = results.sweep.protocol
+        entry = next(entry for entry in stored["envs"] if entry["group"] == task)
+        seed = int(stored["seeds"][0])
+        name = canonical_json([entry, stored["horizon"], seed])
+        if name not in self._made:
+            self._made[name] = _drawn(stored, entry, seed)
+        return self._made[name]
+
+
+def judged_world(stored: Mapping[str, Any], entry: Mapping[str, Any]) -> WorldSpec:
+    """The world of a stored protocol's entry with the arguments with which agents are judged."""
+    protocol = Protocol.from_dict({**stored, "envs": [entry], "agents": ["random"]})
+    return protocol.world(protocol.envs[0])
+
+
+def _drawn(
+    stored: Mapping[str, Any], entry: Mapping[str, Any], seed: int
+) -> tuple[str, str | None]:
+    try:
+        env = judged_world(stored, entry).make()
+        about = (type(env.setup.world).__doc__ or "").strip().partition("\n")[0]
+        env.reset(seed=seed)
+        assert env.episode is not None
+        figure = world_figure(f"{entry['label']}, seed {seed}", env.setup, env.episode)
+        file = io.BytesIO()
+        figure.savefig(file, dpi=72)
+    except Exception:  # a picture is no reason to have no page: the world may be elsewhere
+        return "", None
+    return about, "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 @dataclass(frozen=True)

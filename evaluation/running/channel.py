@@ -105,6 +105,3 @@ def _serve(
         answer = plain(action)
         times = (middle - start, clock() - middle)
         reward, after = getcurrent().parent.switch((answer, *times))
-
-
-__all__ = ["AgentChannel", "plain"]

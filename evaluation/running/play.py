@@ -112,6 +112,3 @@ def play(
         np.array(regrets),
         np.array(channel.seconds),
     )
-
-
-__all__ = ["Trajectory", "agent_generator", "play", "problem_of"]

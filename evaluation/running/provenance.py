@@ -66,6 +66,3 @@ def _commit(folder: Path) -> str | None:
 def command_line() -> str:
     """How this process was started, without the folders."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
-
-
-__all__ = ["command_line", "machine", "version_of"]

@@ -26,6 +26,10 @@ MAX_BYTES = 2**30
 MAX_REASON_LETTERS = 2000
 ROUND_OFF = 1e-9
 """A regret may be below 0 by this much, relative to the largest."""
+COLUMNS = {TRAINING: ("interactions", "seconds"), REFERENCES: ("t", "period", *REFERENCE_ROWS)}
+"""Columns of the runs that are not those of an agent."""
+ANY_SIGN, EXACT = ("t", "period", "action", "reward"), ("interactions", "seconds")
+"""Columns that may be below 0, and those that may not even by round-off."""
 LEARNED = "learned."
 """Before the names of what is learned, among the columns of a training."""
 
@@ -112,43 +116,20 @@ def check(columns: Columns, run: Run) -> None:
     Raises:
         RecordError: One sentence that names the column.
     """
-    if run.track == TRAINING:
-        _check_training(columns, run)
-        return
-    if run.track == REFERENCES:
-        losses: tuple[str, ...] = REFERENCE_ROWS
-        names = ("t", "period", *losses)
-    else:
-        losses = ("regret",)
-        names = ("t", "action", "reward", "regret", "seconds")
-    _check_names(columns, set(names))
-    steps = columns["t"].size
-    if run.horizon not in (None, steps):
+    training = run.track == TRAINING
+    names = COLUMNS.get(run.track, ("t", "action", "reward", "regret", "seconds"))
+    extra = {name for name in columns if training and name.startswith(LEARNED)}
+    for name in sorted(set(names) - columns.keys()):
+        raise RecordError(f"the record has no column {name!r}")
+    for name in sorted(columns.keys() - extra - set(names)):
+        raise RecordError(f"the record has a column {name[:40]!r} that nobody asked for")
+    steps = 1 if training else columns["t"].size
+    if not training and run.horizon not in (None, steps):
         raise RecordError(f"the record has {steps} steps where the run has {run.horizon}")
     for name in names:
         _check_column(name, columns[name], 1 if name == "period" else steps)
-    for name in losses:
-        largest = float(columns[name].max(initial=0))
-        _check_not_negative(name, columns[name], ROUND_OFF * max(1.0, largest))
-    if "seconds" in columns:
-        _check_not_negative("seconds", columns["seconds"])
-
-
-def _check_training(columns: Columns, run: Run) -> None:
-    own = {"interactions", "seconds"}
-    _check_names({n: c for n, c in columns.items() if not n.startswith(LEARNED)}, own)
-    for name in own:
-        _check_column(name, columns[name], 1)
-        _check_not_negative(name, columns[name])
-    if columns["interactions"][0] > run.training_steps:
+    if training and columns["interactions"][0] > run.training_steps:
         raise RecordError("the record has more interactions than training_steps allows")
-
-
-def _check_names(columns: Columns, expected: set[str]) -> None:
-    for name in sorted(expected - columns.keys()):
-        raise RecordError(f"the record has no column {name!r}")
-    for name in sorted(columns.keys() - expected):
-        raise RecordError(f"the record has a column {name[:40]!r} that nobody asked for")
 
 
 def _check_column(name: str, column: NDArray[Any], length: int) -> None:
@@ -159,17 +140,15 @@ def _check_column(name: str, column: NDArray[Any], length: int) -> None:
         raise RecordError("the column 't' has times that are not whole numbers")
     if not np.isfinite(column).all():
         raise RecordError(f"the column {name!r} has values that are not finite")
-
-
-def _check_not_negative(name: str, column: NDArray[Any], round_off: float = 0.0) -> None:
-    if column.size and column.min() < -round_off:
-        raise RecordError(f"the column {name!r} has values below 0")
+    if name not in ANY_SIGN:
+        round_off = 0.0 if name in EXACT else ROUND_OFF * max(1.0, float(column.max(initial=0)))
+        if column.min(initial=0) < -round_off:
+            raise RecordError(f"the column {name!r} has values below 0")
 
 
 def pack(columns: Columns) -> bytes:
     """Columns as bytes of plain numbers."""
-    for name, column in columns.items():
-        _check_kind(name, column)
+    _check_kinds(columns)
     file = io.BytesIO()
     np.savez_compressed(file, **columns)  # type: ignore[arg-type]
     return file.getvalue()
@@ -190,19 +169,16 @@ def unpack(data: bytes) -> dict[str, NDArray[Any]]:
         raise
     except Exception as error:  # NumPy and zipfile answer damage with nearly any kind of exception
         raise RecordError(f"the record is damaged: {error}") from error
-    for name, column in columns.items():
-        _check_kind(name, column)
+    _check_kinds(columns)
     return columns
 
 
-def _check_kind(name: str, column: Any) -> None:
-    if getattr(getattr(column, "dtype", None), "kind", None) not in tuple("biuf"):
-        raise RecordError(f"{name[:40]} is not a column of numbers")
+def _check_kinds(columns: Columns) -> None:
+    for name, column in columns.items():
+        if getattr(getattr(column, "dtype", None), "kind", None) not in tuple("biuf"):
+            raise RecordError(f"{name[:40]} is not a column of numbers")
 
 
 def _printable(reason: str) -> str:
     text = reason[: 2 * MAX_REASON_LETTERS].encode("utf-8", "replace").decode()
     return "".join(c if c.isprintable() else " " for c in text)[:MAX_REASON_LETTERS]
-
-
-__all__ = ["LEARNED", "MAX_BYTES", "Record", "RecordError", "check", "checked", "pack", "unpack"]

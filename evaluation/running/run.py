@@ -7,9 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agents.registry import AgentSpec, UnknownAgentError
-from evaluation.protocol.entries import AgentEntry, EnvEntry, Limits, ProtocolError, canonical_json
+from evaluation.protocol.entries import (
+    AgentEntry,
+    EnvEntry,
+    Limits,
+    ProtocolError,
+    WorldSpec,
+    canonical_json,
+)
 from evaluation.protocol.tracks import REFERENCES, TRAINING, TRAINING_SEED
-from evaluation.protocol.world_spec import WorldSpec
 from evaluation.running.sources import sources_of
 
 if TYPE_CHECKING:  # the worker, which runs runs, needs no protocol
@@ -79,19 +85,19 @@ def runs_of(protocol: Protocol) -> list[Run]:
 
 def _first_run(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Run:
     agent_spec = None if agent.label == REFERENCES else agent.spec
-    arguments = protocol.arguments(entry)
+    world = protocol.world(entry)
     return Run(
         key="",
         env=entry.label,
         agent=agent.label,
         track=agent.track,
         seed=0,
-        world=WorldSpec(entry.spec.env_id, arguments),
+        world=world,
         agent_spec=agent_spec,
         limits=protocol.limits,
         data=protocol.data_fingerprints[entry.label],
         sources=_sources(protocol, entry, agent_spec),
-        horizon=arguments.get("horizon") or protocol.setups[entry.label].horizon,
+        horizon=world.arguments.get("horizon") or protocol.setups[entry.label].horizon,
     )
 
 
@@ -135,6 +141,3 @@ def with_key(run: Run) -> Run:
         content["agent seed"] = run.agent_seed
     key = hashlib.sha256(canonical_json(content).encode()).hexdigest()
     return replace(run, key=key)
-
-
-__all__ = ["Run", "runs_of", "with_key"]

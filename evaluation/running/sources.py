@@ -12,28 +12,31 @@ import functools
 import hashlib
 import importlib.util
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from agents.registry import AgentSpec, UnknownAgentError, names
-from evaluation.running.imports import ROOT, closure, file_of, scan, scan_ours
 from evaluation.running.provenance import version_of
 
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder of our packages."""
+DATA_SUFFIXES = (".csv", ".json", ".npz", ".toml")
+"""Files that count with the modules beside them."""
+FOLLOWED = {"evaluation": ("evaluation", "agents"), "periodic_envs": ("periodic_envs",)}
+"""Packages that imports are followed into, by the importing one; from all others, into agents."""
+PICTURES = "periodic_envs.rendering"
+"""Imported by the environment, but decides nothing."""
 MAX_PACKAGE_FILES = 2000
 """Of somebody else's package."""
-RUNNER = ("evaluation/running/worker.py",)
 MACHINERY = tuple(f"periodic_envs/{name}.py" for name in ("env", "vector", "registration"))
 """What every world is stepped by."""
 
 
 def sources_of(world: object, agent_spec: AgentSpec | None) -> str:
     """The code that a result depends on: that of the world, the runner and the agent."""
-    parts = [
-        world_source(world),
-        runner_source(),
-        agent_source(agent_spec.name) if agent_spec else "-",
-    ]
-    return " ".join(part[:16] for part in parts)
+    agent = agent_source(agent_spec.name) if agent_spec else "-"
+    return " ".join(part[:16] for part in (world_source(world), runner_source(), agent))
 
 
 def world_source(world: object, root: Path = ROOT) -> str:
@@ -45,12 +48,13 @@ def world_source(world: object, root: Path = ROOT) -> str:
         return machinery
     if own.is_relative_to(ROOT / "periodic_envs"):
         return _hash_of_ours((*MACHINERY, own.relative_to(ROOT).as_posix()), root)
-    return _hash([machinery.encode(), own.read_bytes() if own.is_file() else b""])
+    content = own.read_bytes() if own.is_file() else b""
+    return hashlib.sha256(machinery.encode() + b"\0" + content).hexdigest()
 
 
 def runner_source(root: Path = ROOT) -> str:
     """SHA-256 of the code that plays and judges."""
-    return _hash_of_ours(RUNNER, root)
+    return _hash_of_ours(("evaluation/running/worker.py",), root)
 
 
 def agent_source(name: str, root: Path = ROOT) -> str:
@@ -63,14 +67,13 @@ def agent_source(name: str, root: Path = ROOT) -> str:
     # Read anew every time: people edit their agents while they work.
     own = own_files(name)
     imported = {found for path in own for found in scan(path, root).imported}
-    parts = [hash_of(own), *_parts(closure(imported, root), root)]
-    return _hash(part.encode() for part in parts)
+    return _hash([hash_of(own), *_parts(closure(imported, root), root)])
 
 
 @functools.cache
 def _hash_of_ours(starts: tuple[str, ...], root: Path) -> str:
     files = closure((root / start for start in starts), root)
-    return _hash(part.encode() for part in _parts(files, root))
+    return _hash(_parts(files, root))
 
 
 def _parts(files: Iterable[Path], root: Path) -> list[str]:
@@ -84,8 +87,8 @@ def _parts(files: Iterable[Path], root: Path) -> list[str]:
     return parts
 
 
-def _hash(parts: Iterable[bytes]) -> str:
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+def _hash(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _our_file(name: str) -> Path | None:
@@ -173,11 +176,85 @@ def _bound(body: list[ast.stmt]) -> Iterable[str]:
             yield node.asname or node.name.partition(".")[0]
 
 
-__all__ = [
-    "agent_source",
-    "own_files",
-    "own_hash",
-    "runner_source",
-    "sources_of",
-    "world_source",
-]
+class Scan(NamedTuple):
+    """What a file says: the files of ours that it imports, and the libraries that it names."""
+
+    imported: frozenset[Path] = frozenset()
+    libraries: tuple[str, ...] = ()
+
+
+def closure(starts: Iterable[Path], root: Path = ROOT) -> set[Path]:
+    """These files of ours and all that they import from our packages, directly or not.
+
+    The packages that a module is in count as well, and files of data beside it; the imports of a
+    package are followed only where something is imported from it by name.
+    """
+    waiting, seen = list(starts), set[Path]()
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            waiting += scan_ours(path, root).imported - seen
+    folders = {folder for path in seen for folder in path.relative_to(root).parents}
+    packages = {file for folder in folders if (file := root / folder / "__init__.py").is_file()}
+    beside = (path for folder in {file.parent for file in seen} for path in folder.iterdir())
+    return seen | packages | {path for path in beside if path.suffix in DATA_SUFFIXES}
+
+
+def scan(path: Path, root: Path = ROOT) -> Scan:
+    """Read one file, ours or not."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):  # of somebody's package: then nobody can import it either
+        return Scan()
+    package = path.relative_to(root).parent.parts if path.is_relative_to(root) else ()
+    modules: set[str] = set()
+    libraries: list[str] = []
+    for node in _nodes(tree):
+        modules.update(_modules(node, package), _literal(node, "preload"))
+        libraries += _literal(node, "libraries")
+    followed = FOLLOWED.get(package[0] if package else "", ("agents",))
+    ours = (name for name in modules - {PICTURES} if name.partition(".")[0] in followed)
+    found = frozenset(file for name in ours if (file := file_of(name, root)) is not None)
+    return Scan(found, tuple(libraries))
+
+
+scan_ours = functools.cache(scan)
+"""Our own files do not change while a process runs them."""
+
+
+def file_of(module: str, root: Path = ROOT) -> Path | None:
+    """The file of a module of ours, None if there is none."""
+    place = root.joinpath(*module.split("."))
+    files = (place.with_name(f"{place.name}.py"), place / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but what only type checkers see."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        unseen = isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        waiting += [] if unseen else ast.iter_child_nodes(node)
+
+
+def _modules(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """The modules that a node imports; what ``from ... import`` names may be modules, too."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        above = package[: len(package) - node.level + 1] if node.level else ()
+        base = ".".join((*above, *((node.module,) if node.module else ())))
+        yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
+
+
+def _literal(node: ast.AST, name: str) -> tuple[str, ...]:
+    """A tuple of texts that stands under this name in the body of a class."""
+    for line in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(line, ast.Assign | ast.AnnAssign) and line.value is not None:
+            target = line.target if isinstance(line, ast.AnnAssign) else line.targets[0]
+            if isinstance(target, ast.Name) and target.id == name:
+                return tuple(ast.literal_eval(line.value))
+    return ()

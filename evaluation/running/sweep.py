@@ -156,6 +156,3 @@ def _executor(workers: int | None, dask: str | None) -> Executor:
     if workers == 0:
         return InProcess()
     return Pool(os.cpu_count() or 1 if workers is None else workers)
-
-
-__all__ = ["Progress", "execute_all", "run"]

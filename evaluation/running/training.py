@@ -12,7 +12,6 @@ from greenlet import greenlet
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.base import Problem, Trainable
 from evaluation.protocol.tracks import TRAINING_SEED
 from evaluation.running.play import agent_generator, problem_of
 from evaluation.running.record import LEARNED, unpack
@@ -98,10 +97,14 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
         autoreset_mode="SameStep",
         **run.world.arguments,
     )
-    budget, steps = Budget(envs, run.training_steps), run.training_steps
+    budget = Budget(envs, run.training_steps)
     # On a stack of its own, as in a run: the frames here hold the worlds themselves.
-    learned = greenlet(_learn).switch(
-        run.agent_spec.trainable(), problem_of(one, info), budget, steps, run.agent_spec.settings
+    learned = greenlet(run.agent_spec.trainable().train).switch(
+        problem_of(one, info),
+        budget,
+        steps=run.training_steps,
+        rng=agent_generator(TRAINING_SEED),
+        settings=run.agent_spec.settings,
     )
     return {
         **{LEARNED + name: array for name, array in _plain(learned).items()},
@@ -116,13 +119,6 @@ def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
         return None
     columns = unpack(run.learned)
     return {n.removeprefix(LEARNED): c for n, c in columns.items() if n.startswith(LEARNED)}
-
-
-def _learn(
-    agent: Trainable, problem: Problem, envs: Budget, steps: int, settings: Mapping[str, Any]
-) -> Any:
-    rng = agent_generator(TRAINING_SEED)
-    return agent.train(problem, envs, steps=steps, rng=rng, settings=settings)
 
 
 def _plain(learned: Any) -> dict[str, NDArray[Any]]:
@@ -140,6 +136,3 @@ def _plain(learned: Any) -> dict[str, NDArray[Any]]:
     if sum(array.nbytes for array in arrays.values()) > MAX_LEARNED_BYTES:
         raise TrainingError(f"train() returned more than {MAX_LEARNED_BYTES >> 20} MB")
     return arrays
-
-
-__all__ = ["Budget", "BudgetSpentError", "TrainingError", "learned_before", "train"]

@@ -7,13 +7,14 @@ where 1 is the oracle and 0 choosing at random.
 Every interval draws whole runs again, from a seed that the caller may set.
 """
 
-from evaluation.statistics.growth import growth_exponent
+from evaluation.statistics.growth import growth_exponent, phase_bins, regret_by_phase
 from evaluation.statistics.intervals import Band, Interval, curve_band, mean_interval
-from evaluation.statistics.matrix import PairedMatrix, paired_matrix
 from evaluation.statistics.paired import (
     PairedDifference,
+    PairedMatrix,
     holm,
     paired_difference,
+    paired_matrix,
     paired_ratio,
     sign_flip_test,
 )
@@ -26,7 +27,6 @@ from evaluation.statistics.scores import (
     probability_of_improvement,
     score_of_regret,
 )
-from evaluation.statistics.seasons import phase_bins, regret_by_phase
 
 __all__ = [
     "Band",

@@ -107,7 +107,7 @@ def curve_band(
 
 def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Band:
     """``mean_interval`` of every column of values (runs, columns), on the same resamples."""
-    counts = _seeded_counts(require_runs(values), resamples, seed)
+    counts = seeded_counts(require_runs(values), 1, resamples, seed)[:, :, 0]
     starts = range(0, values.shape[1], _COLUMNS)
     bands = [_mean_band(values[:, i : i + _COLUMNS], counts, level) for i in starts]
     estimate, low, high = zip(*((b.estimate, b.low, b.high) for b in bands), strict=True)
@@ -161,10 +161,11 @@ def resample_counts(runs: int, resamples: int, rng: np.random.Generator) -> Arra
     return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples).astype(np.float64)
 
 
-@lru_cache(maxsize=4)
-def _seeded_counts(runs: int, resamples: int, seed: int) -> Array:
-    """The counts of a seed, kept: a table asks for the same ones in every row."""
-    counts = resample_counts(runs, resamples, np.random.default_rng(seed))
+@lru_cache(maxsize=8)
+def seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
+    """The counts (resamples, runs, tasks) of a seed, kept: every row needs the same ones."""
+    rng = np.random.default_rng(seed)
+    counts = np.stack([resample_counts(runs, resamples, rng) for _ in range(tasks)], axis=2)
     counts.flags.writeable = False
     return counts
 

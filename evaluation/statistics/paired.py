@@ -7,12 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.statistics.intervals import (
-    Interval,
-    mean_bands,
-    mean_interval,
-    require_runs,
-)
+from evaluation.statistics.intervals import Interval, mean_bands, mean_interval, require_runs
 from periodic_envs.arrays import Array
 
 _ENUMERATED = 16
@@ -24,25 +19,17 @@ _FURTHEST, _GRID = 50.0, 64
 
 
 @dataclass(frozen=True)
-class PairedDifference:
+class PairedDifference(Interval):
     """Mean of a - b over common seeds, its interval, and how surprising it is under no difference.
 
     Many comparisons need ``holm``: the p-value here is uncorrected.
     """
 
-    estimate: float
-    low: float
-    high: float
     p_value: float
 
 
 def paired_difference(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = 9999,
+    a: ArrayLike, b: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 9999
 ) -> PairedDifference:
     """Mean of ``a - b`` with a studentised bootstrap interval and a sign-flip test.
 
@@ -57,9 +44,7 @@ def paired_difference(
         seed: Seed of the bootstrap and of the test.
         resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
     """
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+    a, b = _paired(a, b)
     interval = mean_interval(a - b, level=level, seed=seed, resamples=resamples)
     p_value = sign_flip_test(a - b, seed=seed, resamples=resamples)
     return PairedDifference(interval.estimate, interval.low, interval.high, p_value)
@@ -84,9 +69,7 @@ def paired_ratio(
     Returns:
         The interval, from 0 to infinity at most; NaN bounds for one run.
     """
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+    a, b = _paired(a, b)
     if not b.mean() > 0:
         raise ValueError(f"the mean of b must be positive, got {b.mean()}")
     ratio = float(a.mean() / b.mean())
@@ -115,6 +98,13 @@ def paired_ratio(
     kept = finer[inside(finer)]
     low, high = kept.min(initial=coarse[first]), kept.max(initial=coarse[last])
     return Interval(ratio, 0.0 if first == 0 else low, np.inf if last == len(known) - 1 else high)
+
+
+def _paired(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+    return a, b
 
 
 def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 9999) -> float:
@@ -171,3 +161,43 @@ def holm(p_values: ArrayLike) -> Array:
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1.0)
     return adjusted
+
+
+@dataclass(frozen=True)
+class PairedMatrix:
+    """Row minus column: mean difference, its interval and p-value, each of shape (rows, rows).
+
+    NaN on the diagonal. P-values are uncorrected: whoever looks for the smallest of many needs
+    ``holm``.
+    """
+
+    estimate: Array
+    low: Array
+    high: Array
+    p_value: Array
+
+
+def paired_matrix(
+    totals: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
+) -> PairedMatrix:
+    """``paired_difference`` of every pair of rows at once.
+
+    Args:
+        totals: One number per row and run, shape (rows, runs); column r comes from one seed.
+        level: Coverage of the intervals.
+        seed: Seed of the bootstrap and of the test.
+        resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
+    """
+    totals = np.asarray(totals, dtype=np.float64)
+    rows = len(totals)
+    first, second = np.triu_indices(rows, 1)
+    found = [np.full((rows, rows), np.nan) for _ in range(4)]
+    if len(first):
+        differences = (totals[first] - totals[second]).T
+        band = mean_bands(differences, level=level, seed=seed, resamples=resamples)
+        p_value = sign_flip_tests(differences, seed=seed, resamples=resamples)
+        above = (band.estimate, band.low, band.high, p_value)
+        below = (-band.estimate, -band.high, -band.low, p_value)
+        for matrix, upper, lower in zip(found, above, below, strict=True):
+            matrix[first, second], matrix[second, first] = upper, lower
+    return PairedMatrix(*found)

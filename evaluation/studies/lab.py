@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from evaluation.cli.progress import Reporter
+from evaluation.cli.shared import Reporter
 from evaluation.protocol.entries import Limits, agent_entry, env_entry, parse_seeds
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results

@@ -4,7 +4,7 @@ import copy
 import re
 from typing import Any
 
-from evaluation.report.serve import open_server
+from evaluation.report.serve import PageServer
 from tests.test_browser.conftest import until
 from tests.test_browser.test_page import agents, heading
 from tests.test_evaluation.page_content import content
@@ -32,7 +32,7 @@ class Sweep:
 def test_a_sweep_is_followed_without_a_reload(opened: Any) -> None:
     """Sort, filter, tab, focus and scroll stay; when the server goes, that is said once."""
     sweep = Sweep()
-    with open_server(sweep) as server, answering(server):
+    with PageServer(sweep) as server, answering(server):
         watched = opened(server.url)
         page = watched.page
         assert "10 of 80 runs done" in page.locator("#progress").inner_text()

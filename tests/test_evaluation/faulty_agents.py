@@ -380,7 +380,7 @@ class Forges(Good):
 
     def __init__(self, problem, rng, what):
         super().__init__(problem, rng)
-        from evaluation.running import execution
+        from evaluation.running import worker
 
         steps = 3
         forged = {
@@ -400,4 +400,4 @@ class Forges(Good):
             np.savez_compressed(file, **columns)
             return file.getvalue()
 
-        execution.pack = pack
+        worker.pack = pack

@@ -11,11 +11,12 @@ from rich.console import Console
 from evaluation import columns
 from evaluation.cli.tables import overall_table, task_tables
 from evaluation.columns import COLUMNS, Column, columns_of
-from evaluation.protocol.protocol import REFERENCE_ROWS, REFERENCES, Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.report import render
-from evaluation.report.content import About, board_content
-from evaluation.report.worlds import Pictures
+from evaluation.report.content import About, Board, board_content
+from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.summary import overall, table
 
@@ -78,8 +79,8 @@ def with_median(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def content(results: Results) -> dict[str, Any]:
     about = {"a": About(), "b": About(ms_per_step=7.0)}
-    texts = {"id": "online", "title": "Agents", "note": "Invented"}
-    made = board_content(results, **texts, track="online", about=about, pictures=Pictures())
+    board = Board("online", "Agents", "Invented", "online", results, about)
+    made = board_content(board, Pictures())
     page = {"title": "", "subtitle": "", "facts": [], "notes": [], "boards": [made]}
     assert render({**page, "progress": None})
     return made

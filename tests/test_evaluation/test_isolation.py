@@ -6,9 +6,9 @@ import time
 import pandas as pd
 import pytest
 
-from evaluation.running.execution import execute
 from evaluation.running.sources import own_files, own_hash
 from evaluation.running.sweep import run
+from evaluation.running.worker import execute
 
 from .test_sweep import AGENTS, protocol, reasons
 

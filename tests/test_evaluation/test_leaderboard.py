@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluation.leaderboard.board import boards
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
-from evaluation.leaderboard.content import edition_content
+from evaluation.leaderboard.content import boards, edition_content
 from evaluation.leaderboard.edition import (
     EDITION,
     LOG,
@@ -24,11 +23,16 @@ from evaluation.leaderboard.edition import (
     Edition,
     EditionError,
 )
-from evaluation.leaderboard.hidden import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
 from evaluation.leaderboard.log import Log, LogError
-from evaluation.leaderboard.secret import Secret, SecretError
+from evaluation.leaderboard.secret import (
+    HiddenSeeds,
+    Secret,
+    SecretError,
+    can_tell,
+    is_worse_on_hidden_seeds,
+)
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verdict import CannotCheckError, Verdict
+from evaluation.leaderboard.trial import CannotCheckError, Verdict
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import agent_entry
 from evaluation.protocol.protocol import Protocol
@@ -448,13 +452,13 @@ def edition(finished: tuple[Path, Secret], tmp_path: Path) -> Edition:
 
 
 def test_verified_and_self_reported_are_never_mixed(edition: Edition) -> None:
-    found = {board.id: list(board.rows) for board in boards(edition)}
+    found = {board.id: list(board.about) for board in boards(edition)}
     assert found == {
         "verified-online": ["random"],
         "self-reported-online": ["<script>alert(1)</script>", "best-fixed (2)"],
     }
     for board in boards(edition):
-        assert set(board.results.overall()["agent"]) == set(board.rows)
+        assert set(board.results.overall()["agent"]) == set(board.about)
 
 
 def test_the_page_shows_what_was_replayed(edition: Edition) -> None:
@@ -504,7 +508,7 @@ def test_an_edition_keeps_its_word(edition: Edition) -> None:
 def test_a_folder_that_the_log_does_not_know_is_named_and_not_shown(edition: Edition) -> None:
     (one(edition).parent / "other").mkdir()
     assert edition.strays() == ["other"]
-    assert sum(len(board.rows) for board in boards(edition)) == 3
+    assert sum(len(board.about) for board in boards(edition)) == 3
 
 
 def test_somebody_elses_steps_are_refused(edition: Edition, finished, tmp_path: Path) -> None:
@@ -591,9 +595,9 @@ def test_who_is_caught_later_is_named_and_not_ranked(tmp_path: Path, finished) -
     found = verify(copy, PROTOCOL)
     found.verdicts.append(replace(found.verdicts[-1], tier="hidden-seed", passed=False))
     edition.record(found, secret)
-    assert all("random" not in board.rows for board in boards(edition))
+    assert all("random" not in board.about for board in boards(edition))
     edition.record(verify(copy, PROTOCOL), secret)  # a lower tier does not wash it clean
-    assert all("random" not in board.rows for board in boards(edition))
+    assert all("random" not in board.about for board in boards(edition))
     assert any("Refused: random" in note for note in edition_content(edition)["notes"])
 
 
@@ -607,7 +611,7 @@ def test_the_hidden_test_keeps_its_level(monkeypatch) -> None:
 
     More than 33 (8.2 %) would be a false alarm with a probability of 0.003 (binomial).
     """
-    monkeypatch.setattr("evaluation.leaderboard.hidden._PERMUTATIONS", 499)
+    monkeypatch.setattr("evaluation.leaderboard.secret._PERMUTATIONS", 499)
     rng = np.random.default_rng(0)
     small = 0
     for _ in range(400):

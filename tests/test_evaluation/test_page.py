@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.protocol.entries import WorldSpec
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.world_spec import WorldSpec
-from evaluation.report import ServeError, render, serve, worlds
+from evaluation.report import ServeError, render, serve, sheet
 from evaluation.report.page import _rounded, json_for_script
-from evaluation.report.serve import PageServer, open_server
+from evaluation.report.serve import PageServer
 from tests.test_evaluation.page_content import HOSTILE, content
 
 
@@ -149,7 +149,7 @@ def source() -> Source:
 
 @pytest.fixture
 def server(source: Source) -> Iterator[PageServer]:
-    with open_server(source) as server:
+    with PageServer(source) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -232,9 +232,9 @@ def test_a_store_in_trouble_is_said_and_survived(server: PageServer, source: Sou
 
 def test_a_taken_port_is_one_sentence(server: PageServer, source: Source) -> None:
     with pytest.raises(ServeError, match=rf"Cannot listen on port {server.server_port} .*in use"):
-        open_server(source, port=server.server_port)
+        PageServer(source, port=server.server_port)
     with pytest.raises(ServeError, match="from 0 to 65535"):
-        open_server(source, port=70000)
+        PageServer(source, port=70000)
 
 
 def test_serving_says_where_and_ends_with_an_interrupt(
@@ -250,7 +250,7 @@ def test_serving_says_where_and_ends_with_an_interrupt(
 
 
 def test_bound_everywhere_addresses_are_ours_but_names_are_not(source: Source) -> None:
-    with open_server(source, host="0.0.0.0") as server:
+    with PageServer(source, host="0.0.0.0") as server:
         assert server.knows("192.168.0.7:1")
         assert not server.knows("evil.example")
         assert server.url == f"http://127.0.0.1:{server.server_port}/"
@@ -278,10 +278,10 @@ def test_pictures_are_of_the_judged_worlds(
         drawn.append((setup, episode))
         return SimpleNamespace(savefig=lambda file, dpi: file.write(b"x"))
 
-    monkeypatch.setattr(worlds, "world_figure", figure)
+    monkeypatch.setattr(sheet, "world_figure", figure)
     protocol, results = stored_protocol(horizon)
     for entry in protocol.envs:
-        about, picture = worlds.Pictures().of(results, entry.group)
+        about, picture = sheet.Pictures().of(results, entry.group)
         assert about
         assert picture
         env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
@@ -300,11 +300,11 @@ def test_a_picture_is_made_once_for_each_length(monkeypatch: pytest.MonkeyPatch)
     made: list[int] = []
 
     def drawn(stored: Any, entry: Any, seed: int) -> tuple[str, None]:
-        made.append(worlds.judged_world(stored, entry).arguments["horizon"])
+        made.append(sheet.judged_world(stored, entry).arguments["horizon"])
         return "", None
 
-    monkeypatch.setattr(worlds, "_drawn", drawn)
-    pictures = worlds.Pictures()
+    monkeypatch.setattr(sheet, "_drawn", drawn)
+    pictures = sheet.Pictures()
     for horizon in (60, 80, 60):
         pictures.of(stored_protocol(horizon)[1], "PeriodicGP-Contextual-v0")
     assert made == [60, 80]

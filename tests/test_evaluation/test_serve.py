@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from evaluation.cli.sweeps import chosen_results
-from evaluation.report.live import LiveStore
-from evaluation.report.serve import PageServer, ServeError, open_server
+from evaluation.report.content import LiveStore
+from evaluation.report.serve import PageServer, ServeError
 from evaluation.running.sweep import run
 from tests.test_evaluation.page_content import content
 
@@ -57,7 +57,7 @@ def events(server: PageServer) -> tuple[http.client.HTTPConnection, Callable[[],
 def test_two_hundred_clients_at_once() -> None:
     """They connect while the server is busy elsewhere; each gets the page when it is back."""
     page = content(agents=2, envs=1, steps=5)
-    with open_server(lambda: page) as server, contextlib.ExitStack() as stack:
+    with PageServer(lambda: page) as server, contextlib.ExitStack() as stack:
         address = ("127.0.0.1", server.server_port)
         clients = [
             stack.enter_context(contextlib.closing(socket.create_connection(address, timeout=10)))
@@ -72,7 +72,7 @@ def test_two_hundred_clients_at_once() -> None:
 
 def test_many_watch_and_hang_up_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
     page = content(agents=2, envs=1, steps=5)
-    with open_server(lambda: page) as server, answering(server):
+    with PageServer(lambda: page) as server, answering(server):
         watchers = [events(server) for _ in range(50)]
         assert {following()[0] for _, following in watchers} == {"content"}
         for connection, _ in watchers:
@@ -95,7 +95,7 @@ def test_progress_does_not_wait_for_the_tables(monkeypatch: pytest.MonkeyPatch) 
         return page
 
     with (
-        open_server(slow, progress=lambda: {"done": next(done), "of": 100}) as server,
+        PageServer(slow, progress=lambda: {"done": next(done), "of": 100}) as server,
         answering(server),
     ):
         connection, following = events(server)
@@ -129,7 +129,7 @@ def test_it_ends_though_content_is_being_made(capfd: pytest.CaptureFixture[str])
         free.wait(60)
         return {}
 
-    with open_server(endless) as server:
+    with PageServer(endless) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         with socket.create_connection(("127.0.0.1", server.server_port)) as client:
@@ -148,9 +148,9 @@ def test_it_ends_though_content_is_being_made(capfd: pytest.CaptureFixture[str])
 
 def test_no_address_is_not_every_address() -> None:
     with pytest.raises(ServeError, match=r"address to listen on is empty: say 127\.0\.0\.1"):
-        open_server(lambda: {}, host="")
+        PageServer(lambda: {}, host="")
     with pytest.raises(ServeError, match="Cannot listen on port 0 of xxx"):
-        open_server(lambda: {}, host="x" * 100)
+        PageServer(lambda: {}, host="x" * 100)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts are sent another way")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.running import imports, sources
+from evaluation.running import sources
 from evaluation.running.sources import agent_source, runner_source, world_source
 from periodic_envs.worlds.switching import Switching
 from periodic_envs.worlds.synthetic import Synthetic
@@ -20,7 +20,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     for package in ("agents", "evaluation", "periodic_envs"):
         shutil.copytree(
-            imports.ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
+            sources.ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     return root
 
@@ -28,12 +28,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     yield
-    imports.scan_ours.cache_clear()
+    sources.scan_ours.cache_clear()
     sources._hash_of_ours.cache_clear()
 
 
 def hashes(root: Path) -> dict[str, str]:
-    imports.scan_ours.cache_clear()
+    sources.scan_ours.cache_clear()
     sources._hash_of_ours.cache_clear()
     found = {name: agent_source(name, root) for name in AGENTS}
     for world in (Switching, Synthetic):
@@ -75,9 +75,9 @@ def test_what_a_result_depends_on(copy: Path, file: str, changed: set[str]) -> N
 
 
 def test_the_versions_of_libraries_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = hashes(imports.ROOT)
+    before = hashes(sources.ROOT)
     monkeypatch.setattr(sources, "version_of", lambda library: "99")
-    after = hashes(imports.ROOT)
+    after = hashes(sources.ROOT)
     assert {name for name in before if before[name] != after[name]} == {"ppo"}
 
 
@@ -89,7 +89,7 @@ def test_an_agent_of_somebody_else_depends_on_what_it_imports(tmp_path: Path, co
     before = [agent_source(name, copy) for name in names]
     path = copy / "agents" / "zoo" / "arms" / "exp3.py"
     path.write_bytes(path.read_bytes() + b"\n# edited\n")
-    imports.scan_ours.cache_clear()
+    sources.scan_ours.cache_clear()
     after = [agent_source(name, copy) for name in names]
     assert (before[0] == after[0], before[1] == after[1]) == (True, False)
     alone.write_text("class Agent: x = 1\n")
@@ -109,5 +109,5 @@ def test_imports_are_followed_however_they_are_written(tmp_path: Path) -> None:
         "def later():\n    from agents import e\n"
         "if TYPE_CHECKING:\n    from agents import typed\n"
     )
-    found = imports.closure([package / "a.py"], tmp_path)
+    found = sources.closure([package / "a.py"], tmp_path)
     assert {path.stem for path in found} == {"__init__", "a", "b", "c", "d", "e"}

@@ -313,7 +313,7 @@ def test_iqm_resamples_runs_within_tasks() -> None:
 
 
 def test_resampled_iqm_is_that_of_the_resampled_scores() -> None:
-    from evaluation.statistics.stratified import middle_mean
+    from evaluation.statistics.scores import middle_mean
 
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(5, 3))

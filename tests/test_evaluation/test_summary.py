@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from evaluation.protocol.protocol import REFERENCES, Protocol
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCES
 from evaluation.results import Results
 from evaluation.running.record import Record
 from evaluation.running.run import runs_of

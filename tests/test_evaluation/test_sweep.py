@@ -16,11 +16,11 @@ import pytest
 import evaluation
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
-from evaluation.running.execution import execute
 from evaluation.running.executors import InProcess, Pool, dispatch
 from evaluation.running.executors.base import BatchLostError, _Waiting
 from evaluation.running.run import runs_of
 from evaluation.running.sweep import run
+from evaluation.running.worker import execute
 from evaluation.store import Store
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from evaluation.protocol.entries import ProtocolError
-from evaluation.protocol.protocol import TRAINING, TRAINING_SEED, Protocol
-from evaluation.running.execution import execute
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import TRAINING, TRAINING_SEED
 from evaluation.running.run import runs_of
 from evaluation.running.sweep import run
 from evaluation.running.training import Budget, BudgetSpentError
+from evaluation.running.worker import execute
 from evaluation.store import Store
 from tests.test_evaluation.test_cli import call
 

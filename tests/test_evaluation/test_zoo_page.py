@@ -13,6 +13,7 @@ from gymnasium import spaces
 from agents.registry import AgentSpec, find_class, online_names, settings_of
 from agents.zoo.gp.et_gp_ucb import EventTriggered
 from evaluation.protocol.protocol import Protocol
+from evaluation.results import UNIFORM
 from evaluation.store import Store
 from evaluation.studies.claims import Verdict
 from evaluation.studies.comparison import Comparison
@@ -44,7 +45,6 @@ from evaluation.studies.zoo.families import (
 from evaluation.studies.zoo.page import argument_parts
 from evaluation.studies.zoo.picture import heat_map
 from evaluation.studies.zoo.widths import FACTORS, WIDTHS
-from evaluation.summary import UNIFORM
 from tests.test_evaluation.test_cli import call
 
 TINY = ZooSize("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from evaluation.running.record import Record, checked
 from evaluation.running.run import Run
+from evaluation.running.worker import execute
 
 SECONDS_PER_BATCH = 0.5
 """Short runs are handed out together until they are expected to take this long."""
@@ -119,3 +120,18 @@ class _Waiting:
             yield Record(run.key, lost.reason, sources=run.sources)
         else:
             self._alone.append(run)
+
+
+class InProcess:
+    """Runs each batch when it is submitted. An agent that kills its process kills everything."""
+
+    capacity = 1
+
+    def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
+        """Run a batch now."""
+        future: Future[list[Record]] = Future()
+        future.set_result([execute(run) for run in runs])
+        return future
+
+    def close(self) -> None:
+        """There is nothing to stop."""

@@ -17,9 +17,6 @@ from evaluation.running.run import Run
 CONNECT_SECONDS = 20.0
 """How long a scheduler may take to answer."""
 
-CONNECT_SECONDS = 20.0
-"""How long a scheduler may take to answer."""
-
 
 class DaskUnavailableError(Exception):
     """Dask is not installed, or its scheduler does not answer."""
@@ -42,11 +39,8 @@ class Dask:
         except ImportError as error:
             raise DaskUnavailableError('Dask is not installed: pip install -e ".[dask]"') from error
         try:
-            self._cluster = (
-                LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-                if address == "local"
-                else None
-            )
+            own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+            self._cluster = LocalCluster(**own) if address == "local" else None
             self._client: Any = Client(self._cluster or address, timeout=CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
             raise DaskUnavailableError(
@@ -75,13 +69,13 @@ class Dask:
 def _hand_over(done: Any, future: Future[list[Record]]) -> None:
     if done.status == "finished":
         answer = done.result()
-        if isinstance(answer, BatchLostError):
-            future.set_exception(answer)
-        else:
-            future.set_result(answer)
-        return
-    error = done.exception() if done.status == "error" else done.status
-    future.set_exception(BatchLostError(f"lost in the cluster: {error}", hung=False))
+    else:
+        error = done.exception() if done.status == "error" else done.status
+        answer = BatchLostError(f"lost in the cluster: {error}", hung=False)
+    if isinstance(answer, BatchLostError):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
 
 
 def _run_in_worker(runs: list[Run]) -> list[Record] | BatchLostError:
@@ -100,7 +94,12 @@ def _pool() -> Pool:
     """The pool of this Dask worker."""
     with _starting:
         if not _pools:
-            _pools.append(_start_pool())
+            from distributed import get_worker
+
+            # Dask starts its workers as daemons, which may have no children. These children end
+            # with the worker anyway: their pipe to it breaks.
+            multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+            _pools.append(Pool(get_worker().state.nthreads))
         return _pools[0]
 
 
@@ -108,12 +107,3 @@ def _close_pool() -> None:
     with _starting:
         while _pools:
             _pools.pop().close()
-
-
-def _start_pool() -> Pool:
-    from distributed import get_worker
-
-    # Dask starts its workers as daemons, which may have no children. These children end with the
-    # worker anyway: their pipe to it breaks.
-    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
-    return Pool(get_worker().state.nthreads)

@@ -12,7 +12,7 @@ from agents.auto.refit import refit
 from agents.auto.reward_level import line
 from agents.auto.structures import candidates
 from agents.registry import AgentSpec
-from evaluation.protocol.world_spec import WorldSpec
+from evaluation.protocol.entries import WorldSpec
 from evaluation.running.play import play
 from evaluation.studies.flagship import AUTO, PRETRAINED
 from evaluation.studies.pictures import new_figure

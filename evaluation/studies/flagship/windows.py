@@ -11,8 +11,8 @@ import numpy as np
 
 from agents.auto import structures
 from agents.registry import AgentSpec
+from evaluation.protocol.entries import WorldSpec
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.world_spec import WorldSpec
 from evaluation.running.play import play
 from evaluation.statistics import paired_difference, paired_ratio
 from evaluation.studies.flagship import AUTO, PRETRAINED, FlagshipLab, Rows, numbers

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from agents.registry import AgentSpec
+from evaluation.protocol.entries import WorldSpec
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.world_spec import WorldSpec
 from evaluation.running.play import play
 from evaluation.statistics import paired_ratio
 from evaluation.studies.flagship import AUTO, KNOWN, UNKNOWN, FlagshipLab, Rows, numbers

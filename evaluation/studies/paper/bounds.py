@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from agents.gp import BoxBeta, Finite, FiniteBeta, Periodic, SquaredExponential
-from evaluation.figures import curves
+from evaluation.plots import curves
 from evaluation.results import Results
 from evaluation.statistics import growth_exponent
 from evaluation.studies.claims import Claim, Section, Verdict, together

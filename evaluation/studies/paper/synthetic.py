@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from agents.gp import Periodic
-from evaluation.figures import curves
+from evaluation.plots import curves
 from evaluation.studies.claims import Claim, Section, Verdict, together
 from evaluation.studies.comparison import Comparison, readings_table, written_order
 from evaluation.studies.lab import regrets

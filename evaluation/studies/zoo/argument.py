@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from evaluation.results import UNIFORM
 from evaluation.studies.claims import Claim, Verdict, together
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.markdown import shown
@@ -17,7 +18,6 @@ from evaluation.studies.zoo.families import (
     PERIODIC,
     REPEATING,
 )
-from evaluation.summary import UNIFORM
 
 WHERE = "Section 2.3"
 BEYOND = "Beyond the paper"

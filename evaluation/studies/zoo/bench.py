@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from evaluation.results import Results
+from evaluation.results import UNIFORM, Results
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.zoo.families import BASELINES, FAMILIES
-from evaluation.summary import UNIFORM
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from agents.registry import AgentSpec, find_class, settings_of
 from agents.zoo.gp.et_gp_ucb import ETGPUCB
+from evaluation.protocol.entries import WorldSpec
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.world_spec import WorldSpec
 from evaluation.running.play import play
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import Lab

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from evaluation.store import StoredRun
+from evaluation.records import StoredRun
 from evaluation.studies.claims import Claim
 from evaluation.studies.comparison import MIN_RUNS, Comparison
 from evaluation.studies.lab import StudySize
