@@ -47,9 +47,13 @@ class SavedAgentError(ValueError):
 class Saveable:
     """Base of agents that can be saved: remembers what it was made with.
 
-    Subclasses are made with ``(problem, rng, **settings)``, JSON-able settings, and give
-    ``state`` and ``restore``. An agent that is not registered under its ``name`` (a class in a
-    file of yours) is loaded by ``load(path, agent_class=...)``.
+    An agent that is not registered under its ``name`` (a class in a file of yours) is loaded by
+    ``load(path, agent_class=...)``.
+
+    Args:
+        problem: What is known.
+        rng: The only source of randomness; it also breaks ties.
+        settings: Those of the agent, which its class documents; JSON-able.
     """
 
     name: ClassVar[str] = ""

@@ -71,8 +71,6 @@ class AutoGPUCB(Saveable):
     Deviations from the paper: all of the above; seasons have few harmonics.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         prior: "madrid", or a file with what was learned elsewhere (``agents/auto/knowledge.py``):
             it takes the place of structures, scale and variances. Belongs in the track
             "pretrained".

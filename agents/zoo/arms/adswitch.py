@@ -43,8 +43,6 @@ class AdSwitch(ArmAgent):
     with the length of the episode.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties, draws checks.
         c: C above.
         common: Those of :class:`ArmAgent`.
     """

@@ -44,8 +44,6 @@ class ArmAgent(Saveable):
     ``restore``.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         scale: sigma of the noise; by default the problem's ``noise_std``, or the standard
             deviation of the rewards so far.
         box_arms: Number of points of a box.

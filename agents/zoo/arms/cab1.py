@@ -32,8 +32,6 @@ class CAB1(UCB1):
     earlier one, and the warm start, set the scale only.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         alpha: Smoothness of the mean near its maximum.
         scale: sigma; see :class:`ArmAgent`.
     """

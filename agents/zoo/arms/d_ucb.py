@@ -34,8 +34,6 @@ class DUCB(ArmAgent):
     the clock, so that a late reward counts as much as if it had come in time.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         gamma: Discount per step.
         xi: Exploration.
         common: Those of :class:`ArmAgent`.

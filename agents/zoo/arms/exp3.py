@@ -32,8 +32,6 @@ class Exp3S(ArmAgent):
     unless it comes late. Weights are normalised, which changes no probability.
 
     Args:
-        problem: What is known.
-        rng: Draws.
         switches: S, how often the best arm changes, if it is known.
         box_arms: Number of points of a box.
     """
@@ -99,8 +97,6 @@ class RExp3(Exp3S):
     is ignored. Batches are counted by the clock.
 
     Args:
-        problem: What is known.
-        rng: Draws.
         variation: V, on the scale of [0, 1].
         box_arms: Number of points of a box.
     """

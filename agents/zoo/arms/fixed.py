@@ -20,8 +20,6 @@ class Fixed(ArmAgent):
     Deviations from the paper: none of its methods. A box is cut into ``box_arms`` points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         box_arms: Number of points of a box.
     """
 

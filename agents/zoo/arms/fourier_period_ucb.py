@@ -39,8 +39,6 @@ class FourierPeriodUCB(ArmAgent):
     sigma sqrt(2 log n / n), half of what `ucb1` has here. A box is cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         stage_one: n; by default the rule above.
         level: Probability of seeing a period where there is none.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.

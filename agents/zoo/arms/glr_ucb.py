@@ -35,8 +35,6 @@ class GLRUCB(ArmAgent):
     rewards are taken in the order in which they come.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         restart: "local" or "global".
         delta: Probability of a false alarm.
         common: Those of :class:`ArmAgent`.

@@ -32,8 +32,6 @@ class KLUCB(UCB1):
     "gaussian"; "bernoulli" maps the means into [0, 1] and clips them there.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         divergence: "gaussian" or "bernoulli".
         c: Weight of log log n.
         scale: sigma; see :class:`ArmAgent`.

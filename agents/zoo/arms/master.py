@@ -54,8 +54,6 @@ class Master(ArmAgent):
     that made the decision while it lasts. The warm start sets the scale only.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties, draws schedules.
         detector: Factor of rho^.
         common: Those of :class:`ArmAgent`.
     """

@@ -41,8 +41,6 @@ class PeriodicEXP4(ArmAgent):
     that comes late is weighed by the probability at its decision, of the last thousand.
 
     Args:
-        problem: What is known.
-        rng: Draws the arms.
         max_period: P; by default the problem's main season, rounded up, or 24 if it tells none.
         gamma: The rate of learning; by default the formula.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.

@@ -26,8 +26,6 @@ class PhaseTS(PhaseUCB):
     known, these. A box is cut into ``box_arms`` points.
 
     Args:
-        problem: What is known.
-        rng: Draws the beliefs.
         period: tau; by default the problem's main season.
         scale: sigma; by default the problem's noise, or the standard deviation of the rewards so
             far.

@@ -28,8 +28,6 @@ class PhaseUCB(ArmAgent):
     and actions is worth. A box is cut into ``box_arms`` points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau; by default the problem's main season.
         scale: c, the scale of the rewards; by default the problem's noise, or their standard
             deviation so far.

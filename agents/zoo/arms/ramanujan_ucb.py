@@ -36,8 +36,6 @@ class RamanujanUCB(ArmAgent):
     tried comes first. Time is rounded down to whole steps. A box is cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it
             tells none. The authors' largest period is 11.
         bonus: c.

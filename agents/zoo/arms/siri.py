@@ -32,8 +32,6 @@ class SiRI(ArmAgent):
     are drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
 
     Args:
-        problem: What is known.
-        rng: Draws arms, breaks ties.
         beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
         a: A above.
         delta: Confidence.

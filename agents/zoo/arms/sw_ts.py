@@ -30,8 +30,6 @@ class SWTS(SWUCB):
     ``gamma`` is in units of 1 / sigma^2. Steps are counted by the clock.
 
     Args:
-        problem: What is known.
-        rng: Draws.
         window: tau, in steps.
         gamma: Precision of the draws, times sigma^2.
         scale: sigma; see :class:`ArmAgent`.

@@ -39,8 +39,6 @@ class SWUCB(ArmAgent):
     rewards in the window: min(t, tau) unless some are missing. Steps are counted by the clock.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: tau, in steps.
         xi: Exploration.
         common: Those of :class:`ArmAgent`.

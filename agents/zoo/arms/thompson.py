@@ -24,8 +24,6 @@ class Thompson(ArmAgent):
     (``reward_scale.py``).
 
     Args:
-        problem: What is known.
-        rng: Draws.
         scale: sigma; see :class:`ArmAgent`.
         box_arms: Number of points of a box.
     """

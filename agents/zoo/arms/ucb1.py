@@ -29,8 +29,6 @@ class UCB1(ArmAgent):
     random. n counts rewards, so that late and missing ones are allowed.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         xi: Exploration.
         common: Those of :class:`ArmAgent`.
     """

@@ -39,8 +39,6 @@ class UCBAIR(ArmAgent):
     return: of a finite set, or of ``box_arms`` evenly spread points of a box. t counts rewards.
 
     Args:
-        problem: What is known.
-        rng: Draws arms, breaks ties.
         beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
         scale: sigma; see :class:`ArmAgent`.
         box_arms: Number of points of a box to draw from.

@@ -30,8 +30,6 @@ class CGPUCB(GPAgent):
     between, are forgotten; the posterior stays the same to round-off and the cost bounded.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         time_length_scale: l, in steps; the default is that of [@cai2021periodic].
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """

@@ -73,8 +73,6 @@ class ETGPUCB(GPAgent):
     ignored. The later version's bounds on the time between resets are left out.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         delta: Probability of a false alarm.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """

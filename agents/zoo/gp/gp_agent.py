@@ -49,8 +49,6 @@ class GPAgent(Saveable):
     a warm start have no contexts; they then set the scale of the rewards and are not learned from.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         model: What is believed and how it is learned; ``Model(clock)`` has the time kernel
             ``clock``, keeps every reward, and chooses by upper confidence bounds.
         action_kernel: "se", "matern" or "linear"; arms without coordinates are independent.

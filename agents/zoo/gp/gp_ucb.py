@@ -28,8 +28,6 @@ class GPUCB(GPAgent):
     ``beta_t = 0.8 log(0.4 t)`` clipped at 0; ``beta=finite`` or ``beta=box`` are the theory's.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 

@@ -167,8 +167,6 @@ class PEGPUCB(GPAgent):
     a grid, and only the highest is searched further.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         periods: Candidates.
         delta: Probability that the right one is dropped.
         time_length_scale: l of the periodic kernel, the same for all. (The 10 of [@cai2021periodic]

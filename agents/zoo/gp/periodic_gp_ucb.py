@@ -39,8 +39,6 @@ class PeriodicGPUCB(GPAgent):
            (:mod:`agents.gp.posteriors.period_search`, :meth:`period_belief`).
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau, to be relied on; "auto" to learn it; "auto:LOW:HIGH" to say where it may lie
             (by default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU" to learn it
             with a hint: one third that it is TAU, one third that it is near, one third for all

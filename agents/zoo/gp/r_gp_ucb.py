@@ -57,8 +57,6 @@ class RGPUCB(GPAgent):
     ignored.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         block_size: N, or "formula".
         eps: Rate of change in the formula.
         common: Arguments of every GP agent, see :class:`GPAgent`.

@@ -41,8 +41,6 @@ class SeasonsGPUCB(GPAgent):
     differs from weekday to weekday, and what never changes.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         periods: In steps, the main one first; by default the problem's.
         combine: "any", "sum", "product", "nested" or "auto".
         time_length_scale: l of all periodic kernels.

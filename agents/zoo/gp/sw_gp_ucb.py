@@ -68,8 +68,6 @@ class SWGPUCB(GPAgent):
     known, T = 1000 in the rule.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: W in steps, or "formula".
         variation: P_T in the formula, on the scale of the prior.
         common: Arguments of every GP agent, see :class:`GPAgent`; the engine

@@ -40,8 +40,6 @@ class SwitchingGPUCB(GPAgent):
     forgotten as that something is.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau; by default the problem's main season.
         time_length_scale: l of the periodic kernel.
         decays: Forgetting rates to be considered, each in [0, 1).

@@ -30,8 +30,6 @@ class TVGPUCB(GPAgent):
     choice of ours, for a function half forgotten after some 45 steps.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         eps: Rate of change in (0, 1); ``fit_warm_start=true`` fits it to the warm start.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """

@@ -90,8 +90,6 @@ class UITVBO(GPAgent):
     at 0. ``fit_warm_start`` fits the forgetting of TV-GP-UCB, whose steps have variance eps = q.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         forgetting: q in (0, 1), variance of the change in one step as a share of the prior's.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """

@@ -111,8 +111,6 @@ class WDBO(GPAgent):
         4. The exploration schedule is the one of [@cai2021periodic].
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         alpha: Growth of the budget per l_T; the larger, the more is dropped.
         first: Observations before the first may be dropped.
         time_kernel: "se", "decay", "periodic", or "quasi-periodic" (periodic times decay).

@@ -83,8 +83,6 @@ class WGPUCB(GPAgent):
     are weighed by their age. Where the horizon is not known, T = 1000 in the rule.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         gamma: Discount per unit of time, in (0, 1], or "formula".
         variation: B_T in the formula, on the scale of the prior.
         common: Arguments of every GP agent, see :class:`GPAgent`.

@@ -32,8 +32,6 @@ class Bob(SWLinUCB):
     is a matter of chance.
 
     Args:
-        problem: What is known.
-        rng: Draws the windows, and breaks ties.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 

@@ -34,8 +34,6 @@ class DLinUCB(LinearAgent):
     printed.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         discount: gamma; by default the formula.
         variation: B.
         delta: Probability with which a confidence bound may fail.

@@ -49,8 +49,6 @@ class DLinUCBPool(LinearAgent):
     into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         record: tau, the length of a record.
         delta: delta_1.
         delta_badness: delta_2.

@@ -34,8 +34,6 @@ class FourierLinUCB(LinearAgent):
     have their harmonics, but no products. A box is cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau; by default all seasons of the problem.
         harmonics: H, fewer for a season of less than 2 H + 1 steps.
         regulariser: lam, the penalty.

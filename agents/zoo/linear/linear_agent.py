@@ -45,8 +45,6 @@ class LinearAgent(ArmAgent):
     of ``RewardScale.interval`` and S in units of half its width, which is the same in any unit.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         regulariser: lam, the penalty; 0.1 as in the experiments of [@russac2019weighted].
         bound: S, on the norm of theta.
         width: A factor of the radius where arms are compared: 1 as proved; less explores less.

@@ -38,8 +38,6 @@ class ModelReuseUCB(LinearAgent):
     cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: m, the number of rewards that a change is looked for in.
         level: Rate of false alarms of one test.
         common: Arguments of every linear agent, see :class:`LinearAgent`.

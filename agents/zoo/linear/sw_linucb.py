@@ -31,8 +31,6 @@ class SWLinUCB(LinearAgent):
     into points. The window is one of time: a reward that is missing leaves a gap in it.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: w; by default the formula.
         variation: B.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
