@@ -28,6 +28,7 @@ from agents.plain import (
     put_away,
     take_out,
 )
+from agents.state import Stateful
 
 FORMAT = "periodic-gp agent"
 VERSION = 2
@@ -44,10 +45,11 @@ class SavedAgentError(ValueError):
     """A file that is no saved agent, or a damaged one."""
 
 
-class Saveable:
+class Saveable(Stateful):
     """Base of agents that can be saved: remembers what it was made with.
 
-    An agent that is not registered under its ``name`` (a class in a file of yours) is loaded by
+    ``kept`` names what ``update`` and ``act`` change (:class:`agents.state.Stateful`). An agent
+    that is not registered under its ``name`` (a class in a file of yours) is loaded by
     ``load(path, agent_class=...)``.
 
     Args:
@@ -74,14 +76,6 @@ class Saveable:
         agent._problem, agent._rng, agent._settings = problem, rng, settings
         agent._first_rng = plain(rng.bit_generator.state)
         return agent
-
-    def state(self) -> dict[str, Any]:
-        """All that ``update`` and ``act`` have changed: arrays and JSON-able values."""
-        raise NotImplementedError
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
         """Write the agent to a file: all of it, or nothing, and only what ``load`` takes.

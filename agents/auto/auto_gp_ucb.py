@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import replace
 from typing import Any
@@ -89,6 +88,7 @@ class AutoGPUCB(Saveable):
     name = "auto-gp-ucb"
     family = "GP, periodic"
     pretrained_by = ("prior",)
+    kept = ("_count", "_steps", "_next", "_contexts", "_reward_level")
 
     def __init__(
         self,
@@ -223,33 +223,25 @@ class AutoGPUCB(Saveable):
             self._contexts.context = self._reward_level.now
 
     def state(self) -> dict[str, Any]:
-        """What was seen, the belief, and the number of decisions."""
+        """What was seen, the belief, and what is kept beside it."""
         scale = self.scale
         return {
+            **super().state(),
             "posterior": to_state(self.posterior),
             "scale": None if scale is None else [scale.transform, *vars(scale.normaliser).values()],
             "names": list(self._belief.names),
             "history": vars(self.history),
-            "context": self._contexts.context,
-            "reward_level": None if self._reward_level is None else self._reward_level.state(),
-            "numbers": [self._count, self._steps, None if math.isinf(self._next) else self._next],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
-        posterior = restored_posterior(state["posterior"], self._contexts.actions)
+        posterior = restored_posterior(state["posterior"], self.posterior.actions)
         if not isinstance(posterior, Mixture):
             raise ValueError("the belief is of another kind than the agent's")
         self._kept.clear()
         self._kept.extend(History(**state["history"]).rows())
-        count, steps, following = state["numbers"]
-        self._count, self._steps = int(count), int(steps)
-        self._next = math.inf if following is None else int(following)
+        super().restore(state)
         transform, *numbers = state["scale"] or ("",)
         scale = RewardTransform(transform, Normaliser(*numbers)) if transform else None
         names = tuple(state["names"])
         self._adopt(replace(self._belief, scale=scale, posterior=posterior, names=names))
-        if self._reward_level is not None:
-            self._reward_level.restore(state["reward_level"])
-        if self._contexts:
-            self._contexts.context = np.array(state["context"])

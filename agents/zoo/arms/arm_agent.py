@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -39,9 +38,7 @@ class ArmAgent(Saveable):
     late and in any order: ``t`` is the time of the decision.
 
     A subclass sets its settings, then calls ``super().__init__``, which calls ``start``. The names
-    of the attributes that ``choose`` and ``learn`` change stand in ``kept``: numbers, lists of
-    numbers, arrays, or what has ``state`` and ``restore`` itself. That makes ``state`` and
-    ``restore``.
+    of the attributes that ``choose`` and ``learn`` change stand in ``kept``.
 
     Args:
         scale: sigma of the noise; by default the problem's ``noise_std``, or the standard
@@ -49,7 +46,7 @@ class ArmAgent(Saveable):
         box_arms: Number of points of a box.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ()
+    kept: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __init__(
         self,
@@ -121,30 +118,3 @@ class ArmAgent(Saveable):
             return self.any_of([arm for arm, n in enumerate(means.count) if not n])
         draws = self._rng.standard_normal(self.n_arms)
         return self.best_of(np.array(means.mean) + deviation * draws * np.array(means.narrow))
-
-    def state(self) -> dict[str, Any]:
-        """The scale and what is ``kept``: values, parts that have a state, or lists of these."""
-        return {"scale": self.scale.state(), **{n: _state_of(getattr(self, n)) for n in self.kept}}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.scale.restore(state["scale"])
-        for name in self.kept:
-            part, saved = getattr(self, name), state[name]
-            if hasattr(part, "restore"):
-                part.restore(saved)
-            elif _are_parts(part):
-                for one, its in zip(part, saved, strict=True):
-                    one.restore(its)
-            else:
-                setattr(self, name, copy.deepcopy(saved))
-
-
-def _are_parts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and hasattr(value[0], "restore")
-
-
-def _state_of(value: Any) -> Any:
-    if _are_parts(value):
-        return [part.state() for part in value]
-    return value.state() if hasattr(value, "state") else value

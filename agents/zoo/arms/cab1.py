@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class CAB1(UCB1):
 
     name = "cab1"
     family = "arms, many"
-    kept: ClassVar[tuple[str, ...]] = (*UCB1.kept, "_epoch", "_begin")
+    kept: ClassVar[tuple[str, ...]] = ("_epoch", "_begin")
 
     def __init__(
         self,
@@ -80,7 +80,6 @@ class CAB1(UCB1):
         if self._begin is not None and t >= self._begin:
             super().learn(arm, reward, t)
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
+    def rebuild(self) -> None:
+        """The points of the epoch."""
         self._cut()

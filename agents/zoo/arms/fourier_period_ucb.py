@@ -46,6 +46,7 @@ class FourierPeriodUCB(ArmAgent):
 
     name = "fourier-period-ucb"
     family = "arms, periodic"
+    kept = ("_first", "_seen", "periods", "_cells")
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class FourierPeriodUCB(ArmAgent):
             self.periods.append(period)
             self._cells.append(np.zeros((2, period)))
         for when, which, reward in self._seen:
-            self._count(which, reward, when)
+            self._count(int(which), reward, when)
         self._seen = []
 
     def _count(self, arm: int, reward: float, t: float) -> None:
@@ -111,16 +112,3 @@ class FourierPeriodUCB(ArmAgent):
 
     def _phase(self, arm: int, t: float) -> int:
         return math.floor(t) % self.periods[arm]
-
-    def state(self) -> dict[str, Any]:
-        """The rewards of stage one, or the cells."""
-        seen = np.array(self._seen, dtype=np.float64).reshape(-1, 3)
-        return {**super().state(), "first": self._first, "seen": seen, "cells": self._cells}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._first = state["first"]
-        self._seen = [(float(t), int(arm), float(y)) for t, arm, y in state["seen"]]
-        self._cells = [cells.copy() for cells in state["cells"]]
-        self.periods = [cells.shape[1] for cells in self._cells]

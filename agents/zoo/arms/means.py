@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+
+from agents.state import Stateful
 
 
-class Means:
+class Means(Stateful):
     """Weighted counts and sums of rewards; plain lists, quicker than arrays for tens of arms.
 
     Only the arm that changes is computed anew, so that a bound costs one product and one sum an
@@ -19,6 +20,8 @@ class Means:
         narrow: 1 / sqrt(count); 0 for an arm without rewards.
         untried: How many arms have no rewards.
     """
+
+    kept = ("count", "total", "mean", "narrow", "untried")
 
     def __init__(self, n_arms: int) -> None:
         self.count, self.total = [0.0] * n_arms, [0.0] * n_arms
@@ -52,15 +55,3 @@ class Means:
                 self.mean[arm] = self.total[arm] / self.count[arm]
             else:
                 self.clear(arm)
-
-    def state(self) -> dict[str, Any]:
-        """The counts and sums."""
-        return {"count": self.count, "total": self.total}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.count, self.total = list(state["count"]), list(state["total"])
-        pairs = list(zip(self.total, self.count, strict=True))
-        self.mean = [total / count if count else 0.0 for total, count in pairs]
-        self.narrow = [1.0 / math.sqrt(count) if count else 0.0 for count in self.count]
-        self.untried = self.count.count(0.0)

@@ -35,10 +35,3 @@ class Random(Saveable):
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Nothing is learned."""
-
-    def state(self) -> dict[str, Any]:
-        """Nothing but the generator, which is saved anyway."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Nothing to put back."""

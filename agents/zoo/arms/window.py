@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any
 
-import numpy as np
-
+from agents.state import Stateful
 from agents.zoo.arms.means import Means
 
 
-class SlidingWindow:
+class SlidingWindow(Stateful):
     """Counts and sums of the rewards of decisions made in the last ``length`` steps.
 
     A late reward counts until its decision has left the window; one that comes too late is ignored.
@@ -19,6 +17,8 @@ class SlidingWindow:
     Attributes:
         means: Their counts and means.
     """
+
+    kept = ("_now", "_rows", "means")
 
     def __init__(self, n_arms: int, length: float) -> None:
         self._length, self._now = length, -math.inf
@@ -48,18 +48,4 @@ class SlidingWindow:
         rows, first = self._rows, self._now - self._length
         while rows and rows[0][0] < first:
             _, arm, reward = rows.popleft()
-            self.means.add(arm, reward, -1.0)
-
-    def state(self) -> dict[str, Any]:
-        """What ``add`` and ``move`` have changed."""
-        return {
-            "rows": np.array(self._rows, dtype=np.float64).reshape(-1, 3),
-            "now": None if self._now == -math.inf else self._now,
-            "means": self.means.state(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self._now = -math.inf if state["now"] is None else float(state["now"])
-        self._rows = deque((float(t), int(arm), float(y)) for t, arm, y in state["rows"])
-        self.means.restore(state["means"])
+            self.means.add(int(arm), reward, -1.0)

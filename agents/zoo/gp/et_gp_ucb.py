@@ -17,7 +17,7 @@ from agents.zoo.gp.parts import Model, Prior
 class EventTriggered(Model):
     """Forgets everything when a reward contradicts it; ``start`` is when it last did."""
 
-    saved = ("start", "resets")
+    kept = ("start", "resets")
 
     def __init__(self, delta: float) -> None:
         super().__init__(Constant())

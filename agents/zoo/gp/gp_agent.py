@@ -66,6 +66,8 @@ class GPAgent(Saveable):
         context_length_scale: Of the reward over contexts, in their unit; None ignores contexts.
     """
 
+    kept = ("model", "_rewards", "_contexts", "_steps")
+
     def __init__(
         self,
         problem: Problem,
@@ -172,9 +174,9 @@ class GPAgent(Saveable):
         """Start without observations, on the scale known now."""
         horizon, noise = self._problem.horizon, self._noise_variance()
         self.model.begin(Prior(self._kernel, self._contexts.actions, noise, horizon, self._engine))
-        self._connect()
+        self.rebuild()
 
-    def _connect(self) -> None:
+    def rebuild(self) -> None:
         """Choose by the model's posterior from now on."""
         self._view = self._contexts.show(self.posterior)
         self._acquisition = self.model.acquisition(self._view, self._rng)
@@ -229,21 +231,3 @@ class GPAgent(Saveable):
         agent._begin()
         agent._learn_from_warm_start()
         return agent
-
-    def state(self) -> dict[str, Any]:
-        """What the parts have learned, and the number of decisions."""
-        return {
-            "model": self.model.state(),
-            "rewards": self._rewards.state(),
-            "context": self._contexts.context,
-            "steps": self._steps,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.model.restore(state["model"], self._contexts.actions)
-        self._rewards.restore(state["rewards"])
-        if self._contexts:
-            self._contexts.context = np.array(state["context"])
-        self._steps = int(state["steps"])
-        self._connect()

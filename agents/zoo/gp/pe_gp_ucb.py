@@ -13,7 +13,6 @@ from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several, share
 from agents.gp import (
     UCB,
-    Actions,
     Periodic,
     Prediction,
     Predictive,
@@ -22,6 +21,7 @@ from agents.gp import (
     argmax,
     to_state,
 )
+from agents.state import Stateful
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.parts import Acquisition, Model, Prior, restored_posterior
 from agents.zoo.gp.prior import FINDERS
@@ -39,11 +39,12 @@ class Elimination(Model):
     """
 
     takes_contexts = False
+    kept = ("alive", "_record", "_chosen", "_decisions", "_current")
 
     def __init__(self, candidates: list[float], delta: float, length_scale: float) -> None:
         super().__init__(Periodic(candidates[0], length_scale))
         self.candidates, self._delta = candidates, delta
-        self._chosen: dict[float, int] = {}  # who decided, by the time of the decision
+        self._chosen: dict[float, float] = {}  # who decided, by the time of the decision
         self._decisions = 0
 
     def begin(self, prior: Prior) -> None:
@@ -79,8 +80,8 @@ class Elimination(Model):
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Judge the candidate that decided, then let all of them learn."""
-        who = self._chosen.pop(t, None)
-        if who is not None and self.alive[who] and self.alive.sum() > 1:
+        who = int(self._chosen.pop(t, -1))
+        if who >= 0 and self.alive[who] and self.alive.sum() > 1:
             self._judge(who, action, t, y)
         self._learn(action, t, y)
 
@@ -104,23 +105,15 @@ class Elimination(Model):
 
     def state(self) -> dict[str, Any]:
         """All candidates that are left, and their records."""
-        return {
-            "posteriors": [to_state(self.posteriors[i]) for i in np.flatnonzero(self.alive)],
-            "alive": self.alive.astype(np.int64),
-            "record": self._record.copy(),
-            "chosen": [list(pair) for pair in self._chosen.items()],
-            "decisions": self._decisions,
-            "current": self._current,
-        }
+        alive = [to_state(self.posteriors[i]) for i in np.flatnonzero(self.alive)]
+        return {**Stateful.state(self), "posteriors": alive}
 
-    def restore(self, state: dict[str, Any], actions: Actions) -> None:
-        """Put ``state()`` back, or say that it is not about these actions."""
-        self.alive, self._record = np.array(state["alive"], dtype=bool), np.array(state["record"])
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back, or say that it is not about the same actions."""
+        Stateful.restore(self, state)
         for i, own in zip(np.flatnonzero(self.alive), state["posteriors"], strict=True):
-            self.posteriors[i] = restored_posterior(own, actions)
-        self._chosen = {float(t): int(who) for t, who in state["chosen"]}
-        self._decisions = int(state["decisions"])
-        self._turn_to(int(state["current"]))
+            self.posteriors[i] = restored_posterior(own, self.posterior.actions)
+        self._turn_to(self._current)
 
 
 class MostOptimistic:

@@ -17,7 +17,7 @@ from agents.zoo.gp.parts import Model
 class Blocks(Model):
     """Forgets everything after ``size`` steps; ``start`` is where the block began."""
 
-    saved = ("start",)
+    kept = ("start",)
 
     def __init__(self, size: int) -> None:
         super().__init__(Constant())

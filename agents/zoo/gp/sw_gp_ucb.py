@@ -18,7 +18,7 @@ class Window(Model):
     """Forgets what is older than ``length`` steps; ``now`` is the latest time so far."""
 
     posterior: Selective
-    saved = ("now",)
+    kept = ("now",)
 
     def __init__(self, length: int) -> None:
         super().__init__(Constant(), build=selective_posterior)

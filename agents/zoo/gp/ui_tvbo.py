@@ -22,7 +22,7 @@ class Wandering(Model):
     """A function that takes a random step of variance ``rate`` at every time, from an origin."""
 
     posterior: Weighing
-    saved = ("rate",)
+    kept = ("rate",)
 
     def __init__(self, forgetting: float, origin: float) -> None:
         super().__init__(Decay(forgetting))

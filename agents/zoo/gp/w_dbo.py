@@ -37,7 +37,7 @@ class RelevanceBudget(Model):
 
     posterior: Incremental
     takes_contexts = False
-    saved = ("now", "budget")
+    kept = ("now", "budget")
 
     def __init__(self, clock: Kernel, alpha: float, first: float) -> None:
         super().__init__(clock, build=incremental_posterior)

@@ -21,7 +21,7 @@ class Discounted(Model):
     """Lets the noise of a reward grow with its age; ``now`` is the latest time so far."""
 
     posterior: Weighing
-    saved = ("now",)
+    kept = ("now",)
 
     def __init__(self, gamma: float) -> None:
         super().__init__(Constant(), build=discountable_posterior)

@@ -9,6 +9,7 @@ import numpy as np
 
 from agents.base import Problem
 from agents.gp import Actions, Array, Box, Finite, InContext, InThisContext, Posterior, Predictive
+from agents.state import Stateful
 
 NO_CONTEXT = ("t", "cos_phase", "sin_phase")
 """Entries of an observation that say what time it is."""
@@ -20,7 +21,7 @@ def context_columns(problem: Problem) -> tuple[int, ...]:
     return tuple(i for i, name in enumerate(fields) if name not in NO_CONTEXT)
 
 
-class ContextView:
+class ContextView(Stateful):
     """Reads contexts, places actions in them, and shows a posterior in the current one.
 
     Args:
@@ -32,6 +33,8 @@ class ContextView:
     Attributes:
         actions: The actions as a posterior has to know them: with contexts, if there are any.
     """
+
+    kept = ("_context",)
 
     def __init__(
         self, actions: Finite | Box, columns: Sequence[int] = (), dimension: int | None = None

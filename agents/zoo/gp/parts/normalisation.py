@@ -9,6 +9,7 @@ import numpy as np
 from agents.base import Problem
 from agents.checks import number
 from agents.gp import Array, Normaliser, Prediction
+from agents.state import Stateful
 
 SCALE_SETTING_REWARDS = 10
 """Rewards that set the scale, where nothing is known about it beforehand."""
@@ -26,7 +27,7 @@ class Observed(NamedTuple):
     reward: float
 
 
-class RewardNormalisation:
+class RewardNormalisation(Stateful):
     """Brings rewards to the scale of the prior, mean 0 and variance 1, once and for all.
 
     While there is no scale, rewards are kept until there are enough of them to set it.
