@@ -16,7 +16,7 @@ order, or never. An agent never sees ``info``: regret and the best action are no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -30,6 +30,8 @@ from agents.checks import require
 
 MAX_REWARD = 1e100
 """In magnitude: squares of rewards, and sums of those, must stay finite."""
+
+UNKNOWN_HORIZON = 1_000
 
 
 @runtime_checkable
@@ -173,6 +175,18 @@ class Problem:
     def dim(self) -> int:
         """Dimension of a box; 1 for a finite set."""
         return int(np.prod(self.action_space.shape or (1,)))
+
+    @property
+    def likely_horizon(self) -> int:
+        """The horizon; where a rule needs one and nobody knows it, 1,000 decisions."""
+        return self.horizon or UNKNOWN_HORIZON
+
+    def past_decisions(self) -> Iterator[tuple[Array, Any, float]]:
+        """The warm start as observations (of the time alone), actions and rewards, if any."""
+        past = self.warm_start
+        if past is not None:
+            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
+                yield np.array([t]), action, float(reward)
 
     def checked(self, action: Any) -> Any:
         """An action as an int or a float64 vector (d,), or an error that says what is allowed."""

@@ -74,6 +74,12 @@ def several(name: str, value: Any) -> list[float]:
     return found
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or false."""
+    require(value in (True, False), f"{name} is true or false", value)
+    return bool(value)
+
+
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """One of some words."""
     require(value in allowed, f"{name} must be one of {', '.join(allowed)}", value)

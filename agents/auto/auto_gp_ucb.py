@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from agents.auto.belief import Belief
+from agents.auto.builders import Builder, KnownScale, Options, Pretrained, check_settings
 from agents.auto.history import MAX_HISTORY, History, Observation
-from agents.auto.known_scale import KnownScale
 from agents.auto.learned_scale import LearnedScale
-from agents.auto.options import Options
-from agents.auto.pretrained import Pretrained, check_settings
 from agents.auto.transform import RewardTransform
 from agents.base import Problem, is_news, time_of
 from agents.gp import (
@@ -27,15 +25,13 @@ from agents.gp import (
 )
 from agents.saving import Saveable
 from agents.zoo.gp.parts import ActionSpaceMap, restored_posterior
-from agents.zoo.gp.prior import actions_of, past_decisions
+from agents.zoo.gp.prior import actions_of
 
 PRUNE_EVERY = 8
 """Rewards after which improbable structures are dropped, until the belief is built anew."""
 
 
-def builder_for(
-    problem: Problem, options: Options, prior: str | None
-) -> Pretrained | KnownScale | LearnedScale:
+def builder_for(problem: Problem, options: Options, prior: str | None) -> Builder:
     """The builder of beliefs for the situation."""
     if prior is not None:
         return Pretrained(problem, options, prior)
@@ -116,7 +112,7 @@ class AutoGPUCB(Saveable):
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0
         if not self._contexts.columns:  # past decisions have no contexts
-            for observation, action, reward in past_decisions(problem):
+            for observation, action, reward in problem.past_decisions():
                 self._keep(observation, action, reward, from_warm_start=True)
         self._build()
 

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.auto.belief import Belief, make_member, noise_variance_of
-from agents.auto.first_rewards import MIN_REWARDS, first_belief
+from agents.auto.builders import Builder, Options
 from agents.auto.history import History
-from agents.auto.options import Options
 from agents.auto.period import guess_period
 from agents.auto.refit import MAX_REFIT_OBSERVATIONS, Refit, refit
 from agents.auto.replay import replay_all
@@ -22,6 +21,8 @@ from agents.gp import Actions
 from agents.zoo.gp.parts import ContextView
 from agents.zoo.gp.prior import actions_of
 
+MIN_REWARDS = 8
+"""Rewards that set a scale, where none is known."""
 GROWTH, SEARCH_GROWTH = 3, 2
 """The belief is built anew when this many times as many rewards have been seen; while a season is
 searched for."""
@@ -37,19 +38,17 @@ class SearchedSeason(NamedTuple):
     noise_variance: float
 
 
-class LearnedScale:
+class LearnedScale(Builder):
     """Builds the belief at 8, 24, 72, ... rewards, each time from all that was seen.
 
-    Attributes:
-        reward_level: A context that the agent makes itself, where the season is known: while it
-            has still to be found, that is enough to find out.
+    There is a reward level where the season is known: while it has still to be found, that is
+    enough to find out.
     """
 
     def __init__(self, problem: Problem, options: Options) -> None:
-        self._problem, self._options = problem, options
         wanted = options.reward_level and bool(problem.periods)
+        super().__init__(problem, options, ContextView(actions_of(problem), dimension=int(wanted)))
         self.reward_level = RewardLevel() if wanted else None
-        self.contexts = ContextView(actions_of(problem), dimension=int(wanted))
 
     def next_build(self, count: int) -> float:
         """How many rewards there have to be for the next belief."""
@@ -134,3 +133,12 @@ def _likely(found: list[Candidate], fits: list[Refit]) -> list[Candidate]:
     weight = np.exp(score - score.max())
     order = np.argsort(-weight, kind="stable")[:MAX_STRUCTURES]
     return [found[i] for i in order if weight[i] >= MIN_PROBABILITY * weight.sum()]
+
+
+def first_belief(problem: Problem, actions: Actions, history: History) -> Belief:
+    """A belief that knows where it has been, not what there was."""
+    (level,) = candidates(problem, season=False, persistence=False)
+    belief = Belief.of(None, [level], [make_member(problem, actions, level, level.kernel, NOISE)])
+    for action, t in zip(history.action, history.t.tolist(), strict=True):
+        belief.observe(action, t, 0.0)
+    return belief

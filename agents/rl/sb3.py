@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from agents.arrays import Array
 from agents.base import Problem, is_news
+from agents.checks import flag
 from agents.registry import UnknownAgentError
 from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
 from agents.rl.view import RunningRewardScale, View
@@ -65,7 +66,7 @@ class SB3Agent:
         net: list[int] | tuple[int, ...] = NET,
         **overrides: Any,
     ) -> None:
-        self._problem, self._view = problem, View(problem, memory=self._flag("memory", memory))
+        self._problem, self._view = problem, View(problem, memory=flag("memory", memory))
         self._own_global_state = _own_global_state(rng)
         from agents.rl.loop import Loop, WaitingEnv
 
@@ -78,7 +79,8 @@ class SB3Agent:
             self._scale.update([mean - spread, mean + spread])
         env = WaitingEnv(self._view.space, problem.action_space)
         with self._own_global_state:
-            arguments = self._for_one_life({**ONLINE[self.name], **overrides}, problem.horizon)
+            arguments = {**ONLINE[self.name], **overrides}
+            arguments = self._for_one_life(arguments, problem.likely_horizon)
             self._model = self._make(env, arguments, memory, net, rng)
             self._loop: Loop | None = Loop(lambda: self._model.learn(FOREVER))
         self._state: Any = None
@@ -127,12 +129,7 @@ class SB3Agent:
     ) -> dict[str, NDArray[Any]]:
         """Learn from other worlds of the same kind; what was learned, in plain arrays.
 
-        Args:
-            problem: What is known of such worlds.
-            envs: Many of them at once, which start anew within the step that ends them.
-            steps: Interactions that may be used, all copies together.
-            rng: Seeds the algorithm.
-            settings: Of the agent.
+        Args: see :class:`agents.base.Trainable`.
         """
         settings = dict(settings)
         settings.pop("deterministic", None)
@@ -210,7 +207,7 @@ class SB3Agent:
         return model
 
     @classmethod
-    def _for_one_life(cls, arguments: dict[str, Any], horizon: int | None) -> dict[str, Any]:
+    def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
         """Arguments that depend on how long it will live."""
         return arguments
 
@@ -235,11 +232,6 @@ class SB3Agent:
         if self._problem.n_actions is not None:
             return int(action)
         return np.clip(np.asarray(action, dtype=np.float32), -1.0, 1.0)
-
-    def _flag(self, name: str, value: Any) -> bool:
-        if value not in (True, False):
-            raise ValueError(f"{name} is true or false, got {value!r}")
-        return bool(value)
 
 
 def _round(model: Any) -> int:

@@ -19,8 +19,8 @@ from agents.gp import (
     TimeSquaredExponential,
     make_posterior,
 )
+from agents.gp.posteriors.engines import exact_window
 from agents.gp.posteriors.late import SPAN
-from agents.gp.posteriors.window import exact_window
 
 KERNEL = Index() * Periodic(7.0) * Decay(0.05) + 0.5 * Index() * Decay(0.3) + Constant(0.5)
 

@@ -42,7 +42,7 @@ class Incremental:
         actions: Finite set or box.
         noise_variance: sigma^2 > 0.
         window: Observations older than the newest by more than this may be forgotten (see
-            ``window.py`` for when that is exact); None keeps all.
+            ``exact_window`` for when that is exact); None keeps all.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ import numpy as np
 from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
-from agents.zoo.arms.grid import MAX_BOX_ARMS, arms_of
+from agents.zoo.arms.arm_agent import MAX_BOX_ARMS, arms_of
 from agents.zoo.arms.ucb1 import UCB1
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive, share
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.means import Means
 
 FORGOTTEN, LARGE = 1e-200, 1e100
@@ -52,8 +52,7 @@ class DUCB(ArmAgent):
         xi: float = 0.6,
         **common: Any,
     ) -> None:
-        horizon = problem.horizon or UNKNOWN_HORIZON
-        usual = 1.0 - 0.25 / math.sqrt(horizon)
+        usual = 1.0 - 0.25 / math.sqrt(problem.likely_horizon)
         self._gamma = usual if gamma is None else share("gamma", gamma)
         self._most = math.log(LARGE) / -math.log(self._gamma)
         self._xi = positive("xi", xi)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.means import Means
 
 
@@ -75,7 +75,7 @@ class Master(ArmAgent):
         **common: Any,
     ) -> None:
         self._detector = positive("detector", detector)
-        self._horizon = max(problem.horizon or UNKNOWN_HORIZON, 2)
+        self._horizon = max(problem.likely_horizon, 2)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

@@ -9,8 +9,10 @@ import numpy as np
 from agents.arrays import Array
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.grid import MAX_TABLE_CELLS
 from agents.zoo.gp.prior import main_period
+
+MAX_TABLE_CELLS = 10_000_000
+"""Most (phase, arm) pairs for which a table is kept."""
 
 
 class PhaseUCB(ArmAgent):

@@ -10,15 +10,15 @@ import numpy as np
 from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import positive
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
-from agents.zoo.arms.window import SlidingWindow
+from agents.zoo.arms.arm_agent import ArmAgent
+from agents.zoo.arms.means import SlidingWindow
 
 
 def window_length(problem: Problem, given: float | None) -> float:
     """The given window, or tau = 4 sqrt(T log T), as Garivier and Moulines use."""
     if given is not None:
         return positive("window", given)
-    horizon = problem.horizon or UNKNOWN_HORIZON
+    horizon = problem.likely_horizon
     return float(math.ceil(4.0 * math.sqrt(horizon * math.log(max(horizon, 2)))))
 
 

@@ -10,7 +10,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from agents.base import Problem, is_news, time_of
-from agents.checks import number, positive
+from agents.checks import flag, number, positive
 from agents.gp import (
     Array,
     ContextSquaredExponential,
@@ -31,7 +31,7 @@ from agents.zoo.gp.parts import (
     RewardNormalisation,
     context_columns,
 )
-from agents.zoo.gp.prior import action_kernel_of, actions_of, past_decisions
+from agents.zoo.gp.prior import action_kernel_of, actions_of
 
 
 class GPAgent(Saveable):
@@ -96,9 +96,7 @@ class GPAgent(Saveable):
         self._given_noise, self._engine = noise_variance, engine
         self._rewards = RewardNormalisation.of(problem, prior_mean, prior_scale)
         self._steps = 0
-        if fit_warm_start not in (True, False):
-            raise ValueError(f"fit_warm_start is true or false, got {fit_warm_start!r}")
-        if fit_warm_start:
+        if flag("fit_warm_start", fit_warm_start):
             noise = self._noise_variance()
             self._adopt(
                 training.fit_warm_start(self._kernel, self._contexts.actions, self._space, noise)
@@ -187,7 +185,7 @@ class GPAgent(Saveable):
     def _learn_from_warm_start(self) -> None:
         """Take in past decisions, unless contexts matter: theirs are not known."""
         if not self._contexts:
-            for observation, action, reward in past_decisions(self._problem):
+            for observation, action, reward in self._problem.past_decisions():
                 self._learn(observation, action, reward)
 
     def _adopt(self, found: Fit) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.arrays import Array
 from agents.base import Problem
 from agents.checks import not_negative, positive, share
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
 
 
@@ -65,7 +65,7 @@ class LinearAgent(ArmAgent):
     ) -> None:
         self.lam, self.bound = positive("regulariser", regulariser), not_negative("bound", bound)
         self.width = not_negative("width", width)
-        usual = 1.0 / max(problem.horizon or UNKNOWN_HORIZON, 2)
+        usual = 1.0 / max(problem.likely_horizon, 2)
         self.delta = usual if delta is None else share("delta", delta)
         super().__init__(problem, rng, **common)
 
