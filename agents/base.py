@@ -25,7 +25,7 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.checks import require
 
 MAX_REWARD = 1e100
@@ -55,7 +55,7 @@ class Trainable(Protocol):
         envs: VectorEnv[Any, Any, Any],
         *,
         steps: int,
-        rng: np.random.Generator,
+        rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
         """Learn from worlds of the same kind; what was learned, in plain arrays.
@@ -72,7 +72,7 @@ class Trainable(Protocol):
     def after_training(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> Agent:

@@ -15,19 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
+from agents.arrays import Rng
 from agents.base import Problem
-from agents.plain import (
-    generator,
-    plain,
-    problem_from_plain,
-    problem_to_plain,
-    put_away,
-    take_out,
-)
+from agents.plain import generator, plain, problem_from_plain, problem_to_plain, put_away, take_out
 from agents.state import Stateful
 
 FORMAT = "periodic-gp agent"
@@ -64,13 +57,11 @@ class Saveable(Stateful):
     """Whom it belongs with, such as "GP, periodic"."""
 
     _problem: Problem
-    _rng: np.random.Generator
+    _rng: Rng
     _settings: dict[str, Any]
     _first_rng: dict[str, Any]
 
-    def __new__(
-        cls: type[Self], problem: Problem, rng: np.random.Generator, **settings: Any
-    ) -> Self:
+    def __new__(cls: type[Self], problem: Problem, rng: Rng, **settings: Any) -> Self:
         """Remember the arguments, before anything is drawn from the generator."""
         agent = super().__new__(cls)
         agent._problem, agent._rng, agent._settings = problem, rng, settings

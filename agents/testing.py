@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Agent, Experience, Problem
 from agents.saving import Saveable, load
 
@@ -83,7 +83,7 @@ class AgentContract:
 
     problems: tuple[str, ...] = KINDS
 
-    def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
+    def make(self, problem: Problem, rng: Rng) -> Agent:
         """A fresh agent."""
         raise NotImplementedError
 

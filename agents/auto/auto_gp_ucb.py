@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.auto.belief import Belief
 from agents.auto.builders import Builder, KnownScale, Options, Pretrained, check_settings
 from agents.auto.history import MAX_HISTORY, History, Observation
@@ -89,7 +90,7 @@ class AutoGPUCB(Saveable):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         prior: str | None = None,
         beta: str | float = "auto",

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem, is_news
 from agents.checks import flag
 from agents.registry import UnknownAgentError
@@ -59,7 +59,7 @@ class SB3Agent:
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         memory: bool = False,
         deterministic: bool | None = None,
@@ -124,7 +124,7 @@ class SB3Agent:
         envs: VectorEnv[Any, Any, Any],
         *,
         steps: int,
-        rng: np.random.Generator,
+        rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
         """Learn from other worlds of the same kind; what was learned, in plain arrays.
@@ -153,7 +153,7 @@ class SB3Agent:
     def after_training(
         cls,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> SB3Agent:
@@ -175,7 +175,7 @@ class SB3Agent:
         arguments: dict[str, Any],
         memory: bool,
         net: Any,
-        rng: np.random.Generator,
+        rng: Rng,
     ) -> Any:
         """The algorithm, in the environment."""
         from stable_baselines3.common.logger import Logger
@@ -241,7 +241,7 @@ def _round(model: Any) -> int:
     return int(getattr(model.train_freq, "frequency", model.train_freq))
 
 
-def _own_global_state(rng: np.random.Generator) -> Any:
+def _own_global_state(rng: Rng) -> Any:
     """Global random numbers of its own; a sentence if the extra is missing."""
     try:
         from agents.rl.loop import OwnGlobalState

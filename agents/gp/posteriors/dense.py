@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
@@ -78,7 +78,7 @@ class Dense:
         variance_slope += self.kernel.diagonal_gradient(points)
         return Gradient(*self.predict(t, actions), mean_slope, variance_slope)
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """One draw of f(., t), shape (q,)."""
         return gaussian_sample(*self._joint(t, actions), rng)
 

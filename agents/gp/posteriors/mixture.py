@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.gp.actions import Actions, InContext
 from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.features import find_features
@@ -193,7 +193,7 @@ class Mixture:
         apart = 2.0 * (mean - middle)[:, :, None] * (rise - slope)
         return Gradient(middle, spread, slope, np.tensordot(weights, growth + apart, 1))
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """A candidate by its weight, then a draw from it."""
         member = self.members[int(rng.choice(len(self.members), p=self.weights))]
         return member.sample(t, rng, actions)

@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.checks import finite_observation, positive_weight
 from agents.gp.actions import Actions, Finite, InContext, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
-from agents.gp.posteriors.base import (
-    Gradient,
-    Prediction,
-    State,
-    gaussian_sample,
-)
+from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
 from agents.gp.posteriors.kalman import KalmanFilter, Slice
 from agents.gp.posteriors.late import LateObservations
 
@@ -130,7 +125,7 @@ class StateSpace:
         phi, slope = self.features.phi(points), self.features.slope(points)
         return sloped(phi, slope, now.mean, now.covariance)
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """One draw of f(., t), shape (q,)."""
         phi, now = self.phi(actions), self.now(t)
         return phi @ gaussian_sample(now.mean, now.covariance, rng)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -54,9 +54,7 @@ class AdSwitch(ArmAgent):
         *("_count", "_total"),
     )
 
-    def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, c: float = 1.0, **common: Any
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, c: float = 1.0, **common: Any) -> None:
         self._c = positive("c", c)
         super().__init__(problem, rng, **common)
 

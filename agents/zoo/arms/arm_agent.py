@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem, is_news, time_of
 from agents.saving import Saveable
 from agents.zoo.arms.means import Means
@@ -72,7 +72,7 @@ class ArmAgent(Saveable):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         scale: float | None = None,
         box_arms: int = 20,

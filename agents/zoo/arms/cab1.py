@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import MAX_BOX_ARMS, arms_of
@@ -43,7 +41,7 @@ class CAB1(UCB1):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         alpha: float = 1.0,
         scale: float | None = None,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -46,7 +44,7 @@ class DUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         gamma: float | None = None,
         xi: float = 0.6,

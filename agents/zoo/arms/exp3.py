@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import number, positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -43,7 +43,7 @@ class Exp3S(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         switches: float | None = None,
         box_arms: int = 20,
@@ -108,7 +108,7 @@ class RExp3(Exp3S):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         variation: float = 3.0,
         box_arms: int = 20,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
 
@@ -27,7 +27,7 @@ class Fixed(ArmAgent):
     family = "baselines"
     kept = ("_count", "_total")
 
-    def __init__(self, problem: Problem, rng: np.random.Generator, *, box_arms: int = 20) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, box_arms: int = 20) -> None:
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, share
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -52,7 +52,7 @@ class FourierPeriodUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         stage_one: int | None = None,
         level: float = 0.05,

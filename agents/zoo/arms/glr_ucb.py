@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import one_of, share
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -47,7 +47,7 @@ class GLRUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         restart: str = "local",
         delta: float | None = None,

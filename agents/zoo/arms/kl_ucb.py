@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import number, one_of
 from agents.zoo.arms.ucb1 import UCB1
@@ -44,7 +44,7 @@ class KLUCB(UCB1):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         divergence: str = "gaussian",
         c: float = 0.0,

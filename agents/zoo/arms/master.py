@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -69,7 +69,7 @@ class Master(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         detector: float = 1.0,
         **common: Any,

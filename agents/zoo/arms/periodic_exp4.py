@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import share_or_one
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -53,7 +53,7 @@ class PeriodicEXP4(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         max_period: int | None = None,
         gamma: float | None = None,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import main_period
@@ -43,7 +43,7 @@ class PhaseUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         period: float | None = None,
         scale: float | None = None,

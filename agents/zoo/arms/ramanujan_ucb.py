@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import not_negative
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -49,7 +49,7 @@ class RamanujanUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         max_period: int | None = None,
         bonus: float = 2.0,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.saving import Saveable
 
@@ -24,7 +24,7 @@ class Random(Saveable):
     name = "random"
     family = "baselines"
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(self, problem: Problem, rng: Rng) -> None:
         self._space = problem.action_space
 
     def act(self, observation: Array) -> Any:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -46,7 +46,7 @@ class SiRI(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         beta: float | None = None,
         a: float = 0.3,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -51,7 +51,7 @@ class UCBAIR(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         beta: float | None = None,
         scale: float | None = None,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.gp import TimeSquaredExponential
@@ -40,7 +39,7 @@ class CGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         time_length_scale: float = 10.0,
         **common: Any,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share
 from agents.gp import Constant
@@ -80,9 +79,7 @@ class ETGPUCB(GPAgent):
     name = "et-gp-ucb"
     family = "GP, forgetting"
 
-    def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, delta: float = 0.1, **common: Any
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, delta: float = 0.1, **common: Any) -> None:
         self.model: EventTriggered
         super().__init__(problem, rng, model=EventTriggered(share("delta", delta)), **common)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from agents.arrays import Rng
 from agents.base import Problem, is_news, time_of
 from agents.checks import flag, number, positive
 from agents.gp import (
@@ -71,7 +71,7 @@ class GPAgent(Saveable):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         model: Model,
         action_kernel: str = "se",
@@ -199,7 +199,7 @@ class GPAgent(Saveable):
         envs: VectorEnv[Any, Any, Any],
         *,
         steps: int,
-        rng: np.random.Generator,
+        rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
         """Hyper-parameters by evidence, and a prior around the settings, from random actions.
@@ -219,7 +219,7 @@ class GPAgent(Saveable):
     def after_training(
         cls,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> GPAgent:

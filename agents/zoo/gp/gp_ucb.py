@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
@@ -34,5 +33,5 @@ class GPUCB(GPAgent):
     name = "gp-ucb"
     family = "GP, static"
 
-    def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
+    def __init__(self, problem: Problem, rng: Rng, **common: Any) -> None:
         super().__init__(problem, rng, model=Model(Constant()), **common)

@@ -9,18 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several, share
-from agents.gp import (
-    UCB,
-    Periodic,
-    Prediction,
-    Predictive,
-    Sum,
-    TimeKernel,
-    argmax,
-    to_state,
-)
+from agents.gp import UCB, Periodic, Prediction, Predictive, Sum, TimeKernel, argmax, to_state
 from agents.state import Stateful
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.parts import Acquisition, Model, Prior, restored_posterior
@@ -58,7 +50,7 @@ class Elimination(Model):
         self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each
         self._turn_to(0)
 
-    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """The most optimistic candidate decides."""
         return MostOptimistic(self, rng)
 
@@ -119,7 +111,7 @@ class Elimination(Model):
 class MostOptimistic:
     """Upper confidence bounds of the candidate whose highest one is the highest of all."""
 
-    def __init__(self, model: Elimination, rng: np.random.Generator) -> None:
+    def __init__(self, model: Elimination, rng: Rng) -> None:
         self._model, self._rng = model, rng
         self._searches = [UCB(each, rng) for each in model.posteriors]
 
@@ -173,7 +165,7 @@ class PEGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         periods: Sequence[float] | None = None,
         delta: float = 0.1,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import seasonal_length_scale
 from agents.gp import UCB, Array, Periodic, PeriodSearch, Posterior
@@ -130,7 +131,7 @@ class PeriodicGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         period: float | str | None = None,
         time_length_scale: float = 10.0,

@@ -8,15 +8,7 @@ import numpy as np
 
 from agents.base import Problem
 from agents.checks import positive
-from agents.gp import (
-    ActionKernel,
-    Box,
-    Finite,
-    Index,
-    Linear,
-    Matern,
-    SquaredExponential,
-)
+from agents.gp import ActionKernel, Box, Finite, Index, Linear, Matern, SquaredExponential
 
 
 def memory_of(problem: Problem, variation: float) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share
 from agents.gp import Constant
@@ -68,7 +67,7 @@ class RGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         block_size: int | str = 15,
         eps: float = 0.03,

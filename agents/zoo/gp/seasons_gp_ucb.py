@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several
 from agents.gp import Constant, Kernel, Periodic, Posterior, Sum, Term, TimeKernel
@@ -54,7 +53,7 @@ class SeasonsGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         periods: Sequence[float] | None = None,
         combine: str = "any",

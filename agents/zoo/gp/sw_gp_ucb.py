@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.gp import Constant, Posterior, Selective
 from agents.zoo.gp.gp_agent import GPAgent
@@ -80,7 +81,7 @@ class SWGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: int | str = "formula",
         variation: float = 1.0,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import number
 from agents.gp import Decay
@@ -37,7 +36,5 @@ class TVGPUCB(GPAgent):
     name = "tv-gp-ucb"
     family = "GP, forgetting"
 
-    def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, eps: float = 0.03, **common: Any
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, eps: float = 0.03, **common: Any) -> None:
         super().__init__(problem, rng, model=Model(Decay(number("eps", eps))), **common)

@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share
 from agents.gp import UCB, Decay, Prediction, Predictive, Sum, Weighing
@@ -35,7 +34,7 @@ class Wandering(Model):
         self.rate = clock.eps
         super().begin(replace(prior, kernel=Sum((replace(term, clocks=(STEADY,)),))))
 
-    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """Upper confidence bounds in logarithmic time."""
         return WanderingUCB(self, UCB(view, rng))
 
@@ -98,7 +97,7 @@ class UITVBO(GPAgent):
     family = "GP, forgetting"
 
     def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, forgetting: float = 0.03, **common: Any
+        self, problem: Problem, rng: Rng, *, forgetting: float = 0.03, **common: Any
     ) -> None:
         past = problem.warm_start
         origin = float(past.t.min()) if past is not None and len(past.t) else 0.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import not_negative, number, positive, seasonal_length_scale
 from agents.gp import (
@@ -127,7 +128,7 @@ class WDBO(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         alpha: float = 0.25,
         first: int = 15,

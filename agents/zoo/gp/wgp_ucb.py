@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share_or_one
 from agents.gp import Constant, Posterior, RankError, Weighing
@@ -94,7 +93,7 @@ class WGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         gamma: float | str = "formula",
         variation: float = 1.0,

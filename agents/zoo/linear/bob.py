@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.zoo.linear.sw_linucb import SWLinUCB
 
@@ -39,7 +39,7 @@ class Bob(SWLinUCB):
     family = "linear, changing"
     kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
 
-    def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
+    def __init__(self, problem: Problem, rng: Rng, **common: Any) -> None:
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erfinv
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, share
 from agents.state import Stateful
@@ -66,7 +66,7 @@ class DLinUCBPool(LinearAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         record: int = 200,
         delta: float = 0.01,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import number, whole
 from agents.zoo.gp.prior import main_period
@@ -47,7 +47,7 @@ class FourierLinUCB(LinearAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         period: float | None = None,
         harmonics: int = 3,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import not_negative, positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -55,7 +55,7 @@ class LinearAgent(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         regulariser: float = 0.1,
         bound: float = 1.0,

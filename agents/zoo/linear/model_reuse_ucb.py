@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, share
 from agents.zoo.linear.linear_agent import LinearAgent
@@ -50,7 +50,7 @@ class ModelReuseUCB(LinearAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: int = 20,
         level: float = 0.001,

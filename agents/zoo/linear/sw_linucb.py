@@ -6,9 +6,7 @@ import math
 from bisect import insort
 from typing import Any, ClassVar
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, positive
 from agents.zoo.linear.linear_agent import LinearAgent
@@ -43,7 +41,7 @@ class SWLinUCB(LinearAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: int | None = None,
         variation: float = 1.0,

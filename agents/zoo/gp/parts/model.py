@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.gp import (
     UCB,
     Actions,
@@ -39,7 +40,7 @@ class Acquisition(Protocol):
 class MakeAcquisition(Protocol):
     """Makes such a rule; a class like ``UCB`` does."""
 
-    def __call__(self, posterior: Predictive, rng: np.random.Generator) -> Acquisition:
+    def __call__(self, posterior: Predictive, rng: Rng) -> Acquisition:
         """The rule for a posterior."""
 
 
@@ -108,7 +109,7 @@ class Model(Stateful):
         """Start without observations."""
         self.posterior = self._build(prior)
 
-    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """The rule by which actions are chosen from a view of the posterior."""
         return self._acquisition(view, rng)
 
