@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from agents.base import Problem
-from agents.checks import positive
+from agents.checks import one_of, positive
 from agents.gp import ActionKernel, Box, Finite, Index, Linear, Matern, SquaredExponential
 
 
@@ -56,7 +56,6 @@ def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float
         "matern": Matern(nu, length_scale),
         "linear": Linear(),
     }
-    if kind not in kinds:
-        raise ValueError(f"action_kernel must be one of {', '.join(kinds)}, got {kind!r}")
+    one_of("action_kernel", kind, tuple(kinds))
     without_coordinates = problem.n_actions is not None and problem.action_features is None
     return Index() if without_coordinates else kinds[kind]

@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.arrays import Rng
 from agents.base import Problem
-from agents.checks import share
+from agents.checks import share, whole
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.parts import Model
@@ -76,8 +76,5 @@ class RGPUCB(GPAgent):
         if block_size == "formula":
             rate = share("eps", eps)
             block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * rate**-0.25))
-        if not isinstance(block_size, int) or isinstance(block_size, bool) or block_size < 1:
-            raise ValueError(
-                f"block_size must be a whole number of at least 1 or 'formula', got {block_size!r}"
-            )
-        super().__init__(problem, rng, model=Blocks(block_size), **common)
+        model = Blocks(whole("block_size", block_size, " or 'formula'"))
+        super().__init__(problem, rng, model=model, **common)

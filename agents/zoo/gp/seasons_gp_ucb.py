@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from agents.arrays import Rng
@@ -84,18 +85,12 @@ def all_combinations(seasons: Sequence[TimeKernel], prior: Prior) -> Posterior:
 
 def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:
     """One time kernel of variance 1 from those of several seasons."""
+    if way == "sum":
+        return reduce(operator.add, seasons) * (1.0 / len(seasons))
     halves = [0.5 * (Constant() + season) for season in seasons]
     parts: dict[str, Sequence[Kernel]] = {
         "any": halves,
         "product": seasons,
         "nested": [seasons[0], *halves[1:]],
     }
-    if way == "sum":
-        total: Kernel = seasons[0]
-        for season in seasons[1:]:
-            total = total + season
-        return total * (1.0 / len(seasons))
-    product: Kernel = Constant()
-    for part in parts[way]:
-        product = product * part
-    return product
+    return reduce(operator.mul, parts[way], Constant())

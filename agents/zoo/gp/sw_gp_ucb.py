@@ -9,6 +9,7 @@ import numpy as np
 
 from agents.arrays import Rng
 from agents.base import Problem
+from agents.checks import whole
 from agents.gp import Constant, Posterior, Selective
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.parts import Model, Prior
@@ -89,9 +90,5 @@ class SWGPUCB(GPAgent):
     ) -> None:
         if window == "formula":
             window = math.ceil(memory_of(problem, variation))
-        if not isinstance(window, int) or isinstance(window, bool) or window < 1:
-            raise ValueError(
-                f"window must be a whole number of at least 1 or 'formula', got {window!r}"
-            )
-        settings = {"engine": "incremental", **common}
-        super().__init__(problem, rng, model=Window(window), **settings)
+        model = Window(whole("window", window, " or 'formula'"))
+        super().__init__(problem, rng, model=model, **{"engine": "incremental", **common})

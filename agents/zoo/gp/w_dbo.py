@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.arrays import Rng
 from agents.base import Problem
-from agents.checks import not_negative, number, positive, seasonal_length_scale
+from agents.checks import not_negative, number, one_of, positive, seasonal_length_scale
 from agents.gp import (
     Array,
     Box,
@@ -149,9 +149,7 @@ class WDBO(GPAgent):
 def _clock(
     problem: Problem, kind: str, length_scale: float | None, eps: float, period: float | None
 ) -> Kernel:
-    if kind not in CLOCKS:
-        raise ValueError(f"time_kernel must be one of {', '.join(CLOCKS)}, got {kind!r}")
-    if kind == "se":
+    if one_of("time_kernel", kind, CLOCKS) == "se":
         return TimeSquaredExponential(10.0 if length_scale is None else length_scale)
     if kind == "decay":
         return Decay(eps)
