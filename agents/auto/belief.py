@@ -28,7 +28,7 @@ from agents.gp import (
 from agents.gp.posteriors.mixture import make_members
 from agents.gp.posteriors.period_search import usual_range
 from agents.zoo.gp.parts import Acquisition
-from agents.zoo.gp.parts.normalisation import LEAST_NOISE_VARIANCE
+from agents.zoo.gp.parts.translation import LEAST_NOISE_VARIANCE
 
 Offset = Callable[[float], Array]
 MIN_WEIGHT = 1e-3

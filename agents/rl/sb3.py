@@ -169,14 +169,7 @@ class SB3Agent:
         return agent
 
     @classmethod
-    def _make(
-        cls,
-        env: Any,
-        arguments: dict[str, Any],
-        memory: bool,
-        net: Any,
-        rng: Rng,
-    ) -> Any:
+    def _make(cls, env: Any, arguments: dict[str, Any], memory: bool, net: Any, rng: Rng) -> Any:
         """The algorithm, in the environment."""
         from stable_baselines3.common.logger import Logger
 

@@ -131,11 +131,6 @@ class InThisContext:
         self.context = np.zeros(self._joint.dimension)
 
     @property
-    def name(self) -> str:
-        """The name of the posterior's engine."""
-        return self._posterior.name
-
-    @property
     def kernel(self) -> Kernel:
         """The prior covariance."""
         return self._posterior.kernel

@@ -93,8 +93,8 @@ class Dense:
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
-        self._chosen, self._t, self._y = (np.array(state[k]) for k in ("chosen", "t", "y"))
-        self._weight = np.array(state.get("weight", np.ones(self.count)))
+        names = ("chosen", "t", "y", "weight")
+        self._chosen, self._t, self._y, self._weight = (np.array(state[name]) for name in names)
 
     def _past(self) -> Any:
         return self.actions.points(self._chosen)

@@ -107,7 +107,7 @@ class History:
         self._reserve(n)
         self._n = n
         self._chosen[:n], self.y[:] = state["chosen"], state["y"]
-        self.weight[:] = state.get("weight", 1.0)
+        self.weight[:] = state["weight"]
         self.t[:], self.z[:], self.L_inverse[:] = state["t"], state["z"], state["L_inverse"]
 
     def _reserve(self, size: int) -> None:

@@ -66,14 +66,7 @@ class Master(ArmAgent):
         *("_gained", "_bound", "_lowest", "_excess", "_n_rewards"),
     )
 
-    def __init__(
-        self,
-        problem: Problem,
-        rng: Rng,
-        *,
-        detector: float = 1.0,
-        **common: Any,
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, detector: float = 1.0, **common: Any) -> None:
         self._detector = positive("detector", detector)
         self._horizon = max(problem.likely_horizon, 2)
         super().__init__(problem, rng, **common)

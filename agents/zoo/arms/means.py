@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import deque
+from operator import itemgetter
 
 from agents.state import Stateful
 
@@ -78,13 +80,9 @@ class SlidingWindow(Stateful):
         """Take in the reward of a decision at time t."""
         if t < self._now - self._length:
             return
-        rows, late = self._rows, 0
-        while late < len(rows) and rows[-1 - late][0] > t:
-            late += 1
-        if late:
-            rows.insert(len(rows) - late, (t, arm, reward))
-        else:
-            rows.append((t, arm, reward))
+        late = self._rows and self._rows[-1][0] > t
+        place = bisect_right(self._rows, t, key=itemgetter(0)) if late else len(self._rows)
+        self._rows.insert(place, (t, arm, reward))
         self.means.add(arm, reward)
 
     def __len__(self) -> int:

@@ -52,6 +52,9 @@ class LinearAgent(ArmAgent):
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
+    longest = 1.0
+    """Norm of the longest features."""
+
     def __init__(
         self,
         problem: Problem,
@@ -95,11 +98,11 @@ class LinearAgent(ArmAgent):
 
     def radius(self, ridge: Ridge) -> float:
         """Of the confidence ellipsoid about a regression."""
-        noise = ellipsoid_radius(ridge, lam=self.lam, delta=self.delta)
+        noise = ellipsoid_radius(ridge, lam=self.lam, delta=self.delta, longest=self.longest)
         return self.scale.sigma * noise + self.penalty
 
-    def bounds(self, ridge: Ridge, radius: float | None = None) -> Array:
-        """Upper confidence bounds of the arms."""
-        mean, deviation = ridge.predict(self.x, self.middle)
+    def bounds(self, ridge: Ridge, radius: float | None = None, x: Array | None = None) -> Array:
+        """Upper confidence bounds for rows of features, by default those of the arms."""
+        mean, deviation = ridge.predict(self.x if x is None else x, self.middle)
         radius = self.radius(ridge) if radius is None else radius
         return mean + self.width * radius * deviation
