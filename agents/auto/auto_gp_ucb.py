@@ -135,9 +135,8 @@ class AutoGPUCB(Saveable):
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
         t, context = time_of(observation), self._contexts.read(observation)
-        self._contexts.context = (
-            context if self._reward_level is None else self._reward_level.decide(t)
-        )
+        level = self._reward_level
+        self._contexts.enter(context if level is None else level.decide(t))
         self._steps += 1
         return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
 
@@ -217,7 +216,7 @@ class AutoGPUCB(Saveable):
 
     def _follow_reward_level(self) -> None:
         if self._reward_level is not None:
-            self._contexts.context = self._reward_level.now
+            self._contexts.enter(self._reward_level.now)
 
     def state(self) -> dict[str, Any]:
         """What was seen, the belief, and what is kept beside it."""

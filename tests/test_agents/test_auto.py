@@ -12,8 +12,14 @@ from agents.auto import refit
 from agents.auto.builders import Options
 from agents.auto.history import MAX_HISTORY, History
 from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
-from agents.auto.learned_scale import GROWTH, MIN_REWARDS, LearnedScale, choose_scale
-from agents.auto.period import NOISES, guess_period
+from agents.auto.learned_scale import (
+    GROWTH,
+    MIN_REWARDS,
+    NOISES,
+    LearnedScale,
+    choose_scale,
+    guess_period,
+)
 from agents.auto.replay import replay
 from agents.auto.reward_level import RewardLevel, line
 from agents.auto.structures import NOISE, candidates

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from agents.checks import positive
-from agents.gp.actions import Actions, Box, Finite, InContext
+from agents.gp.actions import Actions, Finite, InContext
 from agents.gp.basis import RankError
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
@@ -22,6 +22,8 @@ from agents.gp.posteriors.state_space import StateSpace
 ENGINES = ("auto", "incremental", "state-space", "dense")
 MAX_STATE_SIZE = 8000
 """Features beyond which a state would take too much memory (8 m^2 bytes)."""
+INFLUENCE = 1e-13
+"""What an observation may count for and still be forgotten, as a share of the newest one."""
 
 
 def make_posterior(
@@ -84,14 +86,10 @@ def _worthwhile_features(
     except RankError:
         return None
     alone = actions.actions if isinstance(actions, InContext) else actions
-    asked = len(alone) if isinstance(alone, Finite) else _candidates(alone)
+    # Actions at which an acquisition looks per step; about as many as that in a box.
+    asked = len(alone) if isinstance(alone, Finite) else 256 if alone.dimension == 1 else 2048
     cheaper = _state_space_cost(features, asked) < _incremental_cost(horizon or 100_000, asked)
     return features if cheaper and features.size <= MAX_STATE_SIZE else None
-
-
-def _candidates(box: Box) -> int:
-    """Points at which an acquisition looks per step, about."""
-    return 256 if box.dimension == 1 else 2048
 
 
 def _state_space_cost(features: Features, asked: int) -> float:
@@ -104,10 +102,6 @@ def _state_space_cost(features: Features, asked: int) -> float:
 def _incremental_cost(horizon: int, asked: int) -> float:
     """Microseconds a step on the same machine, on average over the horizon."""
     return 100.0 + horizon**2 / 3 * (3e-4 + 7e-5 * asked)
-
-
-INFLUENCE = 1e-13
-"""What an observation may count for and still be forgotten, as a share of the newest one."""
 
 
 def exact_window(kernel: Kernel, noise_variance: float, peak: float) -> float | None:

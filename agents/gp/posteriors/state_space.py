@@ -19,6 +19,8 @@ from agents.gp.posteriors.late import LateObservations
 
 MANY = 1000
 """Arms from which a short list saves time."""
+ROUNDING = 3e-5
+"""Bound on the relative error of phi_1^T C_11 phi_1 in single precision, for M_a < 500."""
 
 
 class StateSpace:
@@ -177,10 +179,6 @@ def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient
     variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
     variance_slope = 2 * np.einsum("qdi,qi->qd", slope, spread)
     return Gradient(phi @ mean, variance, slope @ mean, variance_slope)
-
-
-ROUNDING = 3e-5
-"""Bound on the relative error of phi_1^T C_11 phi_1 in single precision, for M_a < 500."""
 
 
 class Shortlist:

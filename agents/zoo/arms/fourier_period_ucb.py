@@ -14,6 +14,9 @@ from agents.base import Problem
 from agents.checks import at_least_one, share
 from agents.zoo.arms.arm_agent import ArmAgent
 
+MAX_PERIOD = 500
+"""No longer period is looked for, however long the signal."""
+
 
 class FourierPeriodUCB(ArmAgent):
     """Chen, Wang and Wang's two stages: each arm's period from its spectrum, then UCB per phase.
@@ -113,10 +116,6 @@ class FourierPeriodUCB(ArmAgent):
 
     def _phase(self, arm: int, t: float) -> int:
         return math.floor(t) % self.periods[arm]
-
-
-MAX_PERIOD = 500
-"""No longer period is looked for, however long the signal."""
 
 
 def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) -> int:

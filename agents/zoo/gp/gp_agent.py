@@ -127,18 +127,15 @@ class GPAgent(Saveable):
 
     def act(self, observation: Array) -> Any:
         """Choose by the model's acquisition at the time of the observation: UCB as a rule."""
-        t, context = time_of(observation), self._contexts.read(observation)
-        self._contexts.context = context
+        t = time_of(observation)
+        self._contexts.enter(self._contexts.read(observation))
         self.model.advance(t)
         self._steps += 1
         return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
-        self._learn(observation, action, float(reward))
-
-    def _learn(self, observation: Array, action: Any, reward: float) -> None:
-        t = float(observation[0])
+        t, reward = float(observation[0]), float(reward)
         if not is_news(reward, t):
             return
         taken = self._space.from_space(self._problem.checked(action))
@@ -185,8 +182,8 @@ class GPAgent(Saveable):
     def _learn_from_warm_start(self) -> None:
         """Take in past decisions, unless contexts matter: theirs are not known."""
         if not self._contexts:
-            for observation, action, reward in self._problem.past_decisions():
-                self._learn(observation, action, reward)
+            for past in self._problem.past_decisions():
+                self.update(*past)
 
     def _adopt(self, found: Fit) -> None:
         self._kernel, self._given_noise = found.kernel, found.noise_variance

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several, share
-from agents.gp import UCB, Periodic, Prediction, Predictive, Sum, TimeKernel, argmax, to_state
+from agents.gp import UCB, Periodic, Prediction, Predictive, argmax, to_state
+from agents.gp.posteriors.period_search import with_period
 from agents.state import Stateful
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.parts import Acquisition, Model, Prior, restored_posterior
@@ -41,11 +41,8 @@ class Elimination(Model):
 
     def begin(self, prior: Prior) -> None:
         """Start with all candidates, without observations."""
-        terms = prior.kernel.terms
-        self.posteriors = [
-            prior.posterior(Sum(tuple(replace(p, clocks=_at(p.clocks, period)) for p in terms)))
-            for period in self.candidates
-        ]
+        kernels = [with_period(prior.kernel, period) for period in self.candidates]
+        self.posteriors = [prior.posterior(kernel) for kernel in kernels]
         self.alive = np.ones(len(self.candidates), dtype=bool)
         self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each
         self._turn_to(0)
@@ -192,7 +189,3 @@ def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float
     if periods is None:
         return [part * float(problem.period or 0.0) for part in SHARES]
     return [positive("periods", period) for period in several("periods", periods)]
-
-
-def _at(clocks: tuple[TimeKernel, ...], period: float) -> tuple[TimeKernel, ...]:
-    return tuple(replace(k, period=period) if isinstance(k, Periodic) else k for k in clocks)

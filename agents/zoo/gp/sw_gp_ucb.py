@@ -10,9 +10,9 @@ import numpy as np
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import whole
-from agents.gp import Constant, Posterior, Selective
+from agents.gp import Constant, Selective
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
+from agents.zoo.gp.parts import Model, posterior_of
 from agents.zoo.gp.prior import memory_of
 
 
@@ -23,7 +23,7 @@ class Window(Model):
     kept = ("now",)
 
     def __init__(self, length: int) -> None:
-        super().__init__(Constant(), build=selective_posterior)
+        super().__init__(Constant(), build=posterior_of(Selective, "incremental or dense"))
         self.length, self.now = length, -math.inf
 
     def advance(self, t: float) -> None:
@@ -37,14 +37,6 @@ class Window(Model):
         """Take in a reward, if its decision lies within the window."""
         if t >= self.now - self.length:
             super().observe(action, t, y)
-
-
-def selective_posterior(prior: Prior) -> Posterior:
-    """A posterior that can forget single observations."""
-    found = prior.posterior()
-    if not isinstance(found, Selective):
-        raise ValueError(f"this agent's engine is incremental or dense, got {prior.engine!r}")
-    return found
 
 
 class SWGPUCB(GPAgent):

@@ -17,13 +17,12 @@ from agents.gp import (
     Incremental,
     Kernel,
     Periodic,
-    Posterior,
     TimeSquaredExponential,
 )
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
+from agents.zoo.gp.parts import Model, Prior, posterior_of
 from agents.zoo.gp.prior import main_period
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
@@ -41,7 +40,7 @@ class RelevanceBudget(Model):
     kept = ("now", "budget")
 
     def __init__(self, clock: Kernel, alpha: float, first: float) -> None:
-        super().__init__(clock, build=incremental_posterior)
+        super().__init__(clock, build=posterior_of(Incremental, "incremental"))
         self._alpha, self._first = alpha, first
         self.now, self.budget = -math.inf, 1.0
 
@@ -73,14 +72,6 @@ class RelevanceBudget(Model):
             del kept[least]
         if len(kept) < len(self.posterior.times):
             self.posterior.keep(np.array(kept))
-
-
-def incremental_posterior(prior: Prior) -> Posterior:
-    """A posterior that knows how much each observation matters."""
-    found = prior.posterior()
-    if not isinstance(found, Incremental):
-        raise ValueError(f"this agent's engine is incremental, got {prior.engine!r}")
-    return found
 
 
 class WDBO(GPAgent):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -48,10 +49,8 @@ class Discounted(Model):
 def discountable_posterior(prior: Prior) -> Posterior:
     """A state where there is one, since it discounts at a cost that does not grow."""
     if prior.engine == "auto":
-        try:
+        with suppress(RankError):
             return replace(prior, engine="state-space", horizon=None).posterior()
-        except RankError:
-            pass
     return prior.posterior()
 
 

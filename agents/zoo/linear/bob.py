@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array, Rng
-from agents.base import Problem
+from agents.arrays import Array
 from agents.zoo.linear.sw_linucb import SWLinUCB
 
 
@@ -38,9 +36,6 @@ class Bob(SWLinUCB):
     name = "bob"
     family = "linear, changing"
     kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
-
-    def __init__(self, problem: Problem, rng: Rng, **common: Any) -> None:
-        super().__init__(problem, rng, **common)
 
     def start(self) -> None:
         """The windows to choose from, and no opinion of them."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from agents.arrays import Rng
+from agents.checks import require
 from agents.gp import (
     UCB,
     Actions,
@@ -136,6 +137,17 @@ class Model(Stateful):
         """Put ``state()`` back, or say that it is not about the same actions."""
         self.posterior = restored_posterior(state["posterior"], self.posterior.actions)
         super().restore(state)
+
+
+def posterior_of(kind: type[Any], engines: str) -> Callable[[Prior], Posterior]:
+    """What makes a posterior that can do more than others can; ``engines`` says which can."""
+
+    def build(prior: Prior) -> Posterior:
+        found = prior.posterior()
+        require(isinstance(found, kind), f"this agent's engine is {engines}", prior.engine)
+        return found
+
+    return build
 
 
 def restored_posterior(state: State, actions: Actions) -> Posterior:

@@ -24,6 +24,15 @@ from agents.gp import (
 )
 from agents.state import Stateful
 
+NO_CONTEXT = ("t", "cos_phase", "sin_phase")
+"""Entries of an observation that say what time it is."""
+SCALE_SETTING_REWARDS = 10
+"""Rewards that set the scale, where nothing is known about it beforehand."""
+PAPER_NOISE_VARIANCE = 0.5
+"""The paper's sigma^2 on rewards of unit scale, for problems whose noise is not known."""
+LEAST_NOISE_VARIANCE = 1e-6
+"""A noiseless world still needs a positive variance to invert."""
+
 
 @dataclass(frozen=True)
 class ActionSpaceMap:
@@ -55,10 +64,6 @@ class ActionSpaceMap:
         if self.problem.n_actions is None:
             raise ValueError("actions must be given for a box: an array (q, d) in [-1, 1]")
         return None
-
-
-NO_CONTEXT = ("t", "cos_phase", "sin_phase")
-"""Entries of an observation that say what time it is."""
 
 
 def context_columns(problem: Problem) -> tuple[int, ...]:
@@ -115,24 +120,11 @@ class ContextView(Stateful):
         self._view.context = self._context
         return self._view
 
-    @property
-    def context(self) -> Array | None:
-        """The current context; None if there are no contexts."""
-        return self._context if self else None
-
-    @context.setter
-    def context(self, context: Array) -> None:
+    def enter(self, context: Array) -> None:
+        """Show posteriors in this context from now on."""
         self._context = context
         if self._view is not None:
             self._view.context = context
-
-
-SCALE_SETTING_REWARDS = 10
-"""Rewards that set the scale, where nothing is known about it beforehand."""
-PAPER_NOISE_VARIANCE = 0.5
-"""The paper's sigma^2 on rewards of unit scale, for problems whose noise is not known."""
-LEAST_NOISE_VARIANCE = 1e-6
-"""A noiseless world still needs a positive variance to invert."""
 
 
 class Observed(NamedTuple):
