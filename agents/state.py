@@ -21,7 +21,7 @@ class Stateful:
     so tuples and dictionaries come back as floats.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ()
+    kept: ClassVar[tuple[str, ...]]
 
     def state(self) -> dict[str, Any]:
         """All that has changed since it was made: arrays and JSON-able values."""
@@ -50,20 +50,27 @@ class Stateful:
             for part, its in zip(parts, saved, strict=True):
                 part.restore(its)
             return parts
-        if isinstance(now, list | deque | dict):
-            require(isinstance(saved, list | np.ndarray), f"{name} is a list", saved)
-            rows = _rows(saved) if isinstance(saved, np.ndarray) else copy.deepcopy(saved)
-            return type(now)(rows)
-        for kind, what in ((np.ndarray, "an array"), (int | float, "a number")):
-            fits = saved is None or isinstance(saved, kind) or not isinstance(now, kind)
-            require(fits, f"{name} is {what}", saved)
-        return copy.deepcopy(saved)
+        return _copied(name, now, saved)
+
+
+def _copied(name: str, now: Any, saved: Any) -> Any:
+    """What was saved, if it is of the kind of what is there now."""
+    if isinstance(now, list | deque | dict):
+        require(isinstance(saved, list | np.ndarray), f"{name} is a list", saved)
+        rows = _rows(saved) if isinstance(saved, np.ndarray) else copy.deepcopy(saved)
+        return deque(rows, now.maxlen) if isinstance(now, deque) else type(now)(rows)
+    for kind, what in ((np.ndarray, "an array"), (int | float, "a number")):
+        fits = saved is None or isinstance(saved, kind) or not isinstance(now, kind)
+        require(fits, f"{name} is {what}", saved)
+    return copy.deepcopy(saved)
 
 
 def _kept(cls: type) -> dict[str, None]:
     """The names of a class and its bases, theirs first."""
-    parts = [vars(base).get("kept", ()) for base in reversed(cls.__mro__)]
-    return dict.fromkeys(name for names in parts for name in names)
+    named = [vars(base)["kept"] for base in reversed(cls.__mro__) if "kept" in vars(base)]
+    if not named:
+        raise NotImplementedError(f"{cls.__name__} does not name what is kept: add kept = (...)")
+    return dict.fromkeys(name for names in named for name in names)
 
 
 def _are(kind: Any, values: Any) -> bool:

@@ -36,7 +36,7 @@ class More(Whole):
         super().__init__()
         self.grown: list[Part] = []
         self.numbers, self.arrays = [1, 2], [np.zeros(2)]
-        self.rows: deque[tuple[float, float]] = deque()
+        self.rows: deque[tuple[float, float]] = deque(maxlen=2)
         self.table: dict[float, float] = {}
 
     def new_part(self) -> Part:
@@ -69,7 +69,7 @@ def test_what_is_named_comes_back() -> None:
     assert [part.number for part in again.grown] == [7, 1, 1]
     assert (again.text, again.unknown, again.late) == ("b", 3.5, -np.inf)
     assert again.numbers == [3, 4, 5]
-    assert again.rows == deque([(1.0, 2.5)])
+    assert (again.rows, again.rows.maxlen) == (deque([(1.0, 2.5)]), 2)
     assert again.table == {0.5: 2.0, 1.5: 4.0}
     assert [array.tolist() for array in again.arrays] == [[1.0], [1.0] * 4]
     assert again.array.flags.f_contiguous
@@ -100,3 +100,13 @@ def test_what_does_not_belong_is_refused(name: str, value: object, message: str)
     whole = Whole() if name == "fixed" else More()
     with pytest.raises((ValueError, KeyError), match=message):
         whole.restore(through_a_file(whole.state()) | {name: value})
+
+
+def test_who_names_nothing_is_told_so() -> None:
+    """Otherwise what it has learned would be lost without a word."""
+
+    class Silent(Stateful):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Silent does not name what is kept"):
+        Silent().state()

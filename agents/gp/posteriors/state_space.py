@@ -27,7 +27,7 @@ class StateSpace:
     """Kernels with finite features: any action kernel; constant, periodic and decaying time.
 
     Late observations are exact without decay, and with decay when fewer than 32 newer ones have
-    come in (``tape.py``). With decay, ``predict`` looks at the present and the future; for a time
+    come in (``late.py``). With decay, ``predict`` looks at the present and the future; for a time
     before the newest observation it does not smooth.
 
     Args:

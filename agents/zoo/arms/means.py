@@ -73,7 +73,7 @@ class SlidingWindow(Stateful):
 
     def __init__(self, n_arms: int, length: float) -> None:
         self._length, self._now = length, -math.inf
-        self._rows: deque[tuple[float, int, float]] = deque()
+        self._rows: deque[tuple[float, float, float]] = deque()  # time, arm and reward
         self.means = Means(n_arms)
 
     def add(self, arm: int, reward: float, t: float) -> None:

@@ -23,6 +23,7 @@ class Random(Saveable):
 
     name = "random"
     family = "baselines"
+    kept = ()
 
     def __init__(self, problem: Problem, rng: Rng) -> None:
         self._space = problem.action_space

@@ -12,7 +12,7 @@ from agents.base import Problem
 from agents.checks import whole
 from agents.gp import Constant, Selective
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, posterior_of
+from agents.zoo.gp.parts.model import Model, posterior_of
 from agents.zoo.gp.prior import memory_of
 
 

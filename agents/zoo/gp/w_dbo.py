@@ -22,7 +22,7 @@ from agents.gp import (
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior, posterior_of
+from agents.zoo.gp.parts.model import Model, Prior, posterior_of
 from agents.zoo.gp.prior import main_period
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")

@@ -1,13 +1,6 @@
 """What GP agents are made of: a model, a reward scale, a context view, a map of the actions."""
 
-from agents.zoo.gp.parts.model import (
-    Acquisition,
-    MakeAcquisition,
-    Model,
-    Prior,
-    posterior_of,
-    restored_posterior,
-)
+from agents.zoo.gp.parts.model import Acquisition, MakeAcquisition, Model, Prior, restored_posterior
 from agents.zoo.gp.parts.translation import (
     ActionSpaceMap,
     ContextView,
@@ -24,6 +17,5 @@ __all__ = [
     "Prior",
     "RewardNormalisation",
     "context_columns",
-    "posterior_of",
     "restored_posterior",
 ]

@@ -96,6 +96,7 @@ class Model(Stateful):
 
     posterior: Posterior
     takes_contexts: ClassVar[bool] = True
+    kept: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
