@@ -1,8 +1,9 @@
-"""One name for arrays of real numbers."""
+"""One name for arrays of real numbers, and one for random generators."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Rng = np.random.Generator
 
-__all__ = ["Array"]
+__all__ = ["Array", "Rng"]

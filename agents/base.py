@@ -16,7 +16,7 @@ order, or never. An agent never sees ``info``: regret and the best action are no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,11 +25,13 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.checks import require
 
 MAX_REWARD = 1e100
 """In magnitude: squares of rewards, and sums of those, must stay finite."""
+
+UNKNOWN_HORIZON = 1_000
 
 
 @runtime_checkable
@@ -53,7 +55,7 @@ class Trainable(Protocol):
         envs: VectorEnv[Any, Any, Any],
         *,
         steps: int,
-        rng: np.random.Generator,
+        rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
         """Learn from worlds of the same kind; what was learned, in plain arrays.
@@ -70,7 +72,7 @@ class Trainable(Protocol):
     def after_training(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> Agent:
@@ -173,6 +175,18 @@ class Problem:
     def dim(self) -> int:
         """Dimension of a box; 1 for a finite set."""
         return int(np.prod(self.action_space.shape or (1,)))
+
+    @property
+    def likely_horizon(self) -> int:
+        """The horizon; where a rule needs one and nobody knows it, 1,000 decisions."""
+        return self.horizon or UNKNOWN_HORIZON
+
+    def past_decisions(self) -> Iterator[tuple[Array, Any, float]]:
+        """The warm start as observations (of the time alone), actions and rewards, if any."""
+        past = self.warm_start
+        if past is not None:
+            for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
+                yield np.array([t]), action, float(reward)
 
     def checked(self, action: Any) -> Any:
         """An action as an int or a float64 vector (d,), or an error that says what is allowed."""

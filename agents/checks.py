@@ -57,10 +57,10 @@ def seasonal_length_scale(value: Any) -> float:
     return found
 
 
-def whole(name: str, value: Any) -> int:
-    """A whole number, one or more."""
+def whole(name: str, value: Any, otherwise: str = "") -> int:
+    """A whole number, one or more; ``otherwise`` says in an error what else would do."""
     fits = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    require(fits, f"{name} must be a whole number of at least 1", value)
+    require(fits, f"{name} must be a whole number of at least 1{otherwise}", value)
     return int(value)
 
 
@@ -72,6 +72,12 @@ def several(name: str, value: Any) -> list[float]:
     found = [number(name, one) for one in listed]
     require(len(set(found)) == len(found), f"{name} must differ from one another", value)
     return found
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or false."""
+    require(value in (True, False), f"{name} is true or false", value)
+    return bool(value)
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

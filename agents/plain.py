@@ -73,15 +73,9 @@ def problem_to_plain(problem: Problem) -> dict[str, Any]:
     """A problem as a dictionary of values and arrays."""
     box, space, past = problem.observation_space, problem.action_space, problem.warm_start
     return {
+        **vars(problem),
         "action_space": problem.n_actions or [space.low, space.high],  # type: ignore[attr-defined]
         "observation_space": [box.low, box.high],
-        "observation_fields": list(problem.observation_fields),
-        "horizon": problem.horizon,
-        "periods": list(problem.periods),
-        "noise_std": problem.noise_std,
-        "reward_scale": problem.reward_scale,
-        "action_features": problem.action_features,
-        "action_half_width": problem.action_half_width,
         "warm_start": None if past is None else [past.t, past.action, past.reward],
     }
 
@@ -95,22 +89,17 @@ def problem_from_plain(plain: dict[str, Any]) -> Problem:
         require(space <= MAX_ARMS, f"a saved problem has at most {MAX_ARMS:,} arms", space)
     else:
         _require_size(space[0], MAX_BOX_DIMENSIONS, "a box of at most {:,} dimensions")
-    return Problem(
-        action_space=(
+    lists = {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
+    parts: dict[str, Any] = {
+        "action_space": (
             spaces.Discrete(space)
             if isinstance(space, int)
             else spaces.Box(*space, dtype=space[0].dtype.type)
         ),
-        observation_space=spaces.Box(low, high, dtype=np.float64),
-        observation_fields=tuple(plain["observation_fields"]),
-        horizon=plain["horizon"],
-        periods=tuple(plain["periods"]),
-        noise_std=plain["noise_std"],
-        reward_scale=None if plain["reward_scale"] is None else tuple(plain["reward_scale"]),
-        action_features=plain["action_features"],
-        action_half_width=plain["action_half_width"],
-        warm_start=None if past is None else Experience(*past),
-    )
+        "observation_space": spaces.Box(low, high, dtype=np.float64),
+        "warm_start": None if past is None else Experience(*past),
+    }
+    return Problem(**{**plain, **lists, **parts})
 
 
 def _require_size(bound: Any, most: int, rule: str) -> None:

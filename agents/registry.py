@@ -27,9 +27,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from agents.arrays import Rng
 from agents.base import Agent, Problem, Trainable
 from agents.discovery import built_in as built_in
 from agents.discovery import is_built_in as is_built_in
@@ -80,7 +80,7 @@ class AgentSpec:
     def make(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         learned: Mapping[str, NDArray[Any]] | None = None,
     ) -> Agent:
         """A fresh agent, or one that knows what it learned in its training."""
@@ -179,7 +179,7 @@ def is_registered(name: str, cls: type) -> bool:
     return name in names() and find_class(name) is cls
 
 
-def make_agent(text: str, problem: Problem, rng: np.random.Generator) -> Agent:
+def make_agent(text: str, problem: Problem, rng: Rng) -> Agent:
     """An agent from the command line's notation."""
     return AgentSpec.parse(text).make(problem, rng)
 

@@ -15,19 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
+from agents.arrays import Rng
 from agents.base import Problem
-from agents.plain import (
-    generator,
-    plain,
-    problem_from_plain,
-    problem_to_plain,
-    put_away,
-    take_out,
-)
+from agents.plain import generator, plain, problem_from_plain, problem_to_plain, put_away, take_out
+from agents.state import Stateful
 
 FORMAT = "periodic-gp agent"
 VERSION = 2
@@ -44,12 +38,17 @@ class SavedAgentError(ValueError):
     """A file that is no saved agent, or a damaged one."""
 
 
-class Saveable:
+class Saveable(Stateful):
     """Base of agents that can be saved: remembers what it was made with.
 
-    Subclasses are made with ``(problem, rng, **settings)``, JSON-able settings, and give
-    ``state`` and ``restore``. An agent that is not registered under its ``name`` (a class in a
-    file of yours) is loaded by ``load(path, agent_class=...)``.
+    ``kept`` names what ``update`` and ``act`` change (:class:`agents.state.Stateful`). An agent
+    that is not registered under its ``name`` (a class in a file of yours) is loaded by
+    ``load(path, agent_class=...)``.
+
+    Args:
+        problem: What is known.
+        rng: The only source of randomness; it also breaks ties.
+        settings: Those of the agent, which its class documents; JSON-able.
     """
 
     name: ClassVar[str] = ""
@@ -58,26 +57,16 @@ class Saveable:
     """Whom it belongs with, such as "GP, periodic"."""
 
     _problem: Problem
-    _rng: np.random.Generator
+    _rng: Rng
     _settings: dict[str, Any]
     _first_rng: dict[str, Any]
 
-    def __new__(
-        cls: type[Self], problem: Problem, rng: np.random.Generator, **settings: Any
-    ) -> Self:
+    def __new__(cls: type[Self], problem: Problem, rng: Rng, **settings: Any) -> Self:
         """Remember the arguments, before anything is drawn from the generator."""
         agent = super().__new__(cls)
         agent._problem, agent._rng, agent._settings = problem, rng, settings
         agent._first_rng = plain(rng.bit_generator.state)
         return agent
-
-    def state(self) -> dict[str, Any]:
-        """All that ``update`` and ``act`` have changed: arrays and JSON-able values."""
-        raise NotImplementedError
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
         """Write the agent to a file: all of it, or nothing, and only what ``load`` takes.

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Agent, Experience, Problem
+from agents.checks import one_of
 from agents.saving import Saveable, load
 
 PERIOD = 6.0
@@ -37,8 +38,7 @@ def example_problem(kind: str) -> Problem:
             "warm" (finite, with past decisions and unknown noise). "finite" and "box" have no known
             end, so that GP agents choose the engine for long runs.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    one_of("kind", kind, KINDS)
     observation_space = spaces.Box(
         np.array([0.0, -1.0, -1.0]), np.array([HORIZON, 1.0, 1.0]), dtype=np.float64
     )
@@ -83,7 +83,7 @@ class AgentContract:
 
     problems: tuple[str, ...] = KINDS
 
-    def make(self, problem: Problem, rng: np.random.Generator) -> Agent:
+    def make(self, problem: Problem, rng: Rng) -> Agent:
         """A fresh agent."""
         raise NotImplementedError
 

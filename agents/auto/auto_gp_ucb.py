@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.auto.belief import Belief
+from agents.auto.builders import Builder, KnownScale, Options, Pretrained, check_settings
 from agents.auto.history import MAX_HISTORY, History, Observation
-from agents.auto.known_scale import KnownScale
 from agents.auto.learned_scale import LearnedScale
-from agents.auto.options import Options
-from agents.auto.pretrained import Pretrained, check_settings
 from agents.auto.transform import RewardTransform
 from agents.base import Problem, is_news, time_of
 from agents.gp import (
@@ -28,15 +26,13 @@ from agents.gp import (
 )
 from agents.saving import Saveable
 from agents.zoo.gp.parts import ActionSpaceMap, restored_posterior
-from agents.zoo.gp.prior import actions_of, past_decisions
+from agents.zoo.gp.prior import actions_of
 
 PRUNE_EVERY = 8
 """Rewards after which improbable structures are dropped, until the belief is built anew."""
 
 
-def builder_for(
-    problem: Problem, options: Options, prior: str | None
-) -> Pretrained | KnownScale | LearnedScale:
+def builder_for(problem: Problem, options: Options, prior: str | None) -> Builder:
     """The builder of beliefs for the situation."""
     if prior is not None:
         return Pretrained(problem, options, prior)
@@ -71,8 +67,6 @@ class AutoGPUCB(Saveable):
     Deviations from the paper: all of the above; seasons have few harmonics.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         prior: "madrid", or a file with what was learned elsewhere (``agents/auto/knowledge.py``):
             it takes the place of structures, scale and variances. Belongs in the track
             "pretrained".
@@ -91,11 +85,12 @@ class AutoGPUCB(Saveable):
     name = "auto-gp-ucb"
     family = "GP, periodic"
     pretrained_by = ("prior",)
+    kept = ("_count", "_steps", "_next", "_contexts", "_reward_level")
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         prior: str | None = None,
         beta: str | float = "auto",
@@ -118,7 +113,7 @@ class AutoGPUCB(Saveable):
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0
         if not self._contexts.columns:  # past decisions have no contexts
-            for observation, action, reward in past_decisions(problem):
+            for observation, action, reward in problem.past_decisions():
                 self._keep(observation, action, reward, from_warm_start=True)
         self._build()
 
@@ -140,9 +135,8 @@ class AutoGPUCB(Saveable):
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
         t, context = time_of(observation), self._contexts.read(observation)
-        self._contexts.context = (
-            context if self._reward_level is None else self._reward_level.decide(t)
-        )
+        level = self._reward_level
+        self._contexts.enter(context if level is None else level.decide(t))
         self._steps += 1
         return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
 
@@ -222,36 +216,28 @@ class AutoGPUCB(Saveable):
 
     def _follow_reward_level(self) -> None:
         if self._reward_level is not None:
-            self._contexts.context = self._reward_level.now
+            self._contexts.enter(self._reward_level.now)
 
     def state(self) -> dict[str, Any]:
-        """What was seen, the belief, and the number of decisions."""
+        """What was seen, the belief, and what is kept beside it."""
         scale = self.scale
         return {
+            **super().state(),
             "posterior": to_state(self.posterior),
             "scale": None if scale is None else [scale.transform, *vars(scale.normaliser).values()],
             "names": list(self._belief.names),
             "history": vars(self.history),
-            "context": self._contexts.context,
-            "reward_level": None if self._reward_level is None else self._reward_level.state(),
-            "numbers": [self._count, self._steps, None if math.isinf(self._next) else self._next],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
-        posterior = restored_posterior(state["posterior"], self._contexts.actions)
+        posterior = restored_posterior(state["posterior"], self.posterior.actions)
         if not isinstance(posterior, Mixture):
             raise ValueError("the belief is of another kind than the agent's")
         self._kept.clear()
         self._kept.extend(History(**state["history"]).rows())
-        count, steps, following = state["numbers"]
-        self._count, self._steps = int(count), int(steps)
-        self._next = math.inf if following is None else int(following)
+        super().restore(state)
         transform, *numbers = state["scale"] or ("",)
         scale = RewardTransform(transform, Normaliser(*numbers)) if transform else None
         names = tuple(state["names"])
         self._adopt(replace(self._belief, scale=scale, posterior=posterior, names=names))
-        if self._reward_level is not None:
-            self._reward_level.restore(state["reward_level"])
-        if self._contexts:
-            self._contexts.context = np.array(state["context"])

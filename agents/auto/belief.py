@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.auto.structures import NOISE, Candidate
 from agents.auto.transform import RewardTransform
 from agents.base import Problem
@@ -27,7 +28,7 @@ from agents.gp import (
 from agents.gp.posteriors.mixture import make_members
 from agents.gp.posteriors.period_search import usual_range
 from agents.zoo.gp.parts import Acquisition
-from agents.zoo.gp.parts.normalisation import LEAST_NOISE_VARIANCE
+from agents.zoo.gp.parts.translation import LEAST_NOISE_VARIANCE
 
 Offset = Callable[[float], Array]
 MIN_WEIGHT = 1e-3
@@ -65,7 +66,7 @@ class Belief:
         members = self.posterior.members
         return self.posterior if len(members) > 1 else members[0]
 
-    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """Upper confidence bounds of a view of the posterior, around the offset."""
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
 
@@ -98,7 +99,7 @@ class Belief:
 class OffsetUCB:
     """Upper confidence bounds of arms whose prior mean is not 0."""
 
-    def __init__(self, view: Predictive, rng: np.random.Generator, offset: Offset) -> None:
+    def __init__(self, view: Predictive, rng: Rng, offset: Offset) -> None:
         self._view, self._rng, self._offset = view, rng, offset
 
     def choose(self, t: float, beta: float) -> int:

@@ -123,8 +123,8 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     places = np.array(content["places"], dtype=np.float64)
     about = str(content.get("about", "")).partition(":")[0]
     elsewhere = "it is about other places" + (f" ({about})" if about else "")
-    if places.ndim != 2 or not np.isfinite(places).all():
-        raise PriorError("its places are no coordinates")
+    are_places = places.ndim == 2 and bool(np.isfinite(places).all())
+    _require(are_places, "its places are no coordinates")
     if problem.action_features is None or problem.action_features.shape[1] != places.shape[1]:
         raise PriorError(f"{elsewhere}: the actions need {places.shape[1]} coordinates, as its own")
     apart = np.linalg.norm(problem.action_features[:, None] - places, axis=2)
@@ -132,6 +132,11 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     if len(far):
         raise PriorError(f"{elsewhere}: it knows nothing of the place of action {far[0]}")
     return [int(i) for i in apart.argmin(axis=1)]
+
+
+def _require(true: bool, rule: str) -> None:
+    if not true:
+        raise PriorError(rule)
 
 
 def _sign(problem: Problem) -> float:
@@ -143,21 +148,15 @@ def _sign(problem: Problem) -> float:
 def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Knowledge:
     profile = np.array(content["profile"], dtype=np.float64)[:, arms]
     noise, period = float(content["noise_variance"]), float(content["period"])
-    if content["transform"] not in TRANSFORMS:
-        raise PriorError(f"transform must be one of {', '.join(TRANSFORMS)}")
-    if not (np.isfinite(profile).all() and noise > 0 and 0 < period < np.inf):
-        raise PriorError("its profile, noise_variance and period must be finite, the last two > 0")
-    if noise > MAX_NOISE_VARIANCE:
-        raise PriorError(
-            f"its noise_variance must be at most {MAX_NOISE_VARIANCE:g}, got {noise:g}"
-        )
-    if len(profile) != math.ceil(period):
-        raise PriorError(
-            f"its profile needs a row for each of the {math.ceil(period)} steps of its season, "
-            f"got {len(profile)}"
-        )
-    if not content["terms"]:
-        raise PriorError("it has no terms: nothing could be learned from rewards")
+    known = content["transform"] in TRANSFORMS
+    _require(known, f"transform must be one of {', '.join(TRANSFORMS)}")
+    finite = bool(np.isfinite(profile).all()) and noise > 0 and 0 < period < np.inf
+    _require(finite, "its profile, noise_variance and period must be finite, the last two > 0")
+    most, steps = MAX_NOISE_VARIANCE, math.ceil(period)
+    _require(noise <= most, f"its noise_variance must be at most {most:g}, got {noise:g}")
+    rows = f"its profile needs a row for each of the {steps} steps of its season"
+    _require(len(profile) == steps, f"{rows}, got {len(profile)}")
+    _require(bool(content["terms"]), "it has no terms: nothing could be learned from rewards")
     kernel = Sum(tuple(_term(term, arms, period) for term in content["terms"]))
     scale = RewardTransform(content["transform"], Normaliser())
     return Knowledge(kernel, noise, scale, sign * profile, period)

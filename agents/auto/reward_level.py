@@ -7,13 +7,12 @@ reward level of a moment is what was known when it was decided, and a context li
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from agents.auto.history import MAX_HISTORY, History
 from agents.auto.transform import RewardTransform
 from agents.gp import Array, ContextLinear
+from agents.state import Stateful
 
 RATE = 0.2
 """Weight of the newest reward."""
@@ -21,13 +20,15 @@ FLAT = 1e-6
 """Relative spread of the rewards below which there is no reward level."""
 
 
-class RewardLevel:
+class RewardLevel(Stateful):
     """A running mean, on a logarithmic scale, and what it was when decisions were made.
 
     Attributes:
         mean: Of the rewards; None before the first.
         decided: The mean at the times of decisions whose rewards have not come yet.
     """
+
+    kept = ("mean", "decided")
 
     def __init__(self) -> None:
         self.mean: float | None = None
@@ -54,15 +55,6 @@ class RewardLevel:
         before = reward if self.mean is None else self.mean
         self.mean = before + RATE * (reward - before)
         return _bent(np.array([self.decided.pop(t, before)]))
-
-    def state(self) -> dict[str, Any]:
-        """The mean, and what it was at decisions whose rewards have not come yet."""
-        return {"mean": self.mean, "decided": list(self.decided.items())}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.mean = None if state["mean"] is None else float(state["mean"])
-        self.decided = {float(t): float(mean) for t, mean in state["decided"]}
 
 
 def line(history: History) -> ContextLinear:

@@ -18,7 +18,9 @@ the rewards; ``refit.py`` moves them, h among them.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from agents.base import Problem
 from agents.gp import (
@@ -101,7 +103,8 @@ def known_scale_candidates(
         found.append(Candidate("season", A * clock, 1.0, searched=True))
     elif season:
         share = 1.0 / len(periods)
-        seasons = _sum([share * (A * TruncatedPeriodic(p, harmonics=HARMONICS)) for p in periods])
+        parts = [share * (A * TruncatedPeriodic(p, harmonics=HARMONICS)) for p in periods]
+        seasons = reduce(operator.add, parts)
         found.append(Candidate("season", seasons, 2.0))  # known, so it is likely to be there
         if persistence:
             found.append(Candidate("drifting season", seasons * Decay(DRIFT), 1.0))
@@ -132,7 +135,7 @@ def _composite(
     if reward_level is not None:
         parts.append(REWARD_LEVEL * (A * reward_level))
     name = {(0, 0): "level", (1, 0): "season", (0, 1): "persistence", (1, 1): "both"}
-    return Candidate(name[bool(periods), persistence], _sum(parts), 1.0)
+    return Candidate(name[bool(periods), persistence], reduce(operator.add, parts), 1.0)
 
 
 def _lasting(A: ActionKernel, periods: tuple[float, ...], shared: bool) -> list[Kernel]:
@@ -154,10 +157,3 @@ def action_kernel(problem: Problem) -> ActionKernel:
         return SquaredExponential(1.0)
     smooth = problem.reward_scale is not None or n > FEW_ARMS
     return SquaredExponential(1.0) if smooth and problem.action_features is not None else Index()
-
-
-def _sum(kernels: list[Kernel]) -> Kernel:
-    total = kernels[0]
-    for kernel in kernels[1:]:
-        total = total + kernel
-    return total

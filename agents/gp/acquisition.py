@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.gp.actions import Box, Finite, InContext, Integers
 from agents.gp.designs import corners, grid, sobol
 from agents.gp.kernels.base import Kernel
@@ -27,7 +27,7 @@ def upper_bound(prediction: Prediction, beta: float) -> Array:
     return prediction.mean + math.sqrt(beta) * np.sqrt(prediction.variance)
 
 
-def argmax(values: Array, rng: np.random.Generator) -> int:
+def argmax(values: Array, rng: Rng) -> int:
     """Position of the largest value; among equals the generator decides."""
     top = values.max()
     ties = np.flatnonzero(values >= top - TIE * max(1.0, abs(top)))
@@ -48,9 +48,7 @@ class UCB:
             takes enough to see every bump of the kernel.
     """
 
-    def __init__(
-        self, posterior: Predictive, rng: np.random.Generator, candidates: int | None = None
-    ) -> None:
+    def __init__(self, posterior: Predictive, rng: Rng, candidates: int | None = None) -> None:
         self.posterior, self._rng = posterior, rng
         if isinstance(posterior.actions, Box):
             self._grid = _candidates(posterior.actions, posterior.kernel, candidates)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.checks import require
 from agents.gp.actions import Actions
 from agents.gp.evidence import Evidence, Stretch
@@ -54,7 +54,7 @@ def fit(
     spread: float = math.inf,
     starts: int = 4,
     scan: int = 0,
-    rng: np.random.Generator | None = None,
+    rng: Rng | None = None,
 ) -> Fit:
     """Maximise the log evidence, and a prior if wanted, over the logarithms of hyper-parameters.
 
@@ -105,9 +105,7 @@ def fit(
     return _result(evidence, min([first, *ends], key=lambda theta: loss(theta)[0]))
 
 
-def _around(
-    first: Array, wide: float, count: int, bounds: Array, rng: np.random.Generator
-) -> list[Array]:
+def _around(first: Array, wide: float, count: int, bounds: Array, rng: Rng) -> list[Array]:
     """Draws about the first start, within the bounds."""
     return [
         np.clip(first + wide * rng.standard_normal(len(first)), *bounds.T) for _ in range(count)

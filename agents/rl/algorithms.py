@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from agents.rl.defaults import LSTM, UNKNOWN_LIFE
+from agents.rl.defaults import LSTM
 from agents.rl.sb3 import FOREVER, SB3Agent
 
 
@@ -68,9 +68,9 @@ class DQN(SB3Agent):
     algorithm, action_spaces = "stable_baselines3:DQN", (spaces.Discrete,)
 
     @classmethod
-    def _for_one_life(cls, arguments: dict[str, Any], horizon: int | None) -> dict[str, Any]:
+    def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
         """Random actions become rare over a share of its life, not of forever."""
-        share = arguments["exploration_fraction"] * (horizon or UNKNOWN_LIFE) / FOREVER
+        share = arguments["exploration_fraction"] * horizon / FOREVER
         return {**arguments, "exploration_fraction": share}
 
 

@@ -12,33 +12,32 @@ from typing import Any
 NET = (32, 32)
 LSTM = 32
 MEMORY_DISCOUNT = 0.95
-UNKNOWN_LIFE = 1_000
-"""Steps that are expected where nobody knows the horizon."""
+SHORT_MEMORY = {
+    "learning_rate": 3e-3,
+    "learning_starts": 20,
+    "batch_size": 32,
+    "buffer_size": 10_000,
+}
+LONG_MEMORY = {
+    "learning_rate": 1e-3,
+    "learning_starts": 1_000,
+    "gradient_steps": 2,
+    "batch_size": 128,
+    "buffer_size": 100_000,
+}
+"""Of algorithms that learn from what they remember, within one life and in many worlds."""
 ONLINE: dict[str, dict[str, Any]] = {
     "ppo": {"learning_rate": 3e-3, "n_steps": 16, "batch_size": 16, "n_epochs": 10},
     "a2c": {"learning_rate": 3e-3, "n_steps": 8},
     "recurrent-ppo": {"learning_rate": 3e-3, "n_steps": 16, "batch_size": 16, "n_epochs": 5},
     "dqn": {
-        "learning_rate": 3e-3,
-        "learning_starts": 20,
+        **SHORT_MEMORY,
         "train_freq": 1,
-        "batch_size": 32,
-        "buffer_size": 10_000,
         "target_update_interval": 100,
         "exploration_fraction": 0.5,
     },
-    "sac": {
-        "learning_rate": 3e-3,
-        "learning_starts": 20,
-        "batch_size": 32,
-        "buffer_size": 10_000,
-    },
-    "td3": {
-        "learning_rate": 3e-3,
-        "learning_starts": 20,
-        "batch_size": 32,
-        "buffer_size": 10_000,
-    },
+    "sac": SHORT_MEMORY,
+    "td3": SHORT_MEMORY,
 }
 """Learning from the very steps that are judged."""
 
@@ -47,29 +46,13 @@ TRAINING: dict[str, dict[str, Any]] = {
     "a2c": {"learning_rate": 1e-3, "n_steps": 8},
     "recurrent-ppo": {"learning_rate": 3e-3, "n_steps": 50, "batch_size": 1600, "n_epochs": 4},
     "dqn": {
-        "learning_rate": 1e-3,
-        "learning_starts": 1_000,
+        **LONG_MEMORY,
         "train_freq": 1,
-        "gradient_steps": 2,
-        "batch_size": 128,
-        "buffer_size": 100_000,
         "target_update_interval": 1_000,
         "exploration_fraction": 0.3,
     },
-    "sac": {
-        "learning_rate": 1e-3,
-        "learning_starts": 1_000,
-        "gradient_steps": 2,
-        "batch_size": 128,
-        "buffer_size": 100_000,
-    },
-    "td3": {
-        "learning_rate": 1e-3,
-        "learning_starts": 1_000,
-        "gradient_steps": 2,
-        "batch_size": 128,
-        "buffer_size": 100_000,
-    },
+    "sac": LONG_MEMORY,
+    "td3": LONG_MEMORY,
 }
 """Learning beforehand, in many other worlds at once."""
 EXPLORING = {"ppo": 0.01, "a2c": 0.01, "recurrent-ppo": 0.01}

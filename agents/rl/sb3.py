@@ -12,8 +12,9 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem, is_news
+from agents.checks import flag
 from agents.registry import UnknownAgentError
 from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
 from agents.rl.view import RunningRewardScale, View
@@ -58,14 +59,14 @@ class SB3Agent:
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         memory: bool = False,
         deterministic: bool | None = None,
         net: list[int] | tuple[int, ...] = NET,
         **overrides: Any,
     ) -> None:
-        self._problem, self._view = problem, View(problem, memory=self._flag("memory", memory))
+        self._problem, self._view = problem, View(problem, memory=flag("memory", memory))
         self._own_global_state = _own_global_state(rng)
         from agents.rl.loop import Loop, WaitingEnv
 
@@ -78,7 +79,8 @@ class SB3Agent:
             self._scale.update([mean - spread, mean + spread])
         env = WaitingEnv(self._view.space, problem.action_space)
         with self._own_global_state:
-            arguments = self._for_one_life({**ONLINE[self.name], **overrides}, problem.horizon)
+            arguments = {**ONLINE[self.name], **overrides}
+            arguments = self._for_one_life(arguments, problem.likely_horizon)
             self._model = self._make(env, arguments, memory, net, rng)
             self._loop: Loop | None = Loop(lambda: self._model.learn(FOREVER))
         self._state: Any = None
@@ -122,17 +124,12 @@ class SB3Agent:
         envs: VectorEnv[Any, Any, Any],
         *,
         steps: int,
-        rng: np.random.Generator,
+        rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
         """Learn from other worlds of the same kind; what was learned, in plain arrays.
 
-        Args:
-            problem: What is known of such worlds.
-            envs: Many of them at once, which start anew within the step that ends them.
-            steps: Interactions that may be used, all copies together.
-            rng: Seeds the algorithm.
-            settings: Of the agent.
+        Args: see :class:`agents.base.Trainable`.
         """
         settings = dict(settings)
         settings.pop("deterministic", None)
@@ -156,7 +153,7 @@ class SB3Agent:
     def after_training(
         cls,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> SB3Agent:
@@ -172,14 +169,7 @@ class SB3Agent:
         return agent
 
     @classmethod
-    def _make(
-        cls,
-        env: Any,
-        arguments: dict[str, Any],
-        memory: bool,
-        net: Any,
-        rng: np.random.Generator,
-    ) -> Any:
+    def _make(cls, env: Any, arguments: dict[str, Any], memory: bool, net: Any, rng: Rng) -> Any:
         """The algorithm, in the environment."""
         from stable_baselines3.common.logger import Logger
 
@@ -210,7 +200,7 @@ class SB3Agent:
         return model
 
     @classmethod
-    def _for_one_life(cls, arguments: dict[str, Any], horizon: int | None) -> dict[str, Any]:
+    def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
         """Arguments that depend on how long it will live."""
         return arguments
 
@@ -236,11 +226,6 @@ class SB3Agent:
             return int(action)
         return np.clip(np.asarray(action, dtype=np.float32), -1.0, 1.0)
 
-    def _flag(self, name: str, value: Any) -> bool:
-        if value not in (True, False):
-            raise ValueError(f"{name} is true or false, got {value!r}")
-        return bool(value)
-
 
 def _round(model: Any) -> int:
     """Steps of every copy between two looks at the clock."""
@@ -249,7 +234,7 @@ def _round(model: Any) -> int:
     return int(getattr(model.train_freq, "frequency", model.train_freq))
 
 
-def _own_global_state(rng: np.random.Generator) -> Any:
+def _own_global_state(rng: Rng) -> Any:
     """Global random numbers of its own; a sentence if the extra is missing."""
     try:
         from agents.rl.loop import OwnGlobalState

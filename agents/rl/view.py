@@ -27,7 +27,8 @@ class View:
     """
 
     def __init__(self, problem: Problem, *, memory: bool) -> None:
-        low, high = (np.asarray(b, np.float64) for b in _bounds(problem.observation_space))
+        space = problem.observation_space
+        low, high = (np.asarray(bound, np.float64) for bound in (space.low, space.high))
         bounded = np.isfinite(low) & np.isfinite(high) & (high > low)
         self._middle = np.where(bounded, (low + high) / 2, 0.0)
         self._half = np.where(bounded, (high - low) / 2, 1.0)
@@ -63,10 +64,6 @@ class View:
                 memory[np.arange(len(scaled)), np.asarray(actions, dtype=np.intp)] = 1.0
             memory[:, -1] = rewards
         return np.concatenate((scaled, memory), axis=1).astype(np.float32)
-
-
-def _bounds(space: spaces.Box) -> tuple[Any, Any]:
-    return space.low, space.high
 
 
 class RunningRewardScale:

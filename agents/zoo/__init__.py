@@ -1,3 +1,1 @@
 """The agents, one per file."""
-
-__all__: list[str] = []

@@ -20,7 +20,7 @@ from agents.gp import (
     make_posterior,
     upper_bound,
 )
-from agents.gp.shortlist import Shortlist
+from agents.gp.posteriors.state_space import Shortlist
 
 
 def trained(kernel, box, noise_variance, seed, n=60, engine="auto"):

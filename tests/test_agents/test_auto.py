@@ -9,12 +9,17 @@ from gymnasium import spaces
 
 from agents import Experience, Problem, load, make_agent
 from agents.auto import refit
-from agents.auto.first_rewards import MIN_REWARDS
+from agents.auto.builders import Options
 from agents.auto.history import MAX_HISTORY, History
 from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
-from agents.auto.learned_scale import GROWTH, LearnedScale, choose_scale
-from agents.auto.options import Options
-from agents.auto.period import NOISES, guess_period
+from agents.auto.learned_scale import (
+    GROWTH,
+    MIN_REWARDS,
+    NOISES,
+    LearnedScale,
+    choose_scale,
+    guess_period,
+)
 from agents.auto.replay import replay
 from agents.auto.reward_level import RewardLevel, line
 from agents.auto.structures import NOISE, candidates

@@ -19,8 +19,8 @@ from agents.gp import (
     TimeSquaredExponential,
     make_posterior,
 )
+from agents.gp.posteriors.engines import exact_window
 from agents.gp.posteriors.late import SPAN
-from agents.gp.posteriors.window import exact_window
 
 KERNEL = Index() * Periodic(7.0) * Decay(0.05) + 0.5 * Index() * Decay(0.3) + Constant(0.5)
 
@@ -88,7 +88,7 @@ def test_the_window_is_exact(noise_variance, same_action):
 
 
 def test_the_correlation_alone_would_be_too_short_a_window():
-    """Why window.py is not one line: 8.3 length-scales are wrong by far more than round-off."""
+    """Why exact_window is not one line: 8.3 length-scales are wrong by far more than round-off."""
     kernel, box = SquaredExponential(1.0) * TimeSquaredExponential(3.0), Box(0, 5)
     y = 3 * np.random.default_rng(0).normal(size=200)
     short, full = Incremental(kernel, box, 0.01), Incremental(kernel, box, 0.01)

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from agents import Problem, make_agent
 from agents.testing import example_problem, observe
-from agents.zoo.arms.periodogram import estimate_period, fractions_up_to
+from agents.zoo.arms.fourier_period_ucb import estimate_period, fractions_up_to
 from agents.zoo.arms.ramanujan_ucb import ramanujan_sum
 
 CLOCK = spaces.Box(np.array([0.0]), np.array([1e6]), dtype=np.float64)

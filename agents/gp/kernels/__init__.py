@@ -2,5 +2,3 @@
 
 ``agents.gp`` offers them all.
 """
-
-__all__: list[str] = []

@@ -10,8 +10,10 @@ package uses that form.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -179,16 +181,8 @@ class Sum(Kernel):
 
 
 def _total(parts: list[Array]) -> Array:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return reduce(operator.add, parts)
 
 
 def _product(factors: list[Array], shape: tuple[int, ...]) -> Array:
-    if not factors:
-        return np.ones(shape)
-    product = factors[0]
-    for factor in factors[1:]:
-        product = product * factor
-    return product
+    return reduce(operator.mul, factors) if factors else np.ones(shape)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.gp.actions import Box, Finite, InContext, Points
 from agents.gp.kernels.base import POSITIVE, ActionKernel, Kernel, Sum, Term
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
@@ -131,11 +131,6 @@ class InThisContext:
         self.context = np.zeros(self._joint.dimension)
 
     @property
-    def name(self) -> str:
-        """The name of the posterior's engine."""
-        return self._posterior.name
-
-    @property
     def kernel(self) -> Kernel:
         """The prior covariance."""
         return self._posterior.kernel
@@ -153,7 +148,7 @@ class InThisContext:
         """Prediction with derivatives in the action."""
         return self._posterior.gradient(t, self._joint.joined(actions, self.context))
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """One joint draw of f(., context, t)."""
         return self._posterior.sample(t, rng, self._joint.joined(actions, self.context))
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
 
@@ -47,7 +47,7 @@ class Predictive(Protocol):
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with derivatives, for actions in a box."""
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """One joint draw of f(., t) at q actions, shape (q,)."""
 
     def contenders(self, t: float, beta: float) -> Integers | None:
@@ -125,7 +125,7 @@ class Selective(Posterior, Protocol):
         """Forget all observations but these."""
 
 
-def gaussian_sample(mean: Array, covariance: Array, rng: np.random.Generator) -> Array:
+def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:
     """One draw of N(mean, covariance); a covariance that is singular by rounding is fine."""
     value, vector = np.linalg.eigh(covariance)
     step = vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
@@ -78,7 +78,7 @@ class Dense:
         variance_slope += self.kernel.diagonal_gradient(points)
         return Gradient(*self.predict(t, actions), mean_slope, variance_slope)
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """One draw of f(., t), shape (q,)."""
         return gaussian_sample(*self._joint(t, actions), rng)
 
@@ -93,8 +93,8 @@ class Dense:
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
-        self._chosen, self._t, self._y = (np.array(state[k]) for k in ("chosen", "t", "y"))
-        self._weight = np.array(state.get("weight", np.ones(self.count)))
+        names = ("chosen", "t", "y", "weight")
+        self._chosen, self._t, self._y, self._weight = (np.array(state[name]) for name in names)
 
     def _past(self) -> Any:
         return self.actions.points(self._chosen)

@@ -19,35 +19,33 @@ class History:
     def __init__(self, actions: Actions, capacity: int = 64) -> None:
         self._actions, self._n, self._limit = actions, 0, 64
         self._chosen = actions.buffer(capacity)
-        self._t, self._y, self._z = np.zeros(capacity), np.zeros(capacity), np.zeros(capacity)
-        self._weight = np.zeros(capacity)
+        self._columns = np.zeros((4, capacity))  # t, y, weight and z
         self._L_inverse = np.zeros((capacity, capacity))
 
     @property
     def points(self) -> Points:
         """The actions chosen, n points."""
-        chosen = self._chosen[: self._n]
-        return self._actions.points(chosen)
+        return self._actions.points(self._chosen[: self._n])
 
     @property
     def t(self) -> Array:
         """Times, shape (n,)."""
-        return self._t[: self._n]
+        return self._columns[0, : self._n]
 
     @property
     def y(self) -> Array:
         """Rewards, shape (n,)."""
-        return self._y[: self._n]
+        return self._columns[1, : self._n]
 
     @property
     def weight(self) -> Array:
         """What each observation counts for: its noise variance is sigma^2 / weight, shape (n,)."""
-        return self._weight[: self._n]
+        return self._columns[2, : self._n]
 
     @property
     def z(self) -> Array:
         """L^-1 y, shape (n,)."""
-        return self._z[: self._n]
+        return self._columns[3, : self._n]
 
     @property
     def L_inverse(self) -> Array:
@@ -65,8 +63,7 @@ class History:
         """Add an observation, and the row (row, last) to L^-1."""
         n = self._n
         self._reserve(n + 1)
-        self._chosen[n], self._t[n], self._y[n], self._z[n] = action, t, y, z
-        self._weight[n] = weight
+        self._chosen[n], self._columns[:, n] = action, (t, y, weight, z)
         self._L_inverse[n, :n], self._L_inverse[n, n] = row, last
         self._n = n + 1
 
@@ -81,8 +78,7 @@ class History:
     def keep(self, which: Integers, kernel: Kernel, noise_variance: float) -> None:
         """Drop all observations but these."""
         n = self._n = len(which)
-        for array in (self._chosen, self._t, self._y, self._weight):
-            array[:n] = array[which]
+        self._chosen[:n], self._columns[:, :n] = self._chosen[which], self._columns[:, which]
         self.refactor(kernel, noise_variance)
 
     def refactor(self, kernel: Kernel, noise_variance: float) -> None:
@@ -107,16 +103,15 @@ class History:
         self._reserve(n)
         self._n = n
         self._chosen[:n], self.y[:] = state["chosen"], state["y"]
-        self.weight[:] = state.get("weight", 1.0)
+        self.weight[:] = state["weight"]
         self.t[:], self.z[:], self.L_inverse[:] = state["t"], state["z"], state["L_inverse"]
 
     def _reserve(self, size: int) -> None:
         """Make room by doubling: copying then costs O(1) per entry in the long run."""
-        old = len(self._t)
+        old = len(self._chosen)
         if size <= old:
             return
         extra = max(old, size - old)
         self._chosen = np.concatenate((self._chosen, self._actions.buffer(extra)))
-        self._t, self._y, self._z = (np.pad(a, (0, extra)) for a in (self._t, self._y, self._z))
-        self._weight = np.pad(self._weight, (0, extra))
+        self._columns = np.pad(self._columns, ((0, 0), (0, extra)))
         self._L_inverse = np.pad(self._L_inverse, ((0, extra), (0, extra)))

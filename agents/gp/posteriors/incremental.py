@@ -14,17 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.checks import finite_observation, positive_weight
 from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
-from agents.gp.posteriors.base import (
-    Gradient,
-    Prediction,
-    State,
-    gaussian_sample,
-)
+from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
 from agents.gp.posteriors.history import History
 from agents.gp.relevance import Relevance, overlap
 
@@ -42,7 +37,7 @@ class Incremental:
         actions: Finite set or box.
         noise_variance: sigma^2 > 0.
         window: Observations older than the newest by more than this may be forgotten (see
-            ``window.py`` for when that is exact); None keeps all.
+            ``exact_window`` for when that is exact); None keeps all.
     """
 
     def __init__(
@@ -124,7 +119,7 @@ class Incremental:
         variance = self._fast.diagonal(points) - np.einsum("tq,tq->q", V, V)
         return Gradient(self._past.z @ V, np.maximum(variance, 0.0), mean_slope, variance_slope)
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """One draw of f(., t), shape (q,)."""
         points, V = self._at(t, actions)
         prior = self._fast.gram(points, np.array([t]), points, np.array([t]))

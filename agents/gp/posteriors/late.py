@@ -29,6 +29,12 @@ class Mark(NamedTuple):
     time: float
     log_evidence: float
 
+    @classmethod
+    def saved(cls, state: State, name: str) -> Mark:
+        """The one that was saved under a name."""
+        S, X, time, log_evidence = (np.array(state[f"{name}.{field}"]) for field in cls._fields)
+        return cls(S, X, float(time), float(log_evidence))
+
 
 class LateObservations:
     """A Kalman filter with its recent observations."""
@@ -87,16 +93,9 @@ class LateObservations:
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
-        now, older, newer = (
-            Mark(
-                np.array(state[f"{k}.S"]),
-                np.array(state[f"{k}.X"]),
-                float(state[f"{k}.time"]),
-                float(state[f"{k}.log_evidence"]),
-            )
-            for k in (("now", "older", "newer") if self.filter.decays else ("now",) * 3)
-        )
-        self._older, self._newer, self._entries = older, newer, list(np.array(state["entries"]))
+        names = ("older", "newer", "now") if self.filter.decays else ("now",) * 3
+        self._older, self._newer, now = (Mark.saved(state, name) for name in names)
+        self._entries = list(np.array(state["entries"]))
         self._return(now)
 
     def _mark(self) -> Mark:

@@ -17,12 +17,13 @@ with one kernel (``shared.py``).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.gp.actions import Actions, InContext
 from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.features import find_features
@@ -30,12 +31,8 @@ from agents.gp.kernels.base import Kernel
 from agents.gp.kernels.context import is_linear
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction, State
 from agents.gp.posteriors.engines import make_posterior
-from agents.gp.posteriors.shared import Shared
+from agents.gp.posteriors.shared import NEGLIGIBLE, Shared
 from agents.gp.posteriors.state_space import StateSpace
-
-NEGLIGIBLE = 1e-12
-"""Weight below which a candidate is left out of predictions; it goes on learning."""
-
 
 SMALL = 1000
 """Length of a state up to which candidates have one, however short the run."""
@@ -60,10 +57,8 @@ def make_members(
     """
     short = horizon is not None and horizon <= SHORT
     if engine == "auto" and not short:
-        try:
+        with suppress(RankError):
             return _with_states(kernels, actions, noise_variance)
-        except RankError:
-            pass
     options: dict[str, Any] = {"horizon": horizon, "engine": engine}
     return [make_posterior(kernel, actions, noise_variance, **options) for kernel in kernels]
 
@@ -193,7 +188,7 @@ class Mixture:
         apart = 2.0 * (mean - middle)[:, :, None] * (rise - slope)
         return Gradient(middle, spread, slope, np.tensordot(weights, growth + apart, 1))
 
-    def sample(self, t: float, rng: np.random.Generator, actions: Any = None) -> Array:
+    def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """A candidate by its weight, then a draw from it."""
         member = self.members[int(rng.choice(len(self.members), p=self.weights))]
         return member.sample(t, rng, actions)

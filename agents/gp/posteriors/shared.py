@@ -21,7 +21,7 @@ from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 from agents.gp.posteriors.state_space import StateSpace, predicted, sloped
 
 NEGLIGIBLE = 1e-12
-"""Weight below which a candidate is left out."""
+"""Weight below which a candidate is left out of predictions; it goes on learning."""
 
 
 class Part(NamedTuple):

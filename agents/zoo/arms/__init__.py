@@ -1,3 +1,1 @@
 """Agents that keep statistics of every arm."""
-
-__all__: list[str] = []

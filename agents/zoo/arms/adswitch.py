@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -43,19 +43,18 @@ class AdSwitch(ArmAgent):
     with the length of the episode.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties, draws checks.
         c: C above.
         common: Those of :class:`ArmAgent`.
     """
 
     name = "adswitch"
     family = "arms, change detection"
-    kept = ("episode", "_n", "_last", "_good", "_checks", "_gap", "_mean", "_lowest", "_highest")
+    kept = (
+        *("episode", "_n", "_last", "_good", "_checks", "_gap", "_mean", "_lowest", "_highest"),
+        *("_count", "_total"),
+    )
 
-    def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, c: float = 1.0, **common: Any
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, c: float = 1.0, **common: Any) -> None:
         self._c = positive("c", c)
         super().__init__(problem, rng, **common)
 
@@ -137,15 +136,3 @@ class AdSwitch(ArmAgent):
                 if self._rng.random() < size * rate:
                     plays = math.ceil(2.0 * self._log / size**2)
                     self._checks[arm] = max(self._checks[arm], plays)
-
-    def state(self) -> dict[str, Any]:
-        """The counts and the tables of the episode."""
-        tables = {"count": self._count[: self._n], "total": self._total[: self._n]}
-        return {**super().state(), **tables}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        space = np.zeros((16, self.n_arms))
-        self._count = np.concatenate([state["count"], space])
-        self._total = np.concatenate([state["total"], space])

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import qmc
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem, is_news, time_of
 from agents.saving import Saveable
-from agents.zoo.arms.grid import arms_of, as_action, learn_from, nearest_arm
 from agents.zoo.arms.means import Means
 from agents.zoo.arms.reward_scale import RewardScale
 
-UNKNOWN_HORIZON = 1_000
-"""For parameters that depend on the number of decisions, where nobody tells it."""
+MAX_BOX_ARMS = 100_000
+"""Points into which a box is cut at the most."""
+
+
+def arms_of(problem: Problem, count: int) -> NDArray[Any]:
+    """All actions of a finite set, or ``count`` evenly spread points of a box, shape (n, d)."""
+    if problem.n_actions is not None:
+        return np.arange(problem.n_actions)
+    if not isinstance(count, int) or not 1 <= count <= MAX_BOX_ARMS:
+        raise ValueError(f"box_arms must be a whole number in [1, {MAX_BOX_ARMS}], got {count!r}")
+    dim = problem.dim
+    if dim == 1:
+        return np.linspace(-1.0, 1.0, count, dtype=np.float32)[:, None]
+    spread = np.asarray(qmc.Halton(dim, scramble=False).random(count), dtype=np.float32)
+    return 2.0 * spread - 1.0
+
+
+def nearest_arm(arms: NDArray[Any], action: Any) -> int:
+    """The arm that an action is, or is closest to."""
+    if arms.ndim == 1:
+        return int(action)
+    distance = np.square(arms - np.asarray(action, dtype=np.float64)).sum(axis=1)
+    return int(distance.argmin())
 
 
 class ArmAgent(Saveable):
@@ -39,24 +59,20 @@ class ArmAgent(Saveable):
     late and in any order: ``t`` is the time of the decision.
 
     A subclass sets its settings, then calls ``super().__init__``, which calls ``start``. The names
-    of the attributes that ``choose`` and ``learn`` change stand in ``kept``: numbers, lists of
-    numbers, arrays, or what has ``state`` and ``restore`` itself. That makes ``state`` and
-    ``restore``.
+    of the attributes that ``choose`` and ``learn`` change stand in ``kept``.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         scale: sigma of the noise; by default the problem's ``noise_std``, or the standard
             deviation of the rewards so far.
         box_arms: Number of points of a box.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ()
+    kept: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         scale: float | None = None,
         box_arms: int = 20,
@@ -64,10 +80,11 @@ class ArmAgent(Saveable):
         self._arms = arms_of(problem, box_arms)
         self._finite = problem.n_actions is not None
         self.n_arms = len(self._arms)
-        self.horizon = problem.horizon or UNKNOWN_HORIZON
+        self.horizon = problem.likely_horizon
         self.scale = RewardScale(problem, scale)
         self.start()
-        learn_from(self, problem.warm_start)
+        for past in problem.past_decisions():
+            self.update(*past)
 
     def start(self) -> None:
         """Make the tables, for ``self.n_arms`` arms."""
@@ -84,7 +101,7 @@ class ArmAgent(Saveable):
     def act(self, observation: Array) -> Any:
         """The arm that the agent chooses, as an action."""
         arm = self.choose(time_of(observation), observation)  # which may change the arms
-        return int(arm) if self._finite else as_action(self._arms, arm)
+        return int(arm) if self._finite else self._arms[arm].copy()
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward; one that is missing (NaN) changes nothing."""
@@ -123,30 +140,3 @@ class ArmAgent(Saveable):
             return self.any_of([arm for arm, n in enumerate(means.count) if not n])
         draws = self._rng.standard_normal(self.n_arms)
         return self.best_of(np.array(means.mean) + deviation * draws * np.array(means.narrow))
-
-    def state(self) -> dict[str, Any]:
-        """The scale and what is ``kept``: values, parts that have a state, or lists of these."""
-        return {"scale": self.scale.state(), **{n: _state_of(getattr(self, n)) for n in self.kept}}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.scale.restore(state["scale"])
-        for name in self.kept:
-            part, saved = getattr(self, name), state[name]
-            if hasattr(part, "restore"):
-                part.restore(saved)
-            elif _are_parts(part):
-                for one, its in zip(part, saved, strict=True):
-                    one.restore(its)
-            else:
-                setattr(self, name, copy.deepcopy(saved))
-
-
-def _are_parts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and hasattr(value[0], "restore")
-
-
-def _state_of(value: Any) -> Any:
-    if _are_parts(value):
-        return [part.state() for part in value]
-    return value.state() if hasattr(value, "state") else value

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
-from agents.zoo.arms.grid import MAX_BOX_ARMS, arms_of
+from agents.zoo.arms.arm_agent import MAX_BOX_ARMS, arms_of
 from agents.zoo.arms.ucb1 import UCB1
 
 
@@ -32,20 +30,18 @@ class CAB1(UCB1):
     earlier one, and the warm start, set the scale only.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         alpha: Smoothness of the mean near its maximum.
         scale: sigma; see :class:`ArmAgent`.
     """
 
     name = "cab1"
     family = "arms, many"
-    kept: ClassVar[tuple[str, ...]] = (*UCB1.kept, "_epoch", "_begin")
+    kept: ClassVar[tuple[str, ...]] = ("_epoch", "_begin")
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         alpha: float = 1.0,
         scale: float | None = None,
@@ -82,7 +78,6 @@ class CAB1(UCB1):
         if self._begin is not None and t >= self._begin:
             super().learn(arm, reward, t)
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
+    def rebuild(self) -> None:
+        """The points of the epoch."""
         self._cut()

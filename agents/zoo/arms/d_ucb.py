@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive, share
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.means import Means
 
 FORGOTTEN, LARGE = 1e-200, 1e100
@@ -34,8 +32,6 @@ class DUCB(ArmAgent):
     the clock, so that a late reward counts as much as if it had come in time.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         gamma: Discount per step.
         xi: Exploration.
         common: Those of :class:`ArmAgent`.
@@ -48,14 +44,13 @@ class DUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         gamma: float | None = None,
         xi: float = 0.6,
         **common: Any,
     ) -> None:
-        horizon = problem.horizon or UNKNOWN_HORIZON
-        usual = 1.0 - 0.25 / math.sqrt(horizon)
+        usual = 1.0 - 0.25 / math.sqrt(problem.likely_horizon)
         self._gamma = usual if gamma is None else share("gamma", gamma)
         self._most = math.log(LARGE) / -math.log(self._gamma)
         self._xi = positive("xi", xi)

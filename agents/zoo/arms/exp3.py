@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import number, positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -32,8 +32,6 @@ class Exp3S(ArmAgent):
     unless it comes late. Weights are normalised, which changes no probability.
 
     Args:
-        problem: What is known.
-        rng: Draws.
         switches: S, how often the best arm changes, if it is known.
         box_arms: Number of points of a box.
     """
@@ -45,7 +43,7 @@ class Exp3S(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         switches: float | None = None,
         box_arms: int = 20,
@@ -99,8 +97,6 @@ class RExp3(Exp3S):
     is ignored. Batches are counted by the clock.
 
     Args:
-        problem: What is known.
-        rng: Draws.
         variation: V, on the scale of [0, 1].
         box_arms: Number of points of a box.
     """
@@ -112,7 +108,7 @@ class RExp3(Exp3S):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         variation: float = 3.0,
         box_arms: int = 20,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
+from agents.zoo.arms.means import Means
 
 
 class Fixed(ArmAgent):
@@ -20,28 +19,24 @@ class Fixed(ArmAgent):
     Deviations from the paper: none of its methods. A box is cut into ``box_arms`` points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         box_arms: Number of points of a box.
     """
 
     name = "fixed"
     family = "baselines"
-    kept = ("_count", "_total")
+    kept = ("_means",)
 
-    def __init__(self, problem: Problem, rng: np.random.Generator, *, box_arms: int = 20) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, box_arms: int = 20) -> None:
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:
-        """Counts and sums of rewards."""
-        self._count, self._total = np.zeros(self.n_arms), np.zeros(self.n_arms)
+        """Begin without any rewards."""
+        self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
         """An untried arm, or the best so far."""
-        untried = np.flatnonzero(self._count == 0)
-        return self.any_of(untried) if len(untried) else self.best_of(self._total / self._count)
+        return self.highest_bound(self._means, 0.0)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Add to the arm's mean; order and delay do not matter."""
-        self._count[arm] += 1
-        self._total[arm] += reward
+        self._means.add(arm, reward)

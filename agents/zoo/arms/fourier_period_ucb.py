@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, share
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.periodogram import estimate_period
+
+MAX_PERIOD = 500
+"""No longer period is looked for, however long the signal."""
 
 
 class FourierPeriodUCB(ArmAgent):
@@ -39,8 +43,6 @@ class FourierPeriodUCB(ArmAgent):
     sigma sqrt(2 log n / n), half of what `ucb1` has here. A box is cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         stage_one: n; by default the rule above.
         level: Probability of seeing a period where there is none.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
@@ -48,11 +50,12 @@ class FourierPeriodUCB(ArmAgent):
 
     name = "fourier-period-ucb"
     family = "arms, periodic"
+    kept = ("_first", "_seen", "periods", "_cells")
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         stage_one: int | None = None,
         level: float = 0.05,
@@ -105,7 +108,7 @@ class FourierPeriodUCB(ArmAgent):
             self.periods.append(period)
             self._cells.append(np.zeros((2, period)))
         for when, which, reward in self._seen:
-            self._count(which, reward, when)
+            self._count(int(which), reward, when)
         self._seen = []
 
     def _count(self, arm: int, reward: float, t: float) -> None:
@@ -114,15 +117,45 @@ class FourierPeriodUCB(ArmAgent):
     def _phase(self, arm: int, t: float) -> int:
         return math.floor(t) % self.periods[arm]
 
-    def state(self) -> dict[str, Any]:
-        """The rewards of stage one, or the cells."""
-        seen = np.array(self._seen, dtype=np.float64).reshape(-1, 3)
-        return {**super().state(), "first": self._first, "seen": seen, "cells": self._cells}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._first = state["first"]
-        self._seen = [(float(t), int(arm), float(y)) for t, arm, y in state["seen"]]
-        self._cells = [cells.copy() for cells in state["cells"]]
-        self.periods = [cells.shape[1] for cells in self._cells]
+def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) -> int:
+    """The period of y at times t, or 1 if no frequency stands out of noise of deviation sigma."""
+    steps, longest = np.floor(t).astype(int), min(len(t) // 2, MAX_PERIOD)
+    j, q = fractions_up_to(longest)
+    if not len(q) or sigma <= 0:
+        return 1
+    threshold = math.log(len(q) / level)
+    period, basis = 1, np.ones((len(t), 1))
+    for _ in range(longest):
+        rest = y - basis @ np.linalg.lstsq(basis, y, rcond=None)[0]
+        # White noise has a response of Exponential(1).
+        response = _power(steps, rest, longest) / (len(t) * sigma**2)
+        if response.max() < threshold:
+            break
+        alike = np.flatnonzero(response > response.max() + math.log(level))
+        best = min(alike, key=lambda i: (math.lcm(period, int(q[i])), -response[i]))
+        if math.lcm(period, int(q[best])) > longest:
+            break
+        period = math.lcm(period, int(q[best]))
+        angle = 2.0 * np.pi * j[best] / q[best] * steps
+        basis = np.column_stack([basis, np.cos(angle), np.sin(angle)])
+    return period
+
+
+@lru_cache(maxsize=8)
+def fractions_up_to(longest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All j / q in lowest terms with 0 < j / q <= 1/2 and q <= longest, by q and then j."""
+    q = np.repeat(np.arange(2, longest + 1), np.arange(2, longest + 1) // 2)
+    j = np.concatenate([np.arange(1, p // 2 + 1) for p in range(2, longest + 1)] or [q])
+    lowest = np.gcd(j, q) == 1
+    return j[lowest], q[lowest]
+
+
+def _power(steps: NDArray[np.int64], y: Array, longest: int) -> Array:
+    """|sum y exp(-2 pi i t j / q)|^2 for the fractions above: only t mod q matters."""
+    parts = []
+    for q in range(2, longest + 1):
+        folded = np.bincount(steps % q, weights=y, minlength=q)
+        power = np.square(np.abs(np.fft.rfft(folded)[1:]))
+        parts.append(power[np.gcd(np.arange(1, len(power) + 1), q) == 1])
+    return np.concatenate(parts)

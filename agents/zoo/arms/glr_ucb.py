@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import one_of, share
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -35,8 +35,6 @@ class GLRUCB(ArmAgent):
     rewards are taken in the order in which they come.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         restart: "local" or "global".
         delta: Probability of a false alarm.
         common: Those of :class:`ArmAgent`.
@@ -44,11 +42,12 @@ class GLRUCB(ArmAgent):
 
     name = "glr-ucb"
     family = "arms, change detection"
+    kept = ("restarts", "_count", "_total", "_age")
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         restart: str = "local",
         delta: float | None = None,
@@ -100,20 +99,12 @@ class GLRUCB(ArmAgent):
         return ratio > 2.0 * self.scale.sigma**2 * math.log(n**1.5 / delta)
 
     def state(self) -> dict[str, Any]:
-        """The counts, and for each arm the running sums of its rewards."""
+        """Also the running sums of each arm's rewards, in one array."""
         sums = [s[:n] for s, n in zip(self._sums, self._count, strict=True)]
-        counts = {"count": self._count, "total": self._total, "age": self._age}
-        return {
-            **super().state(),
-            **counts,
-            "sums": np.concatenate(sums),
-            "restarts": self.restarts,
-        }
+        return {**super().state(), "sums": np.concatenate(sums)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
         super().restore(state)
-        self._count, self._total = list(state["count"]), list(state["total"])
-        self._age, self.restarts = list(state["age"]), int(state["restarts"])
         ends = np.cumsum(self._count)[:-1]
         self._sums = [np.array(part) for part in np.split(state["sums"], ends)]

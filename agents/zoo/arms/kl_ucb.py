@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import number, one_of
 from agents.zoo.arms.ucb1 import UCB1
@@ -32,8 +32,6 @@ class KLUCB(UCB1):
     "gaussian"; "bernoulli" maps the means into [0, 1] and clips them there.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         divergence: "gaussian" or "bernoulli".
         c: Weight of log log n.
         scale: sigma; see :class:`ArmAgent`.
@@ -46,7 +44,7 @@ class KLUCB(UCB1):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         divergence: str = "gaussian",
         c: float = 0.0,

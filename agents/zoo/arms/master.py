@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.means import Means
 
 
@@ -54,34 +55,34 @@ class Master(ArmAgent):
     that made the decision while it lasts. The warm start sets the scale only.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties, draws schedules.
         detector: Factor of rho^.
         common: Those of :class:`ArmAgent`.
     """
 
     name = "master"
     family = "arms, change detection"
-    kept: ClassVar[tuple[str, ...]] = (
-        *("restarts", "_order", "_begin", "_scheduled", "_which"),
+    kept = (
+        *("restarts", "_order", "_begin", "_scheduled", "_which", "_means"),
         *("_gained", "_bound", "_lowest", "_excess", "_n_rewards"),
     )
 
-    def __init__(
-        self,
-        problem: Problem,
-        rng: np.random.Generator,
-        *,
-        detector: float = 1.0,
-        **common: Any,
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, detector: float = 1.0, **common: Any) -> None:
         self._detector = positive("detector", detector)
-        self._horizon = max(problem.horizon or UNKNOWN_HORIZON, 2)
+        self._horizon = max(problem.likely_horizon, 2)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
         """Nothing is scheduled before the first decision."""
         self.restarts, self._order, self._begin = 0, -1, None  # type: tuple[int, int, float | None]
+        self._scheduled: list[NDArray[np.bool_]] = []
+        self._which: list[int] = []
+        self._means: list[Means] = []
+        self._gained, self._bound = np.zeros(0), np.zeros(0)
+        self._lowest, self._excess, self._n_rewards = math.inf, 0.0, 0
+
+    def new_part(self) -> Means:
+        """The means of an instance."""
+        return Means(self.n_arms)
 
     def _block(self, t: float) -> None:
         """Schedule the next block, which begins at time t."""
@@ -155,22 +156,3 @@ class Master(ArmAgent):
     def _worse(self) -> bool:
         """Test 2: the block gained less than its bounds promised."""
         return self._excess / self._n_rewards >= 3.0 * self._doubt(self._n_rewards)
-
-    def state(self) -> dict[str, Any]:
-        """What is kept, if a block has begun."""
-        if self._begin is None:
-            return {"scale": self.scale.state(), "restarts": self.restarts}
-        return {**super().state(), "means": [means.state() for means in self._means]}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        if "_begin" in state:
-            self._block(0.0)  # so that there is something to put it into
-            super().restore(state)
-            self._means = [Means(self.n_arms) for _ in state["means"]]
-            for means, kept in zip(self._means, state["means"], strict=True):
-                means.restore(kept)
-        else:
-            self.start()
-            self.scale.restore(state["scale"])
-            self.restarts = int(state["restarts"])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from bisect import bisect_right
+from collections import deque
+from operator import itemgetter
+
+from agents.state import Stateful
 
 
-class Means:
+class Means(Stateful):
     """Weighted counts and sums of rewards; plain lists, quicker than arrays for tens of arms.
 
     Only the arm that changes is computed anew, so that a bound costs one product and one sum an
@@ -19,6 +23,8 @@ class Means:
         narrow: 1 / sqrt(count); 0 for an arm without rewards.
         untried: How many arms have no rewards.
     """
+
+    kept = ("count", "total", "mean", "narrow", "untried")
 
     def __init__(self, n_arms: int) -> None:
         self.count, self.total = [0.0] * n_arms, [0.0] * n_arms
@@ -53,14 +59,40 @@ class Means:
             else:
                 self.clear(arm)
 
-    def state(self) -> dict[str, Any]:
-        """The counts and sums."""
-        return {"count": self.count, "total": self.total}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.count, self.total = list(state["count"]), list(state["total"])
-        pairs = list(zip(self.total, self.count, strict=True))
-        self.mean = [total / count if count else 0.0 for total, count in pairs]
-        self.narrow = [1.0 / math.sqrt(count) if count else 0.0 for count in self.count]
-        self.untried = self.count.count(0.0)
+class SlidingWindow(Stateful):
+    """Counts and sums of the rewards of decisions made in the last ``length`` steps.
+
+    A late reward counts until its decision has left the window; one that comes too late is ignored.
+
+    Attributes:
+        means: Their counts and means.
+    """
+
+    kept = ("_now", "_rows", "means")
+
+    def __init__(self, n_arms: int, length: float) -> None:
+        self._length, self._now = length, -math.inf
+        self._rows: deque[tuple[float, float, float]] = deque()  # time, arm and reward
+        self.means = Means(n_arms)
+
+    def add(self, arm: int, reward: float, t: float) -> None:
+        """Take in the reward of a decision at time t."""
+        if t < self._now - self._length:
+            return
+        late = self._rows and self._rows[-1][0] > t
+        place = bisect_right(self._rows, t, key=itemgetter(0)) if late else len(self._rows)
+        self._rows.insert(place, (t, arm, reward))
+        self.means.add(arm, reward)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def move(self, t: float) -> None:
+        """Drop what is older than ``t - length``: what is left was decided in the last steps."""
+        if t > self._now:
+            self._now = t
+        rows, first = self._rows, self._now - self._length
+        while rows and rows[0][0] < first:
+            _, arm, reward = rows.popleft()
+            self.means.add(int(arm), reward, -1.0)

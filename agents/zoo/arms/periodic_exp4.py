@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import share_or_one
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -41,8 +41,6 @@ class PeriodicEXP4(ArmAgent):
     that comes late is weighed by the probability at its decision, of the last thousand.
 
     Args:
-        problem: What is known.
-        rng: Draws the arms.
         max_period: P; by default the problem's main season, rounded up, or 24 if it tells none.
         gamma: The rate of learning; by default the formula.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
@@ -55,7 +53,7 @@ class PeriodicEXP4(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         max_period: int | None = None,
         gamma: float | None = None,

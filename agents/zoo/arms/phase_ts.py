@@ -25,13 +25,7 @@ class PhaseTS(PhaseUCB):
     of the width of ``RewardScale.interval``: where mean, deviation and noise of the rewards are
     known, these. A box is cut into ``box_arms`` points.
 
-    Args:
-        problem: What is known.
-        rng: Draws the beliefs.
-        period: tau; by default the problem's main season.
-        scale: sigma; by default the problem's noise, or the standard deviation of the rewards so
-            far.
-        box_arms: Number of points of a box.
+    Args: those of :class:`PhaseUCB`.
     """
 
     name = "phase-ts"

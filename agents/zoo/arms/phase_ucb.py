@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.grid import MAX_TABLE_CELLS
 from agents.zoo.gp.prior import main_period
+
+MAX_TABLE_CELLS = 10_000_000
+"""Most (phase, arm) pairs for which a table is kept."""
 
 
 class PhaseUCB(ArmAgent):
@@ -28,8 +30,6 @@ class PhaseUCB(ArmAgent):
     and actions is worth. A box is cut into ``box_arms`` points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau; by default the problem's main season.
         scale: c, the scale of the rewards; by default the problem's noise, or their standard
             deviation so far.
@@ -43,7 +43,7 @@ class PhaseUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         period: float | None = None,
         scale: float | None = None,

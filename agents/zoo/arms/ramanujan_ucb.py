@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import not_negative
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -36,8 +36,6 @@ class RamanujanUCB(ArmAgent):
     tried comes first. Time is rounded down to whole steps. A box is cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it
             tells none. The authors' largest period is 11.
         bonus: c.
@@ -51,7 +49,7 @@ class RamanujanUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         max_period: int | None = None,
         bonus: float = 2.0,

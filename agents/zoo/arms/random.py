@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.saving import Saveable
 
@@ -23,8 +23,9 @@ class Random(Saveable):
 
     name = "random"
     family = "baselines"
+    kept = ()
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(self, problem: Problem, rng: Rng) -> None:
         self._space = problem.action_space
 
     def act(self, observation: Array) -> Any:
@@ -35,10 +36,3 @@ class Random(Saveable):
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Nothing is learned."""
-
-    def state(self) -> dict[str, Any]:
-        """Nothing but the generator, which is saved anyway."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Nothing to put back."""

@@ -16,16 +16,16 @@ Two things are asked of the scale, and each has one answer for all agents:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from agents.base import Problem
 from agents.checks import not_negative
+from agents.state import Stateful
 
 MIN_REWARDS = 10
 """Rewards on which a standard deviation must rest before anything is tested with it."""
 
 
-class RewardScale:
+class RewardScale(Stateful):
     """The rule above. Rewards so far include the warm start; their order does not matter.
 
     Attributes:
@@ -37,6 +37,8 @@ class RewardScale:
         problem: What is known.
         sigma: The deviation of the noise, if it is to be another than the problem's.
     """
+
+    kept = ("_n", "_mean", "_squares", "_low", "_high", "sigma", "width")
 
     def __init__(self, problem: Problem, sigma: float | None = None) -> None:
         given = problem.noise_std if sigma is None else not_negative("scale", sigma)
@@ -82,19 +84,6 @@ class RewardScale:
         if not high > low:
             return 0.5
         return min(max((reward - low) / (high - low), 0.0), 1.0)
-
-    def state(self) -> dict[str, Any]:
-        """What ``observe`` has changed."""
-        range_ = (self._low, self._high) if self._n else (0.0, 0.0)
-        return {"n": self._n, "mean": self._mean, "squares": self._squares, "range": range_}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self._n, self._mean = int(state["n"]), float(state["mean"])
-        self._squares = float(state["squares"])
-        self._low, self._high = state["range"] if self._n else (math.inf, -math.inf)
-        if self._sigma is None and self._n:
-            self._set(math.sqrt(self._squares / self._n))
 
 
 def _known_range(problem: Problem) -> tuple[float, float] | None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -32,8 +32,6 @@ class SiRI(ArmAgent):
     are drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
 
     Args:
-        problem: What is known.
-        rng: Draws arms, breaks ties.
         beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
         a: A above.
         delta: Confidence.
@@ -48,7 +46,7 @@ class SiRI(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         beta: float | None = None,
         a: float = 0.3,

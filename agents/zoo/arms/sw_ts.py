@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.sw_ucb import SWUCB
@@ -30,8 +28,6 @@ class SWTS(SWUCB):
     ``gamma`` is in units of 1 / sigma^2. Steps are counted by the clock.
 
     Args:
-        problem: What is known.
-        rng: Draws.
         window: tau, in steps.
         gamma: Precision of the draws, times sigma^2.
         scale: sigma; see :class:`ArmAgent`.
@@ -44,7 +40,7 @@ class SWTS(SWUCB):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: float | None = None,
         gamma: float = 0.25,

@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
-from agents.zoo.arms.window import SlidingWindow
+from agents.zoo.arms.arm_agent import ArmAgent
+from agents.zoo.arms.means import SlidingWindow
 
 
 def window_length(problem: Problem, given: float | None) -> float:
     """The given window, or tau = 4 sqrt(T log T), as Garivier and Moulines use."""
     if given is not None:
         return positive("window", given)
-    horizon = problem.horizon or UNKNOWN_HORIZON
+    horizon = problem.likely_horizon
     return float(math.ceil(4.0 * math.sqrt(horizon * math.log(max(horizon, 2)))))
 
 
@@ -39,8 +37,6 @@ class SWUCB(ArmAgent):
     rewards in the window: min(t, tau) unless some are missing. Steps are counted by the clock.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: tau, in steps.
         xi: Exploration.
         common: Those of :class:`ArmAgent`.
@@ -53,7 +49,7 @@ class SWUCB(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: float | None = None,
         xi: float = 0.6,

@@ -23,11 +23,7 @@ class Thompson(ArmAgent):
     [0, 1]; here every arm is tried once instead, and the variance is that of the noise
     (``reward_scale.py``).
 
-    Args:
-        problem: What is known.
-        rng: Draws.
-        scale: sigma; see :class:`ArmAgent`.
-        box_arms: Number of points of a box.
+    Args: those of :class:`ArmAgent`.
     """
 
     name = "thompson"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -29,8 +27,6 @@ class UCB1(ArmAgent):
     random. n counts rewards, so that late and missing ones are allowed.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         xi: Exploration.
         common: Those of :class:`ArmAgent`.
     """
@@ -39,9 +35,7 @@ class UCB1(ArmAgent):
     family = "arms, stationary"
     kept: ClassVar[tuple[str, ...]] = ("_means", "_n")
 
-    def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, xi: float = 2.0, **common: Any
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, xi: float = 2.0, **common: Any) -> None:
         self._xi = positive("xi", xi)
         super().__init__(problem, rng, **common)
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
@@ -39,8 +39,6 @@ class UCBAIR(ArmAgent):
     return: of a finite set, or of ``box_arms`` evenly spread points of a box. t counts rewards.
 
     Args:
-        problem: What is known.
-        rng: Draws arms, breaks ties.
         beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
         scale: sigma; see :class:`ArmAgent`.
         box_arms: Number of points of a box to draw from.
@@ -53,7 +51,7 @@ class UCBAIR(ArmAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         beta: float | None = None,
         scale: float | None = None,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.gp import TimeSquaredExponential
@@ -30,8 +29,6 @@ class CGPUCB(GPAgent):
     between, are forgotten; the posterior stays the same to round-off and the cost bounded.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         time_length_scale: l, in steps; the default is that of [@cai2021periodic].
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
@@ -42,7 +39,7 @@ class CGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         time_length_scale: float = 10.0,
         **common: Any,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share
 from agents.gp import Constant
@@ -17,7 +16,7 @@ from agents.zoo.gp.parts import Model, Prior
 class EventTriggered(Model):
     """Forgets everything when a reward contradicts it; ``start`` is when it last did."""
 
-    saved = ("start", "resets")
+    kept = ("start", "resets")
 
     def __init__(self, delta: float) -> None:
         super().__init__(Constant())
@@ -73,8 +72,6 @@ class ETGPUCB(GPAgent):
     ignored. The later version's bounds on the time between resets are left out.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         delta: Probability of a false alarm.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
@@ -82,9 +79,7 @@ class ETGPUCB(GPAgent):
     name = "et-gp-ucb"
     family = "GP, forgetting"
 
-    def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, delta: float = 0.1, **common: Any
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, delta: float = 0.1, **common: Any) -> None:
         self.model: EventTriggered
         super().__init__(problem, rng, model=EventTriggered(share("delta", delta)), **common)
 

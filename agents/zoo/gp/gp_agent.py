@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from agents.arrays import Rng
 from agents.base import Problem, is_news, time_of
-from agents.checks import number, positive
+from agents.checks import flag, number, positive
 from agents.gp import (
     Array,
     ContextSquaredExponential,
@@ -31,7 +31,7 @@ from agents.zoo.gp.parts import (
     RewardNormalisation,
     context_columns,
 )
-from agents.zoo.gp.prior import action_kernel_of, actions_of, past_decisions
+from agents.zoo.gp.prior import action_kernel_of, actions_of
 
 
 class GPAgent(Saveable):
@@ -49,8 +49,6 @@ class GPAgent(Saveable):
     a warm start have no contexts; they then set the scale of the rewards and are not learned from.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         model: What is believed and how it is learned; ``Model(clock)`` has the time kernel
             ``clock``, keeps every reward, and chooses by upper confidence bounds.
         action_kernel: "se", "matern" or "linear"; arms without coordinates are independent.
@@ -68,10 +66,12 @@ class GPAgent(Saveable):
         context_length_scale: Of the reward over contexts, in their unit; None ignores contexts.
     """
 
+    kept = ("model", "_rewards", "_contexts", "_steps")
+
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         model: Model,
         action_kernel: str = "se",
@@ -96,9 +96,7 @@ class GPAgent(Saveable):
         self._given_noise, self._engine = noise_variance, engine
         self._rewards = RewardNormalisation.of(problem, prior_mean, prior_scale)
         self._steps = 0
-        if fit_warm_start not in (True, False):
-            raise ValueError(f"fit_warm_start is true or false, got {fit_warm_start!r}")
-        if fit_warm_start:
+        if flag("fit_warm_start", fit_warm_start):
             noise = self._noise_variance()
             self._adopt(
                 training.fit_warm_start(self._kernel, self._contexts.actions, self._space, noise)
@@ -129,18 +127,15 @@ class GPAgent(Saveable):
 
     def act(self, observation: Array) -> Any:
         """Choose by the model's acquisition at the time of the observation: UCB as a rule."""
-        t, context = time_of(observation), self._contexts.read(observation)
-        self._contexts.context = context
+        t = time_of(observation)
+        self._contexts.enter(self._contexts.read(observation))
         self.model.advance(t)
         self._steps += 1
         return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
-        self._learn(observation, action, float(reward))
-
-    def _learn(self, observation: Array, action: Any, reward: float) -> None:
-        t = float(observation[0])
+        t, reward = float(observation[0]), float(reward)
         if not is_news(reward, t):
             return
         taken = self._space.from_space(self._problem.checked(action))
@@ -174,9 +169,9 @@ class GPAgent(Saveable):
         """Start without observations, on the scale known now."""
         horizon, noise = self._problem.horizon, self._noise_variance()
         self.model.begin(Prior(self._kernel, self._contexts.actions, noise, horizon, self._engine))
-        self._connect()
+        self.rebuild()
 
-    def _connect(self) -> None:
+    def rebuild(self) -> None:
         """Choose by the model's posterior from now on."""
         self._view = self._contexts.show(self.posterior)
         self._acquisition = self.model.acquisition(self._view, self._rng)
@@ -187,8 +182,8 @@ class GPAgent(Saveable):
     def _learn_from_warm_start(self) -> None:
         """Take in past decisions, unless contexts matter: theirs are not known."""
         if not self._contexts:
-            for observation, action, reward in past_decisions(self._problem):
-                self._learn(observation, action, reward)
+            for past in self._problem.past_decisions():
+                self.update(*past)
 
     def _adopt(self, found: Fit) -> None:
         self._kernel, self._given_noise = found.kernel, found.noise_variance
@@ -201,7 +196,7 @@ class GPAgent(Saveable):
         envs: VectorEnv[Any, Any, Any],
         *,
         steps: int,
-        rng: np.random.Generator,
+        rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
         """Hyper-parameters by evidence, and a prior around the settings, from random actions.
@@ -221,7 +216,7 @@ class GPAgent(Saveable):
     def after_training(
         cls,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> GPAgent:
@@ -231,21 +226,3 @@ class GPAgent(Saveable):
         agent._begin()
         agent._learn_from_warm_start()
         return agent
-
-    def state(self) -> dict[str, Any]:
-        """What the parts have learned, and the number of decisions."""
-        return {
-            "model": self.model.state(),
-            "rewards": self._rewards.state(),
-            "context": self._contexts.context,
-            "steps": self._steps,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.model.restore(state["model"], self._contexts.actions)
-        self._rewards.restore(state["rewards"])
-        if self._contexts:
-            self._contexts.context = np.array(state["context"])
-        self._steps = int(state["steps"])
-        self._connect()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
+from agents.arrays import Rng
 from agents.gp import Array, Box, Predictive
 from agents.zoo.gp.periodic_gp_ucb import PeriodicGPUCB
 
@@ -17,7 +18,7 @@ LINE_CANDIDATES, BOX_CANDIDATES = 256, 512
 class Thompson:
     """Maximises one draw from a posterior over its actions."""
 
-    def __init__(self, posterior: Predictive, rng: np.random.Generator) -> None:
+    def __init__(self, posterior: Predictive, rng: Rng) -> None:
         self._posterior, self._rng = posterior, rng
         actions = posterior.actions
         self._points = _spread_points(actions) if isinstance(actions, Box) else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
@@ -28,13 +27,11 @@ class GPUCB(GPAgent):
     ``beta_t = 0.8 log(0.4 t)`` clipped at 0; ``beta=finite`` or ``beta=box`` are the theory's.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
     name = "gp-ucb"
     family = "GP, static"
 
-    def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
+    def __init__(self, problem: Problem, rng: Rng, **common: Any) -> None:
         super().__init__(problem, rng, model=Model(Constant()), **common)

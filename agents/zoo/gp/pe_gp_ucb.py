@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several, share
-from agents.gp import (
-    UCB,
-    Actions,
-    Periodic,
-    Prediction,
-    Predictive,
-    Sum,
-    TimeKernel,
-    argmax,
-    to_state,
-)
+from agents.gp import UCB, Periodic, Prediction, Predictive, argmax, to_state
+from agents.gp.posteriors.period_search import with_period
+from agents.state import Stateful
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.parts import Acquisition, Model, Prior, restored_posterior
 from agents.zoo.gp.prior import FINDERS
@@ -39,25 +31,23 @@ class Elimination(Model):
     """
 
     takes_contexts = False
+    kept = ("alive", "_record", "_chosen", "_decisions", "_current")
 
     def __init__(self, candidates: list[float], delta: float, length_scale: float) -> None:
         super().__init__(Periodic(candidates[0], length_scale))
         self.candidates, self._delta = candidates, delta
-        self._chosen: dict[float, int] = {}  # who decided, by the time of the decision
+        self._chosen: dict[float, float] = {}  # who decided, by the time of the decision
         self._decisions = 0
 
     def begin(self, prior: Prior) -> None:
         """Start with all candidates, without observations."""
-        terms = prior.kernel.terms
-        self.posteriors = [
-            prior.posterior(Sum(tuple(replace(p, clocks=_at(p.clocks, period)) for p in terms)))
-            for period in self.candidates
-        ]
+        kernels = [with_period(prior.kernel, period) for period in self.candidates]
+        self.posteriors = [prior.posterior(kernel) for kernel in kernels]
         self.alive = np.ones(len(self.candidates), dtype=bool)
         self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each
         self._turn_to(0)
 
-    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """The most optimistic candidate decides."""
         return MostOptimistic(self, rng)
 
@@ -79,8 +69,8 @@ class Elimination(Model):
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Judge the candidate that decided, then let all of them learn."""
-        who = self._chosen.pop(t, None)
-        if who is not None and self.alive[who] and self.alive.sum() > 1:
+        who = int(self._chosen.pop(t, -1))
+        if who >= 0 and self.alive[who] and self.alive.sum() > 1:
             self._judge(who, action, t, y)
         self._learn(action, t, y)
 
@@ -104,29 +94,21 @@ class Elimination(Model):
 
     def state(self) -> dict[str, Any]:
         """All candidates that are left, and their records."""
-        return {
-            "posteriors": [to_state(self.posteriors[i]) for i in np.flatnonzero(self.alive)],
-            "alive": self.alive.astype(np.int64),
-            "record": self._record.copy(),
-            "chosen": [list(pair) for pair in self._chosen.items()],
-            "decisions": self._decisions,
-            "current": self._current,
-        }
+        alive = [to_state(self.posteriors[i]) for i in np.flatnonzero(self.alive)]
+        return {**Stateful.state(self), "posteriors": alive}
 
-    def restore(self, state: dict[str, Any], actions: Actions) -> None:
-        """Put ``state()`` back, or say that it is not about these actions."""
-        self.alive, self._record = np.array(state["alive"], dtype=bool), np.array(state["record"])
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back, or say that it is not about the same actions."""
+        Stateful.restore(self, state)
         for i, own in zip(np.flatnonzero(self.alive), state["posteriors"], strict=True):
-            self.posteriors[i] = restored_posterior(own, actions)
-        self._chosen = {float(t): int(who) for t, who in state["chosen"]}
-        self._decisions = int(state["decisions"])
-        self._turn_to(int(state["current"]))
+            self.posteriors[i] = restored_posterior(own, self.posterior.actions)
+        self._turn_to(self._current)
 
 
 class MostOptimistic:
     """Upper confidence bounds of the candidate whose highest one is the highest of all."""
 
-    def __init__(self, model: Elimination, rng: np.random.Generator) -> None:
+    def __init__(self, model: Elimination, rng: Rng) -> None:
         self._model, self._rng = model, rng
         self._searches = [UCB(each, rng) for each in model.posteriors]
 
@@ -167,8 +149,6 @@ class PEGPUCB(GPAgent):
     a grid, and only the highest is searched further.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         periods: Candidates.
         delta: Probability that the right one is dropped.
         time_length_scale: l of the periodic kernel, the same for all. (The 10 of [@cai2021periodic]
@@ -182,7 +162,7 @@ class PEGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         periods: Sequence[float] | None = None,
         delta: float = 0.1,
@@ -209,7 +189,3 @@ def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float
     if periods is None:
         return [part * float(problem.period or 0.0) for part in SHARES]
     return [positive("periods", period) for period in several("periods", periods)]
-
-
-def _at(clocks: tuple[TimeKernel, ...], period: float) -> tuple[TimeKernel, ...]:
-    return tuple(replace(k, period=period) if isinstance(k, Periodic) else k for k in clocks)

@@ -2,16 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import seasonal_length_scale
-from agents.gp import UCB, Array, Periodic, PeriodSearch
+from agents.gp import UCB, Array, Periodic, PeriodSearch, Posterior
+from agents.gp.posteriors.period_search import usual_range
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import MakeAcquisition, Model
-from agents.zoo.gp.period_setting import parse_period
+from agents.zoo.gp.parts import MakeAcquisition, Model, Prior
+from agents.zoo.gp.prior import main_period
+
+
+@dataclass(frozen=True)
+class PeriodSetting:
+    """A period that is known, or a range in which to look for one.
+
+    Attributes:
+        given: What the setting or the problem says, or None.
+        relied_on: Whether that is taken to be right; otherwise the period is searched for.
+        low: Shortest period to be looked for.
+        high: Longest period to be looked for.
+    """
+
+    given: float | None
+    relied_on: bool
+    low: float
+    high: float
+
+    def posterior(self, prior: Prior) -> Posterior:
+        """One kernel if the period is relied on, otherwise a mixture over periods."""
+        if self.relied_on:
+            return prior.posterior()
+        return PeriodSearch(
+            prior.kernel,
+            prior.actions,
+            prior.noise_variance,
+            low=self.low,
+            high=self.high,
+            given_period=self.given,
+            horizon=prior.horizon,
+            engine=prior.engine,
+        )
+
+
+def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
+    """The setting ``period`` in words and numbers.
+
+    Args:
+        problem: Its main period, if it has one, and its horizon.
+        period: A number, "auto", "auto:LOW:HIGH", "about:TAU", or None.
+    """
+    if period is None and problem.period is None:
+        period = "auto"
+    low, high = usual_range(problem.horizon)
+    if not isinstance(period, str):
+        return PeriodSetting(main_period(problem, period), relied_on=True, low=low, high=high)
+    kind, numbers = _words(period)
+    if kind == "about":
+        return PeriodSetting(numbers[0], relied_on=False, low=low, high=high)
+    low, high = numbers or (low, high)
+    if not low < high:
+        raise _wrong("needs LOW below HIGH", period)
+    return PeriodSetting(problem.period, relied_on=False, low=low, high=high)
+
+
+def _words(period: str) -> tuple[str, list[float]]:
+    """The word of a setting, and its numbers."""
+    kind, *texts = period.split(":")
+    if (kind, len(texts)) not in (("auto", 0), ("auto", 2), ("about", 1)):
+        raise _wrong("is a number, auto, auto:LOW:HIGH or about:TAU", period)
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        raise _wrong("has numbers in auto:LOW:HIGH and about:TAU", period) from None
+    if not all(0 < number < np.inf for number in numbers):
+        names = "TAU" if kind == "about" else "LOW and HIGH"
+        raise _wrong(f"needs {names} positive and finite", period)
+    return kind, numbers
+
+
+def _wrong(rule: str, period: str) -> ValueError:
+    return ValueError(f"period {rule}, got {period!r}")
 
 
 class PeriodicGPUCB(GPAgent):
@@ -39,8 +114,6 @@ class PeriodicGPUCB(GPAgent):
            (:mod:`agents.gp.posteriors.period_search`, :meth:`period_belief`).
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau, to be relied on; "auto" to learn it; "auto:LOW:HIGH" to say where it may lie
             (by default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU" to learn it
             with a hint: one third that it is TAU, one third that it is near, one third for all
@@ -58,7 +131,7 @@ class PeriodicGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         period: float | str | None = None,
         time_length_scale: float = 10.0,

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from agents.base import Problem
-from agents.checks import positive
-from agents.gp import (
-    ActionKernel,
-    Array,
-    Box,
-    Finite,
-    Index,
-    Linear,
-    Matern,
-    SquaredExponential,
-)
-
-UNKNOWN_HORIZON = 1000
-"""What is taken for the number of steps, where a rule needs one and nobody knows it."""
+from agents.checks import one_of, positive
+from agents.gp import ActionKernel, Box, Finite, Index, Linear, Matern, SquaredExponential
 
 
 def memory_of(problem: Problem, variation: float) -> float:
     """sqrt(T / P): steps to remember where rewards change by P in all over T steps."""
-    return math.sqrt((problem.horizon or UNKNOWN_HORIZON) / positive("variation", variation))
+    return math.sqrt(problem.likely_horizon / positive("variation", variation))
 
 
 FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find it themselves"
@@ -70,15 +56,6 @@ def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float
         "matern": Matern(nu, length_scale),
         "linear": Linear(),
     }
-    if kind not in kinds:
-        raise ValueError(f"action_kernel must be one of {', '.join(kinds)}, got {kind!r}")
+    one_of("action_kernel", kind, tuple(kinds))
     without_coordinates = problem.n_actions is not None and problem.action_features is None
     return Index() if without_coordinates else kinds[kind]
-
-
-def past_decisions(problem: Problem) -> Iterator[tuple[Array, Any, float]]:
-    """The warm start as observations (of the time alone), actions and rewards; nothing if none."""
-    past = problem.warm_start
-    if past is not None:
-        for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
-            yield np.array([t]), action, float(reward)

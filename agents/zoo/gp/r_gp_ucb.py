@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
-from agents.checks import share
+from agents.checks import share, whole
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.parts import Model
@@ -17,7 +16,7 @@ from agents.zoo.gp.parts import Model
 class Blocks(Model):
     """Forgets everything after ``size`` steps; ``start`` is where the block began."""
 
-    saved = ("start",)
+    kept = ("start",)
 
     def __init__(self, size: int) -> None:
         super().__init__(Constant())
@@ -57,8 +56,6 @@ class RGPUCB(GPAgent):
     ignored.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         block_size: N, or "formula".
         eps: Rate of change in the formula.
         common: Arguments of every GP agent, see :class:`GPAgent`.
@@ -70,7 +67,7 @@ class RGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         block_size: int | str = 15,
         eps: float = 0.03,
@@ -79,8 +76,5 @@ class RGPUCB(GPAgent):
         if block_size == "formula":
             rate = share("eps", eps)
             block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * rate**-0.25))
-        if not isinstance(block_size, int) or isinstance(block_size, bool) or block_size < 1:
-            raise ValueError(
-                f"block_size must be a whole number of at least 1 or 'formula', got {block_size!r}"
-            )
-        super().__init__(problem, rng, model=Blocks(block_size), **common)
+        model = Blocks(whole("block_size", block_size, " or 'formula'"))
+        super().__init__(problem, rng, model=model, **common)

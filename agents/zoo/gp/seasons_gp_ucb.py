@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several
 from agents.gp import Constant, Kernel, Periodic, Posterior, Sum, Term, TimeKernel
@@ -41,8 +41,6 @@ class SeasonsGPUCB(GPAgent):
     differs from weekday to weekday, and what never changes.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         periods: In steps, the main one first; by default the problem's.
         combine: "any", "sum", "product", "nested" or "auto".
         time_length_scale: l of all periodic kernels.
@@ -56,7 +54,7 @@ class SeasonsGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         periods: Sequence[float] | None = None,
         combine: str = "any",
@@ -87,18 +85,12 @@ def all_combinations(seasons: Sequence[TimeKernel], prior: Prior) -> Posterior:
 
 def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:
     """One time kernel of variance 1 from those of several seasons."""
+    if way == "sum":
+        return reduce(operator.add, seasons) * (1.0 / len(seasons))
     halves = [0.5 * (Constant() + season) for season in seasons]
     parts: dict[str, Sequence[Kernel]] = {
         "any": halves,
         "product": seasons,
         "nested": [seasons[0], *halves[1:]],
     }
-    if way == "sum":
-        total: Kernel = seasons[0]
-        for season in seasons[1:]:
-            total = total + season
-        return total * (1.0 / len(seasons))
-    product: Kernel = Constant()
-    for part in parts[way]:
-        product = product * part
-    return product
+    return reduce(operator.mul, parts[way], Constant())

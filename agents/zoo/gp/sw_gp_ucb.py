@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
-from agents.gp import Constant, Posterior, Selective
+from agents.checks import whole
+from agents.gp import Constant, Selective
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
+from agents.zoo.gp.parts.model import Model, posterior_of
 from agents.zoo.gp.prior import memory_of
 
 
@@ -18,10 +20,10 @@ class Window(Model):
     """Forgets what is older than ``length`` steps; ``now`` is the latest time so far."""
 
     posterior: Selective
-    saved = ("now",)
+    kept = ("now",)
 
     def __init__(self, length: int) -> None:
-        super().__init__(Constant(), build=selective_posterior)
+        super().__init__(Constant(), build=posterior_of(Selective, "incremental or dense"))
         self.length, self.now = length, -math.inf
 
     def advance(self, t: float) -> None:
@@ -35,14 +37,6 @@ class Window(Model):
         """Take in a reward, if its decision lies within the window."""
         if t >= self.now - self.length:
             super().observe(action, t, y)
-
-
-def selective_posterior(prior: Prior) -> Posterior:
-    """A posterior that can forget single observations."""
-    found = prior.posterior()
-    if not isinstance(found, Selective):
-        raise ValueError(f"this agent's engine is incremental or dense, got {prior.engine!r}")
-    return found
 
 
 class SWGPUCB(GPAgent):
@@ -68,8 +62,6 @@ class SWGPUCB(GPAgent):
     known, T = 1000 in the rule.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: W in steps, or "formula".
         variation: P_T in the formula, on the scale of the prior.
         common: Arguments of every GP agent, see :class:`GPAgent`; the engine
@@ -82,7 +74,7 @@ class SWGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: int | str = "formula",
         variation: float = 1.0,
@@ -90,9 +82,5 @@ class SWGPUCB(GPAgent):
     ) -> None:
         if window == "formula":
             window = math.ceil(memory_of(problem, variation))
-        if not isinstance(window, int) or isinstance(window, bool) or window < 1:
-            raise ValueError(
-                f"window must be a whole number of at least 1 or 'formula', got {window!r}"
-            )
-        settings = {"engine": "incremental", **common}
-        super().__init__(problem, rng, model=Window(window), **settings)
+        model = Window(whole("window", window, " or 'formula'"))
+        super().__init__(problem, rng, model=model, **{"engine": "incremental", **common})

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import seasonal_length_scale, several
 from agents.gp import Array, Decay, Kernel, Mixture, Periodic, Posterior, Sum, Term
@@ -40,8 +41,6 @@ class SwitchingGPUCB(GPAgent):
     forgotten as that something is.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau; by default the problem's main season.
         time_length_scale: l of the periodic kernel.
         decays: Forgetting rates to be considered, each in [0, 1).
@@ -54,7 +53,7 @@ class SwitchingGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         period: float | None = None,
         time_length_scale: float = 1.0,

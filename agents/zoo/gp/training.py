@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from agents.arrays import Rng
 from agents.gp import Actions, Fit, InContext, Kernel, Normaliser, fit
 from agents.gp.parameters import free_parameters, get, put
 from agents.zoo.gp.parts import ActionSpaceMap
@@ -53,7 +54,7 @@ def unpacked(kernel: Kernel, learned: Mapping[str, NDArray[Any]]) -> Fit:
 
 
 def random_stretches(
-    space: ActionSpaceMap, envs: VectorEnv[Any, Any, Any], steps: int, rng: np.random.Generator
+    space: ActionSpaceMap, envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng
 ) -> list[Stretch]:
     """Actions in the kernel's coordinates, times and rewards of some worlds.
 

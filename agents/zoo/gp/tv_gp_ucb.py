@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import number
 from agents.gp import Decay
@@ -30,8 +29,6 @@ class TVGPUCB(GPAgent):
     choice of ours, for a function half forgotten after some 45 steps.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         eps: Rate of change in (0, 1); ``fit_warm_start=true`` fits it to the warm start.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
@@ -39,7 +36,5 @@ class TVGPUCB(GPAgent):
     name = "tv-gp-ucb"
     family = "GP, forgetting"
 
-    def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, eps: float = 0.03, **common: Any
-    ) -> None:
+    def __init__(self, problem: Problem, rng: Rng, *, eps: float = 0.03, **common: Any) -> None:
         super().__init__(problem, rng, model=Model(Decay(number("eps", eps))), **common)

@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share
 from agents.gp import UCB, Decay, Prediction, Predictive, Sum, Weighing
@@ -22,7 +21,7 @@ class Wandering(Model):
     """A function that takes a random step of variance ``rate`` at every time, from an origin."""
 
     posterior: Weighing
-    saved = ("rate",)
+    kept = ("rate",)
 
     def __init__(self, forgetting: float, origin: float) -> None:
         super().__init__(Decay(forgetting))
@@ -35,7 +34,7 @@ class Wandering(Model):
         self.rate = clock.eps
         super().begin(replace(prior, kernel=Sum((replace(term, clocks=(STEADY,)),))))
 
-    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """Upper confidence bounds in logarithmic time."""
         return WanderingUCB(self, UCB(view, rng))
 
@@ -90,8 +89,6 @@ class UITVBO(GPAgent):
     at 0. ``fit_warm_start`` fits the forgetting of TV-GP-UCB, whose steps have variance eps = q.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         forgetting: q in (0, 1), variance of the change in one step as a share of the prior's.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
@@ -100,7 +97,7 @@ class UITVBO(GPAgent):
     family = "GP, forgetting"
 
     def __init__(
-        self, problem: Problem, rng: np.random.Generator, *, forgetting: float = 0.03, **common: Any
+        self, problem: Problem, rng: Rng, *, forgetting: float = 0.03, **common: Any
     ) -> None:
         past = problem.warm_start
         origin = float(past.t.min()) if past is not None and len(past.t) else 0.0

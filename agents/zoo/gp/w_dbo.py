@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from agents.arrays import Rng
 from agents.base import Problem
-from agents.checks import not_negative, number, positive, seasonal_length_scale
+from agents.checks import not_negative, number, one_of, positive, seasonal_length_scale
 from agents.gp import (
     Array,
     Box,
@@ -16,13 +17,12 @@ from agents.gp import (
     Incremental,
     Kernel,
     Periodic,
-    Posterior,
     TimeSquaredExponential,
 )
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
+from agents.zoo.gp.parts.model import Model, Prior, posterior_of
 from agents.zoo.gp.prior import main_period
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
@@ -37,10 +37,10 @@ class RelevanceBudget(Model):
 
     posterior: Incremental
     takes_contexts = False
-    saved = ("now", "budget")
+    kept = ("now", "budget")
 
     def __init__(self, clock: Kernel, alpha: float, first: float) -> None:
-        super().__init__(clock, build=incremental_posterior)
+        super().__init__(clock, build=posterior_of(Incremental, "incremental"))
         self._alpha, self._first = alpha, first
         self.now, self.budget = -math.inf, 1.0
 
@@ -74,14 +74,6 @@ class RelevanceBudget(Model):
             self.posterior.keep(np.array(kept))
 
 
-def incremental_posterior(prior: Prior) -> Posterior:
-    """A posterior that knows how much each observation matters."""
-    found = prior.posterior()
-    if not isinstance(found, Incremental):
-        raise ValueError(f"this agent's engine is incremental, got {prior.engine!r}")
-    return found
-
-
 class WDBO(GPAgent):
     """W-DBO: drops the observations that matter least for the future, within a budget.
 
@@ -111,8 +103,6 @@ class WDBO(GPAgent):
         4. The exploration schedule is the one of [@cai2021periodic].
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         alpha: Growth of the budget per l_T; the larger, the more is dropped.
         first: Observations before the first may be dropped.
         time_kernel: "se", "decay", "periodic", or "quasi-periodic" (periodic times decay).
@@ -129,7 +119,7 @@ class WDBO(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         alpha: float = 0.25,
         first: int = 15,
@@ -150,9 +140,7 @@ class WDBO(GPAgent):
 def _clock(
     problem: Problem, kind: str, length_scale: float | None, eps: float, period: float | None
 ) -> Kernel:
-    if kind not in CLOCKS:
-        raise ValueError(f"time_kernel must be one of {', '.join(CLOCKS)}, got {kind!r}")
-    if kind == "se":
+    if one_of("time_kernel", kind, CLOCKS) == "se":
         return TimeSquaredExponential(10.0 if length_scale is None else length_scale)
     if kind == "decay":
         return Decay(eps)

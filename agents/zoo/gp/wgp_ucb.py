@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share_or_one
 from agents.gp import Constant, Posterior, RankError, Weighing
@@ -21,7 +21,7 @@ class Discounted(Model):
     """Lets the noise of a reward grow with its age; ``now`` is the latest time so far."""
 
     posterior: Weighing
-    saved = ("now",)
+    kept = ("now",)
 
     def __init__(self, gamma: float) -> None:
         super().__init__(Constant(), build=discountable_posterior)
@@ -49,10 +49,8 @@ class Discounted(Model):
 def discountable_posterior(prior: Prior) -> Posterior:
     """A state where there is one, since it discounts at a cost that does not grow."""
     if prior.engine == "auto":
-        try:
+        with suppress(RankError):
             return replace(prior, engine="state-space", horizon=None).posterior()
-        except RankError:
-            pass
     return prior.posterior()
 
 
@@ -83,8 +81,6 @@ class WGPUCB(GPAgent):
     are weighed by their age. Where the horizon is not known, T = 1000 in the rule.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         gamma: Discount per unit of time, in (0, 1], or "formula".
         variation: B_T in the formula, on the scale of the prior.
         common: Arguments of every GP agent, see :class:`GPAgent`.
@@ -96,7 +92,7 @@ class WGPUCB(GPAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         gamma: float | str = "formula",
         variation: float = 1.0,

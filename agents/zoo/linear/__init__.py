@@ -1,3 +1,1 @@
 """Agents whose mean reward is linear in features."""
-
-__all__: list[str] = []

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from agents.arrays import Array
-from agents.base import Problem
 from agents.zoo.linear.sw_linucb import SWLinUCB
 
 
@@ -32,17 +30,12 @@ class Bob(SWLinUCB):
     is a matter of chance.
 
     Args:
-        problem: What is known.
-        rng: Draws the windows, and breaks ties.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 
     name = "bob"
     family = "linear, changing"
     kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
-
-    def __init__(self, problem: Problem, rng: np.random.Generator, **common: Any) -> None:
-        super().__init__(problem, rng, **common)
 
     def start(self) -> None:
         """The windows to choose from, and no opinion of them."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive, share_or_one
 from agents.zoo.linear.linear_agent import LinearAgent
@@ -34,8 +32,6 @@ class DLinUCB(LinearAgent):
     printed.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         discount: gamma; by default the formula.
         variation: B.
         delta: Probability with which a confidence bound may fail.
@@ -49,7 +45,7 @@ class DLinUCB(LinearAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         discount: float | None = None,
         variation: float = 1.0,

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 from scipy.special import erfinv
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, share
+from agents.state import Stateful
 from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge
 
 
-class Slave:
+class Slave(Stateful):
     """A linear model with its record: 1 for each reward outside its confidence bound."""
+
+    kept = ("ridge", "failed")
 
     def __init__(self, ridge: Ridge) -> None:
         self.ridge, self.failed = ridge, np.zeros(0)
@@ -49,8 +52,6 @@ class DLinUCBPool(LinearAgent):
     into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         record: tau, the length of a record.
         delta: delta_1.
         delta_badness: delta_2.
@@ -60,11 +61,12 @@ class DLinUCBPool(LinearAgent):
 
     name = "dlinucb-pool"
     family = "linear, changing"
+    kept = ("slaves",)
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         record: int = 200,
         delta: float = 0.01,
@@ -80,7 +82,11 @@ class DLinUCBPool(LinearAgent):
     def start(self) -> None:
         """Begin with one slave."""
         super().start()
-        self.slaves = [Slave(self.new_ridge())]
+        self.slaves = [self.new_part()]
+
+    def new_part(self) -> Slave:
+        """A slave that has seen nothing."""
+        return Slave(self.new_ridge())
 
     def choose(self, t: float, observation: Array) -> int:
         """As the slave of the least badness would."""
@@ -98,7 +104,7 @@ class DLinUCBPool(LinearAgent):
             good |= bad < reach + self._tolerance
             if bad < reach + self.delta:
                 kept.append(slave)
-        self.slaves = kept if good else [*kept, Slave(self.new_ridge())]
+        self.slaves = kept if good else [*kept, self.new_part()]
 
     def _show(self, slave: Slave, arm: int, reward: float) -> None:
         x = self.x[arm]
@@ -108,18 +114,3 @@ class DLinUCBPool(LinearAgent):
         if not fails:
             slave.ridge.add(x, reward)
         slave.failed = np.append(slave.failed, float(fails))[-self._record :]
-
-    def state(self) -> dict[str, Any]:
-        """The slaves and what every agent keeps."""
-        slaves = [{"ridge": s.ridge.state(), "failed": s.failed} for s in self.slaves]
-        return {**super().state(), "slaves": slaves}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self.slaves = []
-        for saved in state["slaves"]:
-            slave = Slave(self.new_ridge())
-            slave.ridge.restore(saved["ridge"])
-            slave.failed = saved["failed"].copy()
-            self.slaves.append(slave)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import number, whole
 from agents.zoo.gp.prior import main_period
 from agents.zoo.linear.linear_agent import LinearAgent
-from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
 
 
 class FourierLinUCB(LinearAgent):
@@ -34,8 +33,6 @@ class FourierLinUCB(LinearAgent):
     have their harmonics, but no products. A box is cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         period: tau; by default all seasons of the problem.
         harmonics: H, fewer for a season of less than 2 H + 1 steps.
         regulariser: lam, the penalty.
@@ -49,7 +46,7 @@ class FourierLinUCB(LinearAgent):
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         period: float | None = None,
         harmonics: int = 3,
@@ -65,7 +62,8 @@ class FourierLinUCB(LinearAgent):
 
     def start(self) -> None:
         """A regression for each arm."""
-        self.models = [Ridge(self.dim, self.lam) for _ in range(self.n_arms)]
+        self.models = [self.new_ridge() for _ in range(self.n_arms)]
+        self.longest = math.sqrt(self.dim)
 
     @property
     def dim(self) -> int:
@@ -81,18 +79,8 @@ class FourierLinUCB(LinearAgent):
     def choose(self, t: float, observation: Array) -> int:
         """The arm of the greatest bound."""
         z = self.features(t)[None]
-        return self.best_of([self._bound(model, z) for model in self.models])
+        return self.best_of([float(self.bounds(model, x=z)[0]) for model in self.models])
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Add to the arm's regression."""
         self.models[arm].add(self.features(t), reward)
-
-    def radius(self, ridge: Ridge) -> float:
-        """Of the confidence ellipsoid about a regression: features have norm sqrt(d)."""
-        longest = math.sqrt(self.dim)
-        noise = ellipsoid_radius(ridge, lam=self.lam, delta=self.delta, longest=longest)
-        return self.scale.sigma * noise + self.penalty
-
-    def _bound(self, model: Ridge, z: Array) -> float:
-        mean, deviation = model.predict(z, self.middle)
-        return float(mean[0] + self.width * self.radius(model) * deviation[0])

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import not_negative, positive, share
-from agents.zoo.arms.arm_agent import UNKNOWN_HORIZON, ArmAgent
+from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
 
 
@@ -45,8 +45,6 @@ class LinearAgent(ArmAgent):
     of ``RewardScale.interval`` and S in units of half its width, which is the same in any unit.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         regulariser: lam, the penalty; 0.1 as in the experiments of [@russac2019weighted].
         bound: S, on the norm of theta.
         width: A factor of the radius where arms are compared: 1 as proved; less explores less.
@@ -54,10 +52,13 @@ class LinearAgent(ArmAgent):
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
+    longest = 1.0
+    """Norm of the longest features."""
+
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         regulariser: float = 0.1,
         bound: float = 1.0,
@@ -67,7 +68,7 @@ class LinearAgent(ArmAgent):
     ) -> None:
         self.lam, self.bound = positive("regulariser", regulariser), not_negative("bound", bound)
         self.width = not_negative("width", width)
-        usual = 1.0 / max(problem.horizon or UNKNOWN_HORIZON, 2)
+        usual = 1.0 / max(problem.likely_horizon, 2)
         self.delta = usual if delta is None else share("delta", delta)
         super().__init__(problem, rng, **common)
 
@@ -97,11 +98,11 @@ class LinearAgent(ArmAgent):
 
     def radius(self, ridge: Ridge) -> float:
         """Of the confidence ellipsoid about a regression."""
-        noise = ellipsoid_radius(ridge, lam=self.lam, delta=self.delta)
+        noise = ellipsoid_radius(ridge, lam=self.lam, delta=self.delta, longest=self.longest)
         return self.scale.sigma * noise + self.penalty
 
-    def bounds(self, ridge: Ridge, radius: float | None = None) -> Array:
-        """Upper confidence bounds of the arms."""
-        mean, deviation = ridge.predict(self.x, self.middle)
+    def bounds(self, ridge: Ridge, radius: float | None = None, x: Array | None = None) -> Array:
+        """Upper confidence bounds for rows of features, by default those of the arms."""
+        mean, deviation = ridge.predict(self.x if x is None else x, self.middle)
         radius = self.radius(ridge) if radius is None else radius
         return mean + self.width * radius * deviation

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, share
 from agents.zoo.linear.linear_agent import LinearAgent
@@ -38,8 +38,6 @@ class ModelReuseUCB(LinearAgent):
     cut into points.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: m, the number of rewards that a change is looked for in.
         level: Rate of false alarms of one test.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
@@ -47,11 +45,12 @@ class ModelReuseUCB(LinearAgent):
 
     name = "model-reuse-ucb"
     family = "arms, periodic"
+    kept = ("base", "_past", "old", "_recent")
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: int = 20,
         level: float = 0.001,
@@ -66,7 +65,11 @@ class ModelReuseUCB(LinearAgent):
         super().start()
         self.base, self._past = self.new_ridge(), self.new_ridge()
         self.old: list[Ridge] = []
-        self._recent: list[tuple[int, float]] = []  # arm and reward; the past does not know them
+        self._recent: list[tuple[float, float]] = []  # arm, reward; the past does not know them
+
+    def new_part(self) -> Ridge:
+        """An old model."""
+        return self.new_ridge()
 
     def choose(self, t: float, observation: Array) -> int:
         """As the base model would."""
@@ -78,14 +81,14 @@ class ModelReuseUCB(LinearAgent):
         self._recent.append((arm, reward))
         if len(self._recent) > self._window:
             first, its = self._recent.pop(0)
-            self._past.add(self.x[first], its)
+            self._past.add(self.x[int(first)], its)
         if len(self._recent) == self._window and self.misfit(self._past) > self._quantile:
             self._change()
 
     def misfit(self, model: Ridge) -> float:
         """Of the recent rewards under a model that has not seen them."""
         arms, rewards = (np.array(part) for part in zip(*self._recent, strict=True))
-        mean, deviation = model.predict(self.x[arms], self.middle)
+        mean, deviation = model.predict(self.x[arms.astype(int)], self.middle)
         noise = self.scale.sigma**2
         variance = noise + (noise + self.penalty**2) * deviation**2
         return float((np.square(rewards - mean) / variance).sum()) if noise > 0 else 0.0
@@ -97,23 +100,6 @@ class ModelReuseUCB(LinearAgent):
         again = self.old.pop(found) if fits else self.new_ridge()
         self.old.append(self._past)
         for arm, reward in self._recent:
-            again.add(self.x[arm], reward)
+            again.add(self.x[int(arm)], reward)
         self.base, self._past, self._recent = again, self.new_ridge(), []
         self._past.restore(again.state())
-
-    def state(self) -> dict[str, Any]:
-        """Also the models and the recent rewards."""
-        recent = np.array(self._recent, dtype=np.float64).reshape(-1, 2)
-        old = [model.state() for model in self.old]
-        models = {"base": self.base.state(), "past": self._past.state(), "old": old}
-        return {**super().state(), **models, "recent": recent}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self.base.restore(state["base"])
-        self._past.restore(state["past"])
-        self.old = [self.new_ridge() for _ in state["old"]]
-        for model, saved in zip(self.old, state["old"], strict=True):
-            model.restore(saved)
-        self._recent = [(int(arm), float(reward)) for arm, reward in state["recent"]]

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from agents.arrays import Array
+from agents.state import Stateful
 
 
-class Ridge:
+class Ridge(Stateful):
     """Weighted least squares on observations (x, y, w), with a penalty lam on the coefficients.
 
     With ``V = lam I + sum w x x'`` and ``W = lam I + sum w^2 x x'``, the coefficients are
@@ -23,6 +24,8 @@ class Ridge:
         dim: Number of features.
         lam: The penalty, positive.
     """
+
+    kept = ("_gram", "_gram2", "_moments", "squared_weights")
 
     def __init__(self, dim: int, lam: float) -> None:
         self._lam = lam
@@ -78,23 +81,16 @@ class Ridge:
             variance = (solved * (self._gram2 @ solved + self._lam * solved)).sum(axis=0)
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
+    def rebuild(self) -> None:
+        """Factor V again at the next question."""
+        self._factor = None
+
     def _refresh(self) -> None:
         """Factor V if it has changed, and solve for the coefficients."""
         if self._factor is None:
             v = self._gram + self._lam * np.eye(self.dim)
             self._factor = cho_factor(v, lower=True, overwrite_a=True, check_finite=False)
             self._solved = cho_solve(self._factor, self._moments, check_finite=False)
-
-    def state(self) -> dict[str, Any]:
-        """The weighted sums that the estimate is made of."""
-        sums = {"gram": self._gram, "gram2": self._gram2, "moments": self._moments}
-        return {**sums, "squared_weights": self.squared_weights}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self._gram, self._moments = state["gram"].copy(), state["moments"].copy()
-        self._gram2 = None if state["gram2"] is None else state["gram2"].copy()
-        self.squared_weights, self._factor = float(state["squared_weights"]), None
 
 
 def ellipsoid_radius(ridge: Ridge, *, lam: float, delta: float, longest: float = 1.0) -> float:

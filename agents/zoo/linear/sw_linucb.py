@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from agents.arrays import Array
+from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, positive
 from agents.zoo.linear.linear_agent import LinearAgent
@@ -31,8 +29,6 @@ class SWLinUCB(LinearAgent):
     into points. The window is one of time: a reward that is missing leaves a gap in it.
 
     Args:
-        problem: What is known.
-        rng: Breaks ties.
         window: w; by default the formula.
         variation: B.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
@@ -40,11 +36,12 @@ class SWLinUCB(LinearAgent):
 
     name = "sw-linucb"
     family = "linear, changing"
+    kept: ClassVar[tuple[str, ...]] = ("_ridge", "_seen")
 
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: Rng,
         *,
         window: int | None = None,
         variation: float = 1.0,
@@ -64,7 +61,7 @@ class SWLinUCB(LinearAgent):
     def forget(self) -> None:
         """Begin with an empty window."""
         self._ridge = self.new_ridge()
-        self._seen: list[list[float]] = []  # time, arm and reward, the oldest first
+        self._seen: list[tuple[float, ...]] = []  # time, arm and reward, the oldest first
 
     def choose(self, t: float, observation: Array) -> int:
         """The arm of the greatest bound, after what is too old has left the window."""
@@ -79,16 +76,5 @@ class SWLinUCB(LinearAgent):
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Put a reward in its place; one that is too old goes at the next decision."""
-        insort(self._seen, [t, float(arm), reward])
+        insort(self._seen, (t, float(arm), reward))
         self._ridge.add(self.x[arm], reward)
-
-    def state(self) -> dict[str, Any]:
-        """The regression's window and what every agent keeps."""
-        seen = np.array(self._seen, dtype=np.float64).reshape(-1, 3)
-        return {**super().state(), "seen": seen, "ridge": self._ridge.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        self._seen = state["seen"].tolist()
-        self._ridge.restore(state["ridge"])

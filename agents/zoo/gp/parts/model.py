@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from agents.arrays import Rng
+from agents.checks import require
 from agents.gp import (
     UCB,
     Actions,
@@ -27,6 +28,7 @@ from agents.gp import (
     to_state,
 )
 from agents.gp.posteriors.mixture import make_members
+from agents.state import Stateful
 
 
 class Acquisition(Protocol):
@@ -39,7 +41,7 @@ class Acquisition(Protocol):
 class MakeAcquisition(Protocol):
     """Makes such a rule; a class like ``UCB`` does."""
 
-    def __call__(self, posterior: Predictive, rng: np.random.Generator) -> Acquisition:
+    def __call__(self, posterior: Predictive, rng: Rng) -> Acquisition:
         """The rule for a posterior."""
 
 
@@ -79,7 +81,7 @@ class Prior:
         return Mixture(members, weights)
 
 
-class Model:
+class Model(Stateful):
     """A posterior that learns from every reward and forgets none; subclasses learn otherwise.
 
     Args:
@@ -90,12 +92,11 @@ class Model:
     Attributes:
         posterior: What is believed at the moment.
         takes_contexts: Whether the posterior may be one over actions in contexts.
-        saved: Names of numbers that change as the model learns, and are saved with it.
     """
 
     posterior: Posterior
     takes_contexts: ClassVar[bool] = True
-    saved: ClassVar[tuple[str, ...]] = ()
+    kept: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class Model:
         """Start without observations."""
         self.posterior = self._build(prior)
 
-    def acquisition(self, view: Predictive, rng: np.random.Generator) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """The rule by which actions are chosen from a view of the posterior."""
         return self._acquisition(view, rng)
 
@@ -130,17 +131,24 @@ class Model:
         return view.predict(t, actions)
 
     def state(self) -> dict[str, Any]:
-        """The posterior and the saved numbers; minus infinity is written as None."""
-        numbers = {name: getattr(self, name) for name in self.saved}
-        finite = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
-        return {"posterior": to_state(self.posterior), **finite}
+        """The posterior, and what is kept beside it."""
+        return {"posterior": to_state(self.posterior), **super().state()}
 
-    def restore(self, state: dict[str, Any], actions: Actions) -> None:
-        """Put ``state()`` back, or say that it is not about these actions."""
-        self.posterior = restored_posterior(state["posterior"], actions)
-        for name in self.saved:
-            kind, value = type(getattr(self, name)), state[name]
-            setattr(self, name, -math.inf if value is None else kind(value))
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back, or say that it is not about the same actions."""
+        self.posterior = restored_posterior(state["posterior"], self.posterior.actions)
+        super().restore(state)
+
+
+def posterior_of(kind: type[Any], engines: str) -> Callable[[Prior], Posterior]:
+    """What makes a posterior that can do more than others can; ``engines`` says which can."""
+
+    def build(prior: Prior) -> Posterior:
+        found = prior.posterior()
+        require(isinstance(found, kind), f"this agent's engine is {engines}", prior.engine)
+        return found
+
+    return build
 
 
 def restored_posterior(state: State, actions: Actions) -> Posterior:

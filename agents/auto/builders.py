@@ -1,0 +1,125 @@
+"""Builders of beliefs: what auto-gp-ucb begins with, and when it looks at everything anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import Any
+
+from agents.auto.belief import Belief, make_member, noise_variance_of
+from agents.auto.history import History
+from agents.auto.knowledge import load_knowledge
+from agents.auto.replay import replay, replay_all
+from agents.auto.reward_level import RewardLevel
+from agents.auto.structures import in_contexts, known_scale_candidates
+from agents.auto.transform import TRANSFORMS, RewardTransform
+from agents.base import Problem
+from agents.checks import flag, one_of
+from agents.gp import Mixture, Normaliser, make_posterior
+from agents.zoo.gp.parts import ContextView, context_columns
+from agents.zoo.gp.prior import actions_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be switched off or settled; the settings of ``AutoGPUCB`` of the same names."""
+
+    transform: str = "auto"
+    season: bool = True
+    persistence: bool = True
+    shared: bool = True
+    reward_level: bool = True
+    expert: bool = True
+    refit: bool = True
+
+    def __post_init__(self) -> None:
+        one_of("transform", self.transform, ("auto", *TRANSFORMS))
+        for switch in fields(self)[1:]:
+            flag(switch.name, getattr(self, switch.name))
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The parts of a structure that may be there."""
+        return {k: getattr(self, k) for k in ("season", "persistence", "shared")}
+
+
+class Builder:
+    """Builds the belief once; a subclass says from what, and may build it again.
+
+    Attributes:
+        contexts: In which actions are taken.
+        reward_level: A context that the agent makes itself, if there is one.
+    """
+
+    reward_level: RewardLevel | None = None
+
+    def __init__(self, problem: Problem, options: Options, contexts: ContextView) -> None:
+        self._problem, self._options, self.contexts = problem, options, contexts
+
+    def next_build(self, count: int) -> float:
+        """How many rewards there have to be for the next belief: by default none is built again."""
+        return math.inf
+
+    def build(self, history: History) -> Belief:
+        """A belief from all of the history."""
+        raise NotImplementedError
+
+
+class KnownScale(Builder):
+    """Where the problem says how rewards are scaled: the paper's structures.
+
+    Nothing but their weights has to be learned.
+    """
+
+    def __init__(self, problem: Problem, options: Options) -> None:
+        assert problem.reward_scale is not None
+        self._scale = RewardTransform("identity", Normaliser(*problem.reward_scale))
+        contexts = ContextView(actions_of(problem), context_columns(problem))
+        super().__init__(problem, options, contexts)
+
+    def build(self, history: History) -> Belief:
+        """A belief from all of the history."""
+        problem, options = self._problem, self._options
+        if self.contexts:
+            found = in_contexts(problem, season=options.season)
+        else:
+            parts = {"season": options.season, "persistence": options.persistence}
+            found = known_scale_candidates(problem, **parts)
+        noise, actions = noise_variance_of(problem, self._scale), self.contexts.actions
+        members = [make_member(problem, actions, c, c.kernel, noise) for c in found]
+        replay_all(members, problem, history, self._scale, expert=options.expert)
+        return Belief.of(self._scale, found, members)
+
+
+SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "reward_level", "refit")
+"""Settings that mean nothing beside a prior."""
+
+
+def check_settings(settings: Collection[str]) -> None:
+    """Refuse a setting whose place a prior takes."""
+    idle = [name for name in SETTLED_BY_PRIOR if name in settings]
+    if idle:
+        raise ValueError(f"a prior takes the place of {idle[0]}: leave out one of the two")
+
+
+class Pretrained(Builder):
+    """Where something was learned elsewhere: the profiles of a prior settle structures and scale.
+
+    Args:
+        problem: Its arms are places of the prior.
+        options: Whether the warm start may be taken for an expert's.
+        prior: Name or file, see ``knowledge.py``.
+    """
+
+    def __init__(self, problem: Problem, options: Options, prior: str) -> None:
+        self._knowledge = load_knowledge(prior, problem)
+        super().__init__(problem, options, ContextView(actions_of(problem)))
+
+    def build(self, history: History) -> Belief:
+        """A belief from all of the history."""
+        known, actions = self._knowledge, self.contexts.actions
+        member = make_posterior(known.kernel, actions, known.noise_variance, engine="state-space")
+        expert = self._options.expert and self._problem.warm_start is not None
+        replay(member, history, known.scale, known.offset, expert=expert)
+        return Belief(known.scale, Mixture([member]), ("prior",), known.offset)
