@@ -149,7 +149,7 @@ def settings_of(factory: Any) -> dict[str, Any] | None:
     A ``**common`` is followed to the base class that it is handed on to.
     """
     makers = _makers(factory)
-    # What has no default in a base class its subclass fills in, as the clock of a GP agent.
+    # What has no default in a base class its subclass fills in, as the model of a GP agent.
     found = _without_default(makers[0], 3 if inspect.isclass(factory) else 2)
     for maker in makers:
         parameters = inspect.signature(maker).parameters.values()

@@ -87,7 +87,7 @@ class Column:
 
     def heading(self, baseline: str | None) -> str:
         """Its heading in the terminal, which begins with a small letter if it is a word."""
-        word = self.label[1].islower()
+        word = self.label[1:2].islower()
         label = self.label[0].lower() + self.label[1:] if word else self.label
         return label.format(baseline=baseline) + (" [95 %]" if self.interval else "")
 

@@ -12,7 +12,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
-COPIED = ("periodic_envs", "agents", "evaluation", "tests", "pyproject.toml")
+COPIED = (
+    *("periodic_envs", "agents", "evaluation", "tests", "examples", "pyproject.toml"),
+    *("README.md", "CONTRIBUTING.md", "references.bib"),
+)
 FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTING, re.S | re.M))
 """New files, whole, by their place."""
 LINES = {
@@ -75,6 +78,12 @@ def test_lint_and_types(tree: Path) -> None:
     run(tree, "ruff", "check", *changed)
     run(tree, "ruff", "format", "--check", *changed)
     run(tree, "mypy")
+
+
+def test_what_counts_and_lists_everything_still_passes(tree: Path) -> None:
+    files = ("tests/test_architecture.py", "tests/test_evaluation/test_columns.py")
+    assert passed(tree, *files, "tests/test_agents/test_registry.py") >= 30
+    assert passed(tree, "tests/test_documents.py", "-k", "world or citations or contract") >= 3
 
 
 def test_the_world_passes_the_tests_of_every_world(tree: Path) -> None:

@@ -1,1 +1,3 @@
 """The agents, one per file."""
+
+__all__: list[str] = []

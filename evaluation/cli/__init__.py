@@ -16,3 +16,6 @@ def main() -> None:
     from evaluation.cli.commands import run
 
     run()
+
+
+__all__ = ["main"]

@@ -24,6 +24,7 @@ from evaluation.running.run import Run
 MAX_BYTES = 2**30
 """Of a record, packed and unpacked."""
 MAX_REASON_LETTERS = 2000
+MAX_ACTION_DIM = 256
 ROUND_OFF = 1e-9
 """A regret may be below 0 by this much, relative to the largest."""
 COLUMNS = {TRAINING: ("interactions", "seconds"), REFERENCES: ("t", "period", *REFERENCE_ROWS)}
@@ -101,6 +102,8 @@ class Record:
 def checked(record: Record, run: Run) -> Record:
     """The record if it is what it should be, else the failure of the run."""
     try:
+        if record.key != run.key:
+            raise RecordError("the record is of another run")
         if not (math.isfinite(record.seconds) and record.seconds >= 0.0):
             raise RecordError("the run says that it took no time that a clock can show")
         if record.reason is None:
@@ -136,14 +139,27 @@ def _check_column(name: str, column: NDArray[Any], length: int) -> None:
     shape = column.shape[:1] if name == "action" and column.ndim == 2 else column.shape
     if shape != (length,):
         raise RecordError(f"the column {name!r} has the shape {column.shape}, not ({length},)")
-    if name == "t" and column.dtype.kind not in "iu":
+    if column.ndim == 2 and not 1 <= column.shape[1] <= MAX_ACTION_DIM:
+        raise RecordError(f"the column 'action' has {column.shape[1]} coordinates")
+    if column.dtype.kind not in "iuf" or column.dtype.itemsize > 8:
+        raise RecordError(f"the column {name!r} has values of the kind {column.dtype}")
+    _check_finite(name, column)
+    if name == "t" and column.dtype.kind == "f":
         raise RecordError("the column 't' has times that are not whole numbers")
-    if not np.isfinite(column).all():
-        raise RecordError(f"the column {name!r} has values that are not finite")
+    if name == "t" and (np.diff(column.astype(np.float64)) != 1).any():
+        raise RecordError("the column 't' does not count the steps of the run")
     if name not in ANY_SIGN:
         round_off = 0.0 if name in EXACT else ROUND_OFF * max(1.0, float(column.max(initial=0)))
         if column.min(initial=0) < -round_off:
             raise RecordError(f"the column {name!r} has values below 0")
+
+
+def _check_finite(name: str, column: NDArray[Any]) -> None:
+    if not np.isfinite(column).all():
+        raise RecordError(f"the column {name!r} has values that are not finite")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(column.sum(dtype=np.float64)):  # totals are kept, too
+            raise RecordError(f"the column {name!r} adds up to no finite number")
 
 
 def pack(columns: Columns) -> bytes:

@@ -14,3 +14,5 @@ others are run as modules, ``python -m evaluation.studies.NAME --help``:
 All of them have a ``lab`` to run in, ``claims`` with verdicts, a ``comparison`` of agents on common
 runs, and write their pages with ``markdown`` and ``pictures``.
 """
+
+__all__: list[str] = []

@@ -659,3 +659,8 @@ def test_the_published_editions_are_intact(folder: Path) -> None:
     assert not edition.strays()
     assert len(accepted) > 0
     assert all(one.manifest.challenge == edition.challenge for one in accepted)
+
+
+def test_what_is_submitted_by_default_fits_the_newest_edition() -> None:
+    newest = max((ROOT / "leaderboard").glob("*/edition.json"))
+    assert Protocol.load("standard").challenge == Edition(newest.parent).challenge

@@ -43,7 +43,7 @@ def test_a_good_record_is_kept_as_it_is() -> None:
     assert reason(Record.of(ONE.key, box)) is None
     rows = dict.fromkeys(REFERENCE_ROWS, np.ones(3))
     references = {"t": np.arange(3), "period": np.ones(1), **rows}
-    assert reason(Record.of(ONE.key, references), RUNS[REFERENCES]) is None
+    assert reason(Record.of(RUNS[REFERENCES].key, references), RUNS[REFERENCES]) is None
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,22 @@ def test_a_good_record_is_kept_as_it_is() -> None:
         ({"regret": np.array([1, -1, 1])}, "the column 'regret' has values below 0"),
         ({"seconds": np.array([1, np.nan, 1])}, "the column 'seconds' has values that are not"),
         ({"seconds": np.array([1, -1e-12, 1])}, "the column 'seconds' has values below 0"),
+        ({"regret": np.full(3, 1e308)}, "the column 'regret' adds up to no finite number"),
+        ({"regret": np.ones(3, dtype=bool)}, "the column 'regret' has values of the kind bool"),
+        ({"reward": np.ones(3, np.longdouble)}, "the column 'reward' has values of the kind float"),
+        ({"t": np.zeros(3, dtype=int)}, "the column 't' does not count the steps of the run"),
+        ({"t": np.arange(3)[::-1]}, "the column 't' does not count the steps of the run"),
+        ({"action": np.zeros((3, 0))}, "the column 'action' has 0 coordinates"),
+        ({"action": np.zeros((3, 1000))}, "the column 'action' has 1000 coordinates"),
     ],
 )
 def test_columns_that_are_not_those_of_the_run(change: dict, sentence: str) -> None:
     columns = {name: c for name, c in {**STEPS, **change}.items() if c is not None}
     assert re.match(sentence, reason(Record.of(ONE.key, columns)) or "")
+
+
+def test_a_record_under_the_key_of_another_run() -> None:
+    assert reason(Record.of("another", STEPS)) == "the record is of another run"
 
 
 def test_round_off_is_no_regret() -> None:

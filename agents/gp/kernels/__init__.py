@@ -2,3 +2,5 @@
 
 ``agents.gp`` offers them all.
 """
+
+__all__: list[str] = []

@@ -1,1 +1,3 @@
 """Agents that keep statistics of every arm."""
+
+__all__: list[str] = []

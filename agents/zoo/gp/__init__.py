@@ -1,1 +1,3 @@
 """Agents whose belief is a Gaussian process."""
+
+__all__: list[str] = []

@@ -31,3 +31,6 @@ Rows = list[dict[str, Any]]
 def numbers(found: Interval | PairedDifference) -> list[float]:
     """A figure and the ends of its interval."""
     return [found.estimate, found.low, found.high]
+
+
+__all__ = ["AUTO", "KNOWN", "PRETRAINED", "UNKNOWN", "FlagshipLab", "Rows", "numbers"]

@@ -22,7 +22,7 @@ from evaluation.studies.zoo.families import (
 WHERE = "Section 2.3"
 BEYOND = "Beyond the paper"
 PIECEWISE = ("PeriodicGP-Piecewise-v0",)
-CONTINUOUS = ("PeriodicGP-Synthetic-v0", "PeriodicGP-HiddenPeriod-v0, period known")
+CONTINUOUS = ("PeriodicGP-Synthetic-v0", "PeriodicGP-HiddenPeriod-v0, told")
 FINITE = ("PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-RideShare-v0")
 Answers = Mapping[str, bool | None]
 
@@ -49,7 +49,7 @@ def claims(bench: Bench) -> list[Claim]:
         _beaten(
             repeating,
             dict.fromkeys(BLOCKS, "Bogunovic et al. 2016"),
-            "R-GP-UCB and TV-GP-UCB fail in a periodic world (read likewise).",
+            "R-GP-UCB and TV-GP-UCB fail in a periodic world (read the same way).",
         ),
         _beaten(
             bench.pooled(FINITE),

@@ -41,7 +41,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = _families()
 REPEATING = (
     "PeriodicGP-Synthetic-v0",
     "PeriodicGP-SyntheticDiscrete-v0",
-    "PeriodicGP-HiddenPeriod-v0, period known",
+    "PeriodicGP-HiddenPeriod-v0, told",
     "PeriodicGP-RideShare-v0",
 )
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -89,8 +89,8 @@ def sweep_agents() -> list[str]:
 def short_name(world: str) -> str:
     """A world's name in a table.
 
-    >>> short_name("PeriodicGP-HiddenPeriod-v0, period known")
-    'HiddenPeriod, period known'
+    >>> short_name("PeriodicGP-HiddenPeriod-v0, told")
+    'HiddenPeriod, told'
     """
     return world.removeprefix("PeriodicGP-").replace("-v0", "")
 

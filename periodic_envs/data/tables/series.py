@@ -73,8 +73,8 @@ def read_series(
     Args:
         source: A path (.csv, .tsv, .txt, .parquet) or a DataFrame.
         time_column: Which column is the time; needed where that is not plain to see.
-        arm_column: Which column of a long table names the arm; needed likewise.
-        reward_column: Which column of a long table is the reward; needed likewise.
+        arm_column: Which column of a long table names the arm; needed where that is not plain.
+        reward_column: Which column of a long table is the reward; needed where that is not plain.
         arms: The arms to use, in this order; None for all, in order of appearance.
         duplicates: What to do with different values for one arm at one time: "error", or "mean".
             Equal ones are dropped. (Local times without a zone give an hour twice when daylight
