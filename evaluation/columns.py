@@ -6,7 +6,7 @@ statistic is one more entry::
     Column(
         "median_regret",
         "Median regret",
-        "The median over runs of the regret at the end.",
+        "Median over runs of the regret at the end",
         digits=1,
         task=lambda runs, agent: float(runs.regrets[agent].median()),
     )
@@ -89,7 +89,7 @@ class Column:
         """Its heading in the terminal, which begins with a small letter if it is a word."""
         word = self.label[1:2].islower()
         label = self.label[0].lower() + self.label[1:] if word else self.label
-        return label.format(baseline=baseline) + (" [95 %]" if self.interval else "")
+        return label.replace("{baseline}", str(baseline)) + (" [95 %]" if self.interval else "")
 
     def about(self) -> dict[str, Any]:
         """What the page has to know of it."""
