@@ -65,11 +65,15 @@ def core(lab: FlagshipLab) -> Rows:
 
 def _core_worlds(wanted: list[str] | None) -> list[dict[str, Any]]:
     standard = Protocol.load("standard")
-    return [
-        {"id": e.spec.env_id, "label": e.label, "arguments": standard.arguments(e)}
+    worlds = [
+        {
+            "id": e.spec.env_id,
+            "label": HIDDEN + KNOWN if e.spec.env_id == HIDDEN else e.label,
+            "arguments": standard.arguments(e),
+        }
         for e in standard.envs
-        if not wanted or e.label in wanted
     ]
+    return [world for world in worlds if not wanted or world["label"] in wanted]
 
 
 def _core_row(regret: pd.Series, world: str, other_world: str) -> dict[str, Any]:
