@@ -141,16 +141,16 @@ def test_bernoulli_bound() -> None:
 
 def test_ucb1_by_hand() -> None:
     agent = make_agent("ucb1", arms(3, noise_std=0.5), np.random.default_rng(0))
-    told = [(0, 1.0), (1, 0.4), (2, 0.9), (0, 1.2), (2, 0.1), (0, 0.7)]
-    for t, (arm, reward) in enumerate(told):
+    given = [(0, 1.0), (1, 0.4), (2, 0.9), (0, 1.2), (2, 0.1), (0, 0.7)]
+    for t, (arm, reward) in enumerate(given):
         agent.update(clock(t), arm, reward)
     bounds = []
     for a in range(3):
-        rewards = [y for arm, y in told if arm == a]
+        rewards = [y for arm, y in given if arm == a]
         bounds.append(np.mean(rewards) + math.sqrt(2 * math.log(6) / len(rewards)))
     assert agent.act(clock(6)) == int(np.argmax(bounds))
     wide = make_agent("ucb1:scale=50", arms(3), np.random.default_rng(0))
-    for t, (arm, reward) in enumerate(told):
+    for t, (arm, reward) in enumerate(given):
         wide.update(clock(t), arm, reward)
     assert wide.act(clock(6)) == 1
 
@@ -367,10 +367,10 @@ def test_sources_and_deviations_are_named(text: str) -> None:
 @pytest.mark.parametrize("text", BANDITS)
 def test_rewards_in_another_unit(text: str) -> None:
     """With nothing known of the rewards, 1024 times as large ones lead to the same choices."""
-    told = replace(arms(4, 60, None), periods=(6.0,))
+    known = replace(arms(4, 60, None), periods=(6.0,))
     chosen = []
     for unit in (1.0, 1024.0):
-        agent = make_agent(text, told, np.random.default_rng(0))
+        agent = make_agent(text, known, np.random.default_rng(0))
         rng, actions = np.random.default_rng(1), []
         for t in range(60):
             actions.append(agent.act(clock(t)))
