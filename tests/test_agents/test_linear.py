@@ -8,6 +8,7 @@ from agents import Problem, make_agent
 from agents.testing import example_problem, observe
 from agents.zoo.linear.linear_agent import arm_features
 from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
+from agents.zoo.linear.ridge_table import RidgeTable
 
 CLOCK = spaces.Box(np.array([0.0]), np.array([1e6]), dtype=np.float64)
 CIRCLE = np.stack([f(2 * np.pi * np.arange(12) / 12) for f in (np.cos, np.sin)], axis=1)
@@ -58,6 +59,21 @@ def test_the_regression_is_the_one_of_the_textbook() -> None:
     np.testing.assert_allclose(mean, 5.0 + at @ theta, rtol=1e-10)
     np.testing.assert_allclose(found, deviation, rtol=1e-10)
     assert ridge.squared_weights == pytest.approx(np.square(w).sum())
+
+
+def test_the_table_answers_as_its_regressions_do() -> None:
+    rng = np.random.default_rng(0)
+    ridges, alone = ([Ridge(5, 0.5) for _ in range(4)] for _ in "ab")
+    table = RidgeTable(ridges)
+    for _ in range(60):
+        arm, x, y = int(rng.integers(3)), rng.normal(size=5), float(rng.normal(20.0, 3.0))
+        table.add(arm, x, y)
+        alone[arm].add(x, y)
+        at = rng.normal(size=5)
+        mean, deviation = table.predict(at, 20.0)
+        wanted = [ridge.predict(at[None], 20.0) for ridge in alone]
+        np.testing.assert_allclose(mean, [m[0] for m, _ in wanted], rtol=1e-12)
+        np.testing.assert_allclose(deviation, [d[0] for _, d in wanted], rtol=1e-12)
 
 
 def test_features_have_norm_one_at_most() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from agents.arrays import Array, Rng
 from agents.base import Problem
-from agents.checks import number, whole
-from agents.zoo.gp.prior import main_period
+from agents.zoo.linear.harmonics import Harmonics
 from agents.zoo.linear.linear_agent import LinearAgent
+from agents.zoo.linear.ridge_table import RidgeTable
 
 
 class FourierLinUCB(LinearAgent):
@@ -29,8 +29,8 @@ class FourierLinUCB(LinearAgent):
 
     Deviations from the paper: none of its methods; the reference for what smoothness in time is
     worth without smoothness in actions. Three harmonics are our choice: a periodic kernel of
-    length-scale 1 has more than 99 % of its variance in them. All seasons that the problem tells
-    have their harmonics, but no products. A box is cut into points.
+    length-scale 1 has more than 99 % of its variance in them. Features are :class:`Harmonics`. A
+    box is cut into points.
 
     Args:
         period: tau; by default all seasons of the problem.
@@ -53,34 +53,32 @@ class FourierLinUCB(LinearAgent):
         regulariser: float = 1.0,
         **common: Any,
     ) -> None:
-        multiples = range(1, whole("harmonics", harmonics) + 1)
-        known = problem.periods if period is None else ()
-        periods = [number("period", p) for p in known] or [main_period(problem, period)]
-        waves = [k / p for p in periods for k in multiples if 2 * k < p or k == 1]
-        self._frequencies = np.array(waves)
+        self.features = Harmonics(problem, period, harmonics, math.sqrt(2.0))
         super().__init__(problem, rng, regulariser=regulariser, **common)
 
     def start(self) -> None:
         """A regression for each arm."""
         self.models = [self.new_ridge() for _ in range(self.n_arms)]
         self.longest = math.sqrt(self.dim)
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """What is computed from the regressions, for all arms at once."""
+        self._table = RidgeTable(self.models)
+        self._noise = np.array([self.noise_radius(model) for model in self.models])
 
     @property
     def dim(self) -> int:
         """Number of features of a time."""
-        return 1 + 2 * len(self._frequencies)
-
-    def features(self, t: float) -> Array:
-        """z_t; its norm is sqrt(d)."""
-        angles = 2.0 * np.pi * self._frequencies * t
-        waves = np.concatenate([np.cos(angles), np.sin(angles)])
-        return np.concatenate([[1.0], math.sqrt(2.0) * waves])
+        return self.features.dim
 
     def choose(self, t: float, observation: Array) -> int:
         """The arm of the greatest bound."""
-        z = self.features(t)[None]
-        return self.best_of([float(self.bounds(model, x=z)[0]) for model in self.models])
+        mean, deviation = self._table.predict(self.features(t), self.middle)
+        radius = self.scale.sigma * self._noise + self.penalty
+        return self.best_of(mean + self.width * radius * deviation)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Add to the arm's regression."""
-        self.models[arm].add(self.features(t), reward)
+        self._table.add(arm, self.features(t), reward)
+        self._noise[arm] = self.noise_radius(self.models[arm])

@@ -98,11 +98,14 @@ class LinearAgent(ArmAgent):
 
     def radius(self, ridge: Ridge) -> float:
         """Of the confidence ellipsoid about a regression."""
-        noise = ellipsoid_radius(ridge, lam=self.lam, delta=self.delta, longest=self.longest)
-        return self.scale.sigma * noise + self.penalty
+        return self.scale.sigma * self.noise_radius(ridge) + self.penalty
 
-    def bounds(self, ridge: Ridge, radius: float | None = None, x: Array | None = None) -> Array:
-        """Upper confidence bounds for rows of features, by default those of the arms."""
-        mean, deviation = ridge.predict(self.x if x is None else x, self.middle)
+    def noise_radius(self, ridge: Ridge) -> float:
+        """The noise's share of the radius, in units of sigma."""
+        return ellipsoid_radius(ridge, lam=self.lam, delta=self.delta, longest=self.longest)
+
+    def bounds(self, ridge: Ridge, radius: float | None = None) -> Array:
+        """Upper confidence bounds of the arms."""
+        mean, deviation = ridge.predict(self.x, self.middle)
         radius = self.radius(ridge) if radius is None else radius
         return mean + self.width * radius * deviation

@@ -81,6 +81,12 @@ class Ridge(Stateful):
             variance = (solved * (self._gram2 @ solved + self._lam * solved)).sum(axis=0)
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
+    def solved(self) -> tuple[Array, Array]:
+        """V^-1, and its products with the sums of w x y and of w x, shape (d, 2)."""
+        self._refresh()
+        inverse = cho_solve(self._factor, np.eye(self.dim), check_finite=False)
+        return inverse, self._solved
+
     def rebuild(self) -> None:
         """Factor V again at the next question."""
         self._factor = None

@@ -1,0 +1,45 @@
+"""Features of a time: waves that repeat with the season."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.arrays import Array
+from agents.base import Problem
+from agents.checks import number, whole
+from agents.zoo.gp.prior import main_period
+
+
+class Harmonics:
+    """A constant, and cosine and sine of the first harmonics of each season.
+
+    ``z_t = (1, a cos 2 pi k t / tau, a sin 2 pi k t / tau)`` for k = 1..H and each tau; first all
+    cosines, then all sines. All seasons that the problem tells have their harmonics, but no
+    products.
+
+    Args:
+        problem: Whose seasons are taken.
+        period: tau, instead of the problem's.
+        count: H, fewer for a season of less than 2 H + 1 steps.
+        amplitude: a; with sqrt(2) the norm of z is sqrt(d) at all times.
+    """
+
+    def __init__(
+        self, problem: Problem, period: float | None, count: int, amplitude: float = 1.0
+    ) -> None:
+        multiples = range(1, whole("harmonics", count) + 1)
+        known = problem.periods if period is None else ()
+        periods = [number("period", p) for p in known] or [main_period(problem, period)]
+        waves = [k / p for p in periods for k in multiples if 2 * k < p or k == 1]
+        self._frequencies, self._amplitude = np.array(waves), amplitude
+
+    @property
+    def dim(self) -> int:
+        """Number of features."""
+        return 1 + 2 * len(self._frequencies)
+
+    def __call__(self, t: float) -> Array:
+        """z_t, shape (d,)."""
+        angles = 2.0 * np.pi * self._frequencies * t
+        waves = np.concatenate([np.cos(angles), np.sin(angles)])
+        return np.concatenate([[1.0], self._amplitude * waves])
