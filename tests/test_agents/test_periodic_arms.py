@@ -46,6 +46,8 @@ def share_of_uniform(
         ("phase-ts:period=6", [6, 6, 6], 0.1),
         ("phase-ucb:period=6", [6, 6, 6], 0.1),
         ("fourier-linucb:period=6", [6, 6, 6], 0.15),
+        ("linucb:period=6", [6, 6, 6], 0.1),
+        ("lints:period=6", [6, 6, 6], 0.15),
         ("fourier-period-ucb", [4, 6, 5], 0.1),
         ("ramanujan-ucb:max_period=12", [4, 6, 5], 0.5),
         ("periodic-exp4:max_period=6", [6, 6, 6], 0.45),
@@ -54,9 +56,9 @@ def share_of_uniform(
 def test_seasons_are_learned(text: str, periods: list[float], bound: float) -> None:
     """Regret over the second half of 1,000 steps, as a share of uniform choice's.
 
-    The mean of two seeds. Twelve others (mean, deviation): phase-ts, phase-ucb and
-    fourier-period-ucb 0.00, 0.00; fourier-linucb 0.02, 0.00; ramanujan-ucb 0.18, 0.07;
-    periodic-exp4 0.27, 0.03.
+    The mean of two seeds. Twelve others (mean, deviation): phase-ts, phase-ucb, linucb and
+    fourier-period-ucb 0.00, 0.00; lints 0.01, 0.00; fourier-linucb 0.02, 0.00; ramanujan-ucb 0.18,
+    0.07; periodic-exp4 0.27, 0.03.
     Every bound is more than six deviations of a mean of two above.
     """
     means = waves(periods, 1000)

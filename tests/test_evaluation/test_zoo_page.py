@@ -119,14 +119,20 @@ def test_the_page_is_whole(tiny: Path) -> None:
     assert "Raises in PeriodicGP-Piecewise-v0: " in page
 
 
+def centred(rng: np.random.Generator, deviation: float, runs: int) -> np.ndarray:
+    """Draws whose mean is zero, so that means in the text do not hang on how many agents exist."""
+    draws = rng.normal(0, deviation, runs)
+    return draws - draws.mean()
+
+
 def random_bench(better: dict[str, float], runs: int = 10) -> Bench:
     """A sweep whose agents have given mean regrets, 0.5 by default, in every world."""
     agents = [agent for family in FAMILIES.values() for agent in family]
     rng = np.random.default_rng(0)
     shares = {}
     for world in WORLDS:
-        common = rng.normal(0, 0.1, runs)
-        columns = {a: better.get(a, 0.5) + common + rng.normal(0, 0.02, runs) for a in agents}
+        common = centred(rng, 0.1, runs)
+        columns = {a: better.get(a, 0.5) + common + centred(rng, 0.02, runs) for a in agents}
         shares[world] = pd.DataFrame({**columns, UNIFORM: np.ones(runs)})
     return Bench(shares, dict.fromkeys(agents, 1.0))
 
@@ -225,8 +231,8 @@ def widths_bench(better: dict[str, float], runs: int = 10) -> Bench:
     rng = np.random.default_rng(0)
     shares = {}
     for world in WORLDS:
-        common = rng.normal(0, 0.1, runs)
-        columns = {a: better.get(a, 0.5) + common + rng.normal(0, 0.02, runs) for a in agents}
+        common = centred(rng, 0.1, runs)
+        columns = {a: better.get(a, 0.5) + common + centred(rng, 0.02, runs) for a in agents}
         shares[world] = pd.DataFrame(columns)
     return Bench(shares, dict.fromkeys(agents, 1.0))
 

@@ -1,6 +1,6 @@
 """How large rewards are, for methods that were written for rewards in [0, 1].
 
-Two things are asked of the scale, and each has one answer for all agents:
+Three things are asked of the scale, and each has one answer for all agents:
 
 - ``sigma``, for methods that need rewards to concentrate (UCB, Thompson sampling, tests for a
   change). What was proved for rewards in [0, 1] uses of them only that they are
@@ -11,6 +11,8 @@ Two things are asked of the scale, and each has one answer for all agents:
   ones). The interval is two standard deviations about the mean of all rewards, ``mean -+ 2
   sqrt(s^2 + noise_std^2)``, if the problem tells ``reward_scale`` and ``noise_std``; otherwise it
   is the range of the rewards so far. What falls outside is clipped.
+- ``standardised(reward)``, for methods that suppose rewards of mean 0 and variance 1: by the mean
+  and the deviation that this interval was made of, or by those of the rewards so far.
 """
 
 from __future__ import annotations
@@ -77,6 +79,23 @@ class RewardScale(Stateful):
         if self._range is not None:
             return self._range
         return (self._low, self._high) if self._n else (0.0, 0.0)
+
+    @property
+    def mean_and_deviation(self) -> tuple[float, float]:
+        """Of all rewards, noise and all: as the problem tells them, or of the rewards so far."""
+        if self._range is not None:
+            low, high = self._range
+            return (low + high) / 2.0, (high - low) / 4.0
+        return self._mean, math.sqrt(self._squares / self._n) if self._n else 0.0
+
+    def rests_on(self, rewards: int) -> bool:
+        """Whether mean and deviation are told, or so many rewards have been seen."""
+        return self._range is not None or self._n >= rewards
+
+    def standardised(self, reward: float) -> float:
+        """A reward in deviations from the mean; 0 as long as all were equal."""
+        mean, deviation = self.mean_and_deviation
+        return (reward - mean) / deviation if deviation > 0.0 else 0.0
 
     def unit(self, reward: float) -> float:
         """A reward in [0, 1]; 1/2 as long as all were equal."""

@@ -15,7 +15,7 @@ from agents.zoo.linear.ridge_table import RidgeTable
 
 
 class FourierLinUCB(LinearAgent):
-    """LinUCB on harmonics of the season, with coefficients of its own for every arm.
+    """LinUCB with a model for every arm and the theorem's width, on harmonics of the season.
 
     Pseudo-code::
 
@@ -25,7 +25,8 @@ class FourierLinUCB(LinearAgent):
         r_a = sqrt(2 log(1 / delta) + d log(1 + n_a |z|^2 / (lam d)))
 
     Reference: [@li2010contextual] for LinUCB with a model for each arm, [@abbasi2011improved] for
-    the radius. lam = 1 and S = 1 as usual there; delta = 1 / T.
+    the radius. lam = 1 and S = 1 as usual there; delta = 1 / T. For the narrow, constant width that
+    practitioners give it see ``linucb``.
 
     Deviations from the paper: none of its methods; the reference for what smoothness in time is
     worth without smoothness in actions. Three harmonics are our choice: a periodic kernel of
@@ -40,7 +41,7 @@ class FourierLinUCB(LinearAgent):
     """
 
     name = "fourier-linucb"
-    family = "arms, periodic"
+    family = "linear, periodic"
     kept = ("models",)
 
     def __init__(

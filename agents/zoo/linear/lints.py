@@ -1,0 +1,37 @@
+"""Thompson sampling for linear rewards, on harmonics of the season."""
+
+from __future__ import annotations
+
+from agents.arrays import Array
+from agents.zoo.linear.seasonal_agent import SeasonalAgent
+
+
+class LinTS(SeasonalAgent):
+    """Thompson sampling with a linear model for every arm, on harmonics of the season.
+
+    Pseudo-code::
+
+        z_t <- (1, cos 2 pi k t / tau, sin 2 pi k t / tau) for k = 1..H, each tau
+        theta_a <- ridge regression of arm a's rewards, standardised as they came, on z
+        draw beta_a ~ N(theta_a, alpha^2 V_a^-1) for every arm
+        a_t <- argmax_a z_t' beta_a
+        first ten rewards at random, unless a reward scale is told; ties at random
+
+    Reference: [@agrawal2013thompson], Algorithm 1, with a model for each arm and alpha = 1, as the
+    library MABWiser has it.
+
+    Deviations from the paper: its alpha = R sqrt(9 d log(t / delta)) is for the proof. One theta
+    for all arms there, one for each here. Only z_t' beta_a is drawn, N(z_t' theta_a, alpha^2 z_t'
+    V_a^-1 z_t), which is the same and costs one number an arm. Features and scaling are those of
+    :class:`SeasonalAgent`. A box is cut into points.
+
+    Args:
+        common: Arguments of every such agent, see :class:`SeasonalAgent`.
+    """
+
+    name = "lints"
+    family = "linear, periodic"
+
+    def scores(self, mean: Array, deviation: Array) -> Array:
+        """A draw for every arm."""
+        return mean + self.width * deviation * self._rng.standard_normal(self.n_arms)

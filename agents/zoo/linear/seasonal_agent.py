@@ -1,0 +1,80 @@
+"""What linear bandits on harmonics of the season have in common, as practitioners run them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.arrays import Array, Rng
+from agents.base import Problem
+from agents.checks import not_negative, positive
+from agents.zoo.arms.arm_agent import ArmAgent
+from agents.zoo.linear.harmonics import Harmonics
+from agents.zoo.linear.ridge import Ridge
+from agents.zoo.linear.ridge_table import RidgeTable
+
+
+class SeasonalAgent(ArmAgent):
+    """Base of ``linucb`` and ``lints``: a subclass says how arms are compared.
+
+    Pseudo-code::
+
+        z_t <- (1, cos 2 pi k t / tau, sin 2 pi k t / tau) for k = 1..H, each tau
+        unless a reward scale is told, choose at random until ten rewards are known
+        a_t <- argmax_a scores(z_t' theta_a, sqrt(z_t' V_a^-1 z_t)), ties at random
+        y <- (reward - mean) / deviation, by the rewards so far, this one included
+        V_a <- V_a + z_t z_t',  b_a <- b_a + y z_t,  theta_a <- V_a^-1 b_a;  at first V_a = lam I
+
+    A reward keeps the value that it had when it came, as in other libraries, where data are
+    standardised on their way to the model; late rewards are standardised when they come. Where the
+    problem tells mean and deviation, those are taken, and nothing is chosen at random.
+
+    Args:
+        period: tau; by default all seasons of the problem.
+        harmonics: H, fewer for a season of less than 2 H + 1 steps.
+        regulariser: lam, the penalty.
+        width: alpha, how widely to explore, in deviations of the rewards.
+        first_pulls: Rewards to be known before arms are compared, unless a scale is told.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
+    """
+
+    kept = ("models",)
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Rng,
+        *,
+        period: float | None = None,
+        harmonics: int = 3,
+        regulariser: float = 1.0,
+        width: float = 1.0,
+        first_pulls: int = 10,
+        **common: Any,
+    ) -> None:
+        self.features = Harmonics(problem, period, harmonics)
+        self.lam, self.width = positive("regulariser", regulariser), not_negative("width", width)
+        self._first_pulls = int(not_negative("first_pulls", first_pulls))
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """A regression for each arm."""
+        self.models = [Ridge(self.features.dim, self.lam) for _ in range(self.n_arms)]
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """What is computed from the regressions, for all arms at once."""
+        self._table = RidgeTable(self.models)
+
+    def scores(self, mean: Array, deviation: Array) -> Array:
+        """What is compared: from each arm's mean and its deviation, in deviations of rewards."""
+        raise NotImplementedError
+
+    def choose(self, t: float, observation: Array) -> int:
+        """The arm of the greatest score; at first any."""
+        if not self.scale.rests_on(self._first_pulls):
+            return int(self._rng.integers(self.n_arms))
+        return self.best_of(self.scores(*self._table.predict(self.features(t))))
+
+    def learn(self, arm: int, reward: float, t: float) -> None:
+        """Add to the arm's regression."""
+        self._table.add(arm, self.features(t), self.scale.standardised(reward))
