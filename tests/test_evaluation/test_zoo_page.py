@@ -23,6 +23,7 @@ from evaluation.studies.zoo.argument import CONTINUOUS, FINITE, claims
 from evaluation.studies.zoo.bench import Bench, best_and_alike, best_elsewhere, champions
 from evaluation.studies.zoo.controls import (
     BOX,
+    CONSTANT,
     NARROW,
     WIDE,
     Controls,
@@ -37,6 +38,8 @@ from evaluation.studies.zoo.families import (
     FAMILIES,
     GENERAL,
     GROUPS,
+    LINEAR,
+    LINEAR_BY_THEOREM,
     LOCAL,
     PERIODIC,
     family_of,
@@ -58,6 +61,7 @@ def test_every_agent_has_one_family() -> None:
     assert all(FAMILIES.values()), "a family that the page shows is empty"
     assert {*online_names(), LOCAL} == set(sweep_agents())
     assert {*CITED, *GENERAL, *BLOCKS, PERIODIC} <= set(listed)
+    assert {*LINEAR, LINEAR_BY_THEOREM} == set(FAMILIES["linear, periodic"])
     assert family_of("ppo") == "others"
 
 
@@ -103,7 +107,7 @@ def test_the_page_is_whole(tiny: Path) -> None:
         "World by",
     ):
         assert f"## {heading}" in page
-    assert page.count("\n### ") == 8
+    assert page.count("\n### ") == 9
     assert "Verdict" not in page  # of so few runs
     assert page.count("Fewer than 5 runs tell nothing apart") == 2
     assert f" {TINY.horizon} steps long" in page
@@ -154,7 +158,7 @@ def test_verdicts_follow_the_numbers() -> None:
 
 def test_every_claim_has_its_verdict() -> None:
     text = "\n\n".join(argument_parts(claims(random_bench({PERIODIC: 0.3})), decided=True))
-    assert text.count("### ") == text.count("**Verdict: ") == 8
+    assert text.count("### ") == text.count("**Verdict: ") == 9
     assert "**Verdict: holds.**" in text
 
 
@@ -165,6 +169,21 @@ def test_one_exception_is_told() -> None:
     assert "clearly worse than d-linucb;" in first.found
     assert "The best of them, d-linucb, has 0.1" in first.found
     assert set(first.numbers) == {*CITED, PERIODIC}
+
+
+def test_linear_bandits_are_judged_as_practitioners_run_them() -> None:
+    """The theorem's width is told and decides nothing. Differences are 25 standard errors."""
+    levels = {PERIODIC: 0.3, LINEAR_BY_THEOREM: 0.1}
+    last = claims(random_bench(levels))[-1]
+    assert last.verdict is Verdict.HOLDS
+    assert "Of 2 methods" in last.found
+    assert "With the theorem's width (fourier-linucb) they have 0.10 [" in last.found
+    assert set(last.numbers) == {"linucb", "lints", PERIODIC}
+    assert verdicts(random_bench({PERIODIC: 0.3, "linucb": 0.1}))[-1] is Verdict.IN_PART
+    bench = random_bench(levels)
+    shares = {world: frame.drop(columns=list(LINEAR)) for world, frame in bench.shares.items()}
+    unrun = claims(Bench(shares, bench.ms_per_step))[-1]
+    assert (unrun.verdict, unrun.found) == (Verdict.UNKNOWN, "These methods were not run.")
 
 
 def test_what_was_not_run_is_not_judged() -> None:
@@ -227,7 +246,7 @@ def test_the_standard_protocol_has_every_agent_of_the_zoo() -> None:
 
 def widths_bench(better: dict[str, float], runs: int = 10) -> Bench:
     """Controls whose agents have given mean regrets, 0.5 by default, in every world."""
-    agents = [*WIDE, *WIDE.values(), *NARROW, *NARROW.values()]
+    agents = [*WIDE, *WIDE.values(), *NARROW, *NARROW.values(), *CONSTANT]
     rng = np.random.default_rng(0)
     shares = {}
     for world in WORLDS:
@@ -253,6 +272,10 @@ def test_controls_say_who_is_better_at_equal_widths() -> None:
     assert f"`{WIDE[PERIODIC]}` is clearly better than gp-ucb:beta=theorem; clearly worse" in text
     assert "clearly worse than ucb1, d-ucb, fourier-linucb; not told apart from none." in text
     assert f"clearly worse than {NARROW['d-ucb']}; not told apart from none." in text
+    assert (
+        f"clearly better than {NARROW['ucb1']}, {NARROW['fourier-linucb']}, linucb, lints" in text
+    )
+    assert re.search(r"^\| linucb \| constant \| 0\.50 ", text, re.MULTILINE)
     row = next(line for line in text.splitlines() if line.startswith(f"| {NARROW['d-ucb']} "))
     assert "| chosen | 0.2" in row
     assert row.count("| -0.3") == 1  # minus its default

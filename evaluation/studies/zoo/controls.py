@@ -14,7 +14,7 @@ from evaluation.running.play import play
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import Lab
 from evaluation.studies.zoo.bench import Bench
-from evaluation.studies.zoo.families import BASELINES, FAMILIES, PERIODIC, sweep_agents
+from evaluation.studies.zoo.families import BASELINES, FAMILIES, LINEAR, PERIODIC, sweep_agents
 
 WIDE: Mapping[str, str] = {PERIODIC: f"{PERIODIC}:beta=theorem", "gp-ucb": "gp-ucb:beta=theorem"}
 """GP agents that explore by the theorems, Eq. (7) and (8), instead of the paper's experiments."""
@@ -24,6 +24,8 @@ NARROW: Mapping[str, str] = {
     "fourier-linucb": "fourier-linucb:width=0.003906",
 }
 """Agents for arms, narrower than their theorems: chosen by ``evaluation.studies.zoo.widths``."""
+CONSTANT = LINEAR
+"""Linear bandits, whose width is no theorem's and was not tuned: as they are."""
 BOX = "PeriodicGP-Synthetic-v0"
 FEW_ARMS = 5
 """Points of a box, instead of 20."""
@@ -34,7 +36,8 @@ class Controls:
     """What came of the controls.
 
     Attributes:
-        widths: The agents of ``WIDE`` and ``NARROW``, as they are and otherwise, in all worlds.
+        widths: The agents of ``WIDE`` and ``NARROW``, as they are and otherwise, and those of
+            ``CONSTANT``, in all worlds.
         arms: Agents for arms on the box, with 20 points and with ``FEW_ARMS``; None if not run.
         resets: How often et-gp-ucb started afresh, run by run, in each world.
     """
@@ -57,7 +60,7 @@ def run_controls(protocol: Protocol, lab: Lab[Any]) -> Controls:
         return Bench.of(lab.sweep(replace(restricted, name=name)))
 
     pairs = {**WIDE, **NARROW}
-    widths = bench("zoo-widths", [*pairs, *pairs.values()])
+    widths = bench("zoo-widths", [*pairs, *pairs.values(), *CONSTANT])
     arms = None
     if BOX in [entry.label for entry in protocol.envs]:
         cut = cut_agents()

@@ -9,6 +9,7 @@ from evaluation.studies.comparison import Comparison
 from evaluation.studies.markdown import folded, markdown_table, shown
 from evaluation.studies.zoo.argument import fares
 from evaluation.studies.zoo.controls import (
+    CONSTANT,
     FEW_ARMS,
     NARROW,
     WIDE,
@@ -25,7 +26,9 @@ at delta = 0.1; and three agents for arms have a narrower one than theirs. These
 `python -m evaluation.studies.zoo.widths`: of the theorem's width times 1, 1/2, ..., 1/256 the one
 with the least regret over all worlds, on seeds 1000 to 1009, from which nothing on this page was
 made; for `d-ucb` and `fourier-linucb` that is the narrowest, next to greed. So these three are
-tuned to the worlds and the horizon, and `{PERIODIC}` is not."""
+tuned to the worlds and the horizon, and `{PERIODIC}` is not. `fourier-linucb` is LinUCB with the
+theorem's width; `linucb` and `lints` have the constant one that practitioners give such models,
+tuned to nothing, and stand for linear bandits."""
 
 ARMS_NOTE = """\
 On a line of actions, agents for arms with {few} points instead of 20 (world Synthetic): of {count}
@@ -66,6 +69,9 @@ def _widths_table(everywhere: Comparison, repeating: Comparison) -> str:
             own = "" if agent == usual else _minus(everywhere, agent, usual)
             gap = "" if agent == PERIODIC else _minus(everywhere, agent, PERIODIC)
             rows.append([agent, width, *_means(agent, everywhere, repeating), own, gap])
+    for agent in (name for name in CONSTANT if name in everywhere.regret):
+        gap = _minus(everywhere, agent, PERIODIC)
+        rows.append([agent, "constant", *_means(agent, everywhere, repeating), "", gap])
     header = ["agent", "width", "all worlds", "repeating", "minus its default", f"minus {PERIODIC}"]
     return markdown_table(header, rows, texts=2)
 
@@ -82,7 +88,7 @@ def _minus(comparison: Comparison, agent: str, other: str) -> str:
 def _even(comparison: Comparison, where: str) -> str:
     """Both sides by their theorems, both sides narrow."""
     wide = _fares(comparison, WIDE[PERIODIC], [WIDE["gp-ucb"], *NARROW])
-    narrow = _fares(comparison, PERIODIC, list(NARROW.values()))
+    narrow = _fares(comparison, PERIODIC, [*NARROW.values(), *CONSTANT])
     return f"{where}, **by the theorems**: {wide}\n**Narrow on both sides**: {narrow}"
 
 

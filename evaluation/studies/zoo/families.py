@@ -22,6 +22,7 @@ SHOWN_FIRST = (
     "arms, many",
     "linear, changing",
     "arms, periodic",
+    "linear, periodic",
 )
 """The order of the families on the page; any others come after these."""
 
@@ -77,6 +78,11 @@ GENERAL: Mapping[str, str] = {
     "c-gp-ucb": "Krause and Ong 2011",
 }
 """The methods for general action spaces of which it says that they suppose a static reward."""
+LINEAR = ("linucb", "lints")
+"""Linear bandits on harmonics of the season with the constant width that practitioners give them:
+these stand for linear bandits."""
+LINEAR_BY_THEOREM = "fourier-linucb"
+"""The same models with the theorem's width, which is made for the worst case."""
 BLOCKS = ("r-gp-ucb", "tv-gp-ucb")
 """Bogunovic et al. 2016."""
 

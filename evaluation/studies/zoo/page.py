@@ -32,9 +32,10 @@ its paper, or the defaults of this package; where a constant could not be confir
 says so. None was tuned on these worlds, and that is not equally kind to all: the GP agents
 explore by the schedule of the Periodic-GP paper's experiments (sqrt(beta) below 2), the others
 mostly by the widths of their theorems, which are made for the worst case; the section Controls
-turns that round. Methods for arms see a box as 20 points: with 20 phases that is 400 cells, more
-than there are steps, so a table of phases and arms never leaves its first pass, and in short runs
-greed (`fixed`) is hard to beat."""
+turns that round. Linear bandits are judged by `linucb` and `lints`, with the constant width that
+practitioners give them; `fourier-linucb` is the same with the theorem's width. Methods for arms see
+a box as 20 points: with 20 phases that is 400 cells, more than there are steps, so a table of
+phases and arms never leaves its first pass, and in short runs greed (`fixed`) is hard to beat."""
 
 COMMAND = "periodic-gp zoo"
 PICTURE = """\
