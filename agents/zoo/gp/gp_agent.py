@@ -51,8 +51,9 @@ class GPAgent(Saveable):
     Args:
         model: What is believed and how it is learned; ``Model(clock)`` has the time kernel
             ``clock``, keeps every reward, and chooses by upper confidence bounds.
-        action_kernel: "se", "matern" or "linear"; arms without coordinates are independent.
-        length_scale: Of the action kernel, in the unit of the action coordinates.
+        action_kernel: "se", "matern" or "linear" (a . b / d in units of the box, at most 1); arms
+            without coordinates are independent.
+        length_scale: Of "se" and "matern", in the unit of the action coordinates.
         nu: Smoothness of "matern".
         beta: Exploration: "paper", "calm", "printed", "theorem" (that is, "finite" or "box"),
             "constant:VALUE" or a number (``parse_beta``).
