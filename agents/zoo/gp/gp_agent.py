@@ -154,7 +154,10 @@ class GPAgent(Saveable):
         """Mean and standard deviation of the mean reward at time t, in units of the reward.
 
         Before ten rewards are seen where no scale is known, in units of the prior. An agent that
-        looks at contexts answers for the one in which it last chose.
+        looks at contexts answers for the one in which it last chose. An agent that forgets is asked
+        about the present and the future: for a past t its belief is not smoothed, that is, rewards
+        that came after t do not count as they should (with a decaying kernel and the state-space
+        engine), or all are weighed or dropped as of now (windows, blocks and discounts).
 
         Args:
             t: When.
