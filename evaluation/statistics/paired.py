@@ -112,8 +112,12 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
 
     Up to 16 runs all patterns are tried and the p-value is exact; beyond, ``resamples`` random ones
     and the observed one are [@phipson2010permutation], so that the p-value is never 0 and the test
-    keeps its level. The mean as statistic is as good as Student's t here: flips leave the sum of
-    squares alone, so both order the patterns alike.
+    keeps its level. That level is for symmetric differences: where they are skewed about a mean of
+    0 it rejects too often (exponential ones of 10 to 30 runs in 7 to 10 % of cases at 5 %, heavier
+    tails more often). The interval of ``paired_difference`` is about the mean alone.
+
+    The mean as statistic is as good as Student's t here: flips leave the sum of squares alone, so
+    both order the patterns alike.
 
     Args:
         differences: a - b on common seeds, shape (runs,).

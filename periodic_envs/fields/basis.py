@@ -66,16 +66,24 @@ class FourierBasis:
         return features
 
     def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Value (n,), gradient (n, d) and Hessian (n, d, d) of row i's function at action i."""
-        angles = actions @ self.frequencies.T
+        """Value (n,), gradient (n, d) and Hessian (n, d, d) of row i's function at action i.
+
+        A row gives the same to the last bit whatever rows are beside it, so that a batch of worlds
+        finds what each world finds alone. That is why products are taken row by row (or entry by
+        entry): how a product of two matrices is rounded depends on their shapes.
+        """
+        omega = self.frequencies
+        angles = actions[:, :1] * omega[:, 0]
+        for coordinate in range(1, self.dim):
+            angles += actions[:, coordinate, None] * omega[:, coordinate]
         cos, sin = np.cos(angles), np.sin(angles)
         half = len(self.frequencies)
         on_cos, on_sin = weights[:, :half], weights[:, half:]
         waves = on_cos * cos + on_sin * sin
         slopes = on_sin * cos - on_cos * sin
-        omega = self.frequencies
+        gradient = (slopes[:, None, :] @ omega)[:, 0]
         hessian = -((waves[:, None, :] * omega.T) @ omega)
-        return waves.sum(1), slopes @ omega, hessian
+        return waves.sum(1), gradient, hessian
 
 
 @dataclass(frozen=True)

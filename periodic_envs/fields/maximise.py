@@ -69,7 +69,8 @@ def _hills(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _highest(height: Array, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    column = np.argpartition(height, -count, axis=1)[:, -count:]
+    # In order of place: of starts that end equally high, the same one is taken in any batch.
+    column = np.sort(np.argpartition(height, -count, axis=1)[:, -count:], axis=1)
     return np.repeat(np.arange(len(height)), count), column.ravel()
 
 

@@ -241,6 +241,20 @@ def test_glr_ucb_notices_a_change_of_one_arm() -> None:
     assert agent._count[1] == 1  # a local restart
 
 
+def test_glr_ucb_explores_by_force_as_often_as_it_is_told() -> None:
+    """Every arm once in floor(K / alpha) steps, alpha = exploration sqrt(K log T / T)."""
+    for exploration in (1.0, 0.1):
+        name = f"glr-ucb:exploration={exploration}"
+        agent = make_agent(name, arms(2, horizon=1000), np.random.default_rng(0))
+        chosen = []
+        for t in range(1000):
+            chosen.append(agent.act(clock(t)))
+            agent.update(clock(t), chosen[-1], float(chosen[-1]))
+        turns = 1000 * exploration * math.sqrt(2 * math.log(1000) / 1000) / 2
+        assert agent.restarts == 0
+        assert turns <= chosen.count(0) <= turns + 25  # some are chosen for their bound at first
+
+
 def test_adswitch_tests_are_exact() -> None:
     """Its running extremes raise the alarm exactly when all triples of times would."""
     rng = np.random.default_rng(5)

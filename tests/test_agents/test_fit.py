@@ -122,6 +122,66 @@ def test_never_worse_than_the_template(seed):
     assert again.log_evidence == pytest.approx(found.log_evidence)
 
 
+MISLED = (5, 7, 17, 19, 20)
+"""Seeds whose fits ended up to 5.7 nats below a part of the same model, when starts were few."""
+
+
+def misleading(seed):
+    """A template, and few rewards of another unit: a small signal in them is easily missed."""
+    rng = np.random.default_rng(seed)
+    n, tau = int(rng.integers(8, 31)), float(rng.integers(5, 15))
+    in_space, in_time, noise = np.exp(rng.normal([0.8, 0.0, -1.5], [0.7, 0.5, 1.5]))
+    truth = SquaredExponential(float(in_space)) * Periodic(tau, float(in_time))
+    x, t = rng.uniform(0, 10, (n, 2)), np.arange(n, dtype=float)
+    K = truth.gram(BOX.points(x), t, BOX.points(x), t) + noise * np.eye(n)
+    y = np.linalg.cholesky(K) @ rng.normal(size=n) * np.exp(rng.normal()) + rng.normal(0, 2)
+    season = SquaredExponential(2.0) * Periodic(tau)
+    others = [season, season * Decay(0.05), season + 0.5 * Matern(1.5, 3.0) * Constant()]
+    return others[seed % 3], (x, t, y)
+
+
+def evidences(seed, fixed):
+    """Log evidence by (fit_mean, fit_scale)."""
+    kernel, stretch = misleading(seed)
+    return {
+        (mean, scale): fit(
+            kernel, BOX, [stretch], 0.5, fixed=fixed, fit_mean=mean, fit_scale=scale
+        ).log_evidence
+        for mean in (False, True)
+        for scale in (False, True)
+    }
+
+
+@pytest.mark.parametrize("seed", MISLED)
+@pytest.mark.parametrize("more", [(), ("length_scale",), ("variance",)])
+def test_never_below_a_model_that_is_contained(seed, more):
+    """Whatever else is fixed: with the mean or the scale fitted the evidence only rises."""
+    found = evidences(seed, ("period", *more))
+    assert found[False, False] <= found[False, True] + 1e-6
+    assert found[False, False] <= found[True, False] + 1e-6
+    assert max(found[False, True], found[True, False]) <= found[True, True] + 1e-6
+
+
+@pytest.mark.parametrize("seed", MISLED)
+def test_not_below_a_model_with_fewer_free_names(seed):
+    """No promise, but so it is found to be on all but a few data sets in a hundred."""
+    kernel, stretch = misleading(seed)
+    whole = fit(kernel, BOX, [stretch], 0.5).log_evidence
+    for name in ("length_scale", "variance", "eps", "noise_variance"):
+        part = fit(kernel, BOX, [stretch], 0.5, fixed=("period", name))
+        assert part.log_evidence <= whole + 1e-6
+
+
+def test_with_the_noise_fixed_scale_one_is_another_model():
+    """The noise is then fixed in units of the scale; with the variance fixed, too, it is a part."""
+    kernel, stretch = misleading(7)
+    fixed = ("period", "variance", "noise_variance")
+    found = evidences(7, fixed)
+    assert found[False, False] <= found[False, True] + 1e-6
+    apart = fit(kernel, BOX, [stretch], 0.5, fixed=("period", "noise_variance"))
+    assert apart.noise_variance == pytest.approx(0.5)
+
+
 def test_fixed_names_stay_and_a_template_outside_the_bounds_is_allowed():
     kernel = 2e4 * SquaredExponential(1.5) * Periodic(9.0, 0.01)
     x, t, y = draw(kernel, 0.2, 20, 0)
@@ -149,7 +209,7 @@ def test_a_prior_holds_where_the_data_say_nothing():
 def test_a_scan_finds_what_one_descent_misses():
     """Two optima: from the template alone the worse one is found."""
     truth = SquaredExponential(0.4) * Periodic(12.0, 1.0)
-    x, t, y = draw(truth, 0.02, 120, 5)
+    x, t, y = draw(truth, 0.02, 120, 9)
     template = SquaredExponential(30.0) * Periodic(12.0, 1.0)
     alone = fit(template, BOX, [(x, t, y)], 1.0, starts=1)
     scanned = fit(template, BOX, [(x, t, y)], 1.0, starts=3, scan=60)

@@ -190,6 +190,22 @@ def test_wgp_ucb_noise_grows_with_age_in_any_order(engine):
             np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
+@pytest.mark.parametrize("engine", ["auto", "incremental"])
+@pytest.mark.parametrize("missing", [0, 2])
+def test_wgp_ucb_has_plain_noise_in_the_reward_of_the_step_before(engine, missing):
+    """Weights gamma^(t - 1 - s) for a choice at time t; rewards that never came age the others."""
+    problem = example_problem("finite")
+    dense = Dense(SquaredExponential(1.0), Finite(problem.action_features), 0.01)
+    agent = make_agent(f"wgp-ucb:gamma=0.8,engine={engine}", problem, np.random.default_rng(0))
+    for t in range(12):
+        dense.observe(t % 5, 0.0, np.sin(t), 0.8 ** (11 + missing - t))
+        agent.act(observe(t))
+        agent.update(observe(t), t % 5, np.sin(t))
+    agent.act(observe(12 + missing))
+    for ours, theirs in zip(agent.posterior.predict(0.0), dense.predict(0.0), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
 @pytest.mark.parametrize("engine", ["state-space", "incremental", "dense"])
 def test_ui_tvbo_is_a_wiener_process_in_time(engine):
     """Against a plain solve with the kernel k_A {1 + q min(t, s)}; some rewards are late."""

@@ -185,6 +185,16 @@ def test_sign_flips_by_hand() -> None:
     assert sign_flip_test([0.0, 0.0]) == 1.0
 
 
+def test_sign_flips_test_symmetry_and_not_the_mean() -> None:
+    """As documented; fixed seed, and 3 standard errors are 0.03 and 0.04 of 600 cases."""
+    rng = np.random.default_rng(0)
+    symmetric, skewed = rng.normal(size=(600, 16)), rng.exponential(size=(600, 16)) - 1.0
+    shares = [np.mean([sign_flip_test(d) <= 0.05 for d in kind]) for kind in (symmetric, skewed)]
+    assert shares[0] == pytest.approx(0.05, abs=0.03)
+    assert shares[1] == pytest.approx(0.09, abs=0.04)
+    assert shares[1] > shares[0] + 0.01
+
+
 def test_random_sign_flips_approach_the_exact_ones() -> None:
     """The same test by 16 runs and by 17, of which one is 0 and changes nothing.
 

@@ -84,26 +84,35 @@ class Matern(ActionKernel):
 
 @dataclass(frozen=True)
 class Linear(ActionKernel):
-    """A plane through the origin: k(a, b) = a . b.
+    """A plane through the origin: k(a, b) = a . b / l^2.
 
-    scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an offset of variance c.
+    With l = 1 scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an offset of variance c.
+
+    Attributes:
+        length_scale: l, the distance from the origin at which the variance is 1. It stays in a fit,
+            where it could not be told from the variance of the term.
     """
+
+    length_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_length_scale(self.length_scale)
 
     def __call__(self, a: Points, b: Points) -> Array:
         """Covariance matrix, by the formula of the class."""
-        return np.asarray(a.x @ b.x.T)
+        return np.asarray(a.x @ b.x.T) / self.length_scale**2
 
     def own(self, a: Points) -> Array:
-        """The variance |a|^2 at each action."""
-        return np.asarray((a.x**2).sum(axis=1))
+        """The variance |a|^2 / l^2 at each action."""
+        return np.asarray((a.x**2).sum(axis=1)) / self.length_scale**2
 
     def own_slope(self, a: Points) -> Array:
-        """The derivative 2 a of the variance."""
-        return 2.0 * a.x
+        """The derivative 2 a / l^2 of the variance."""
+        return 2.0 * a.x / self.length_scale**2
 
     def slope(self, a: Points, b: Points) -> Array:
-        """The derivative, which is b."""
-        return np.broadcast_to(b.x, (len(a.x), *b.x.shape))
+        """The derivative, which is b / l^2."""
+        return np.broadcast_to(b.x / self.length_scale**2, (len(a.x), *b.x.shape))
 
 
 @dataclass(frozen=True)

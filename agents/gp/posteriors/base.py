@@ -42,7 +42,11 @@ class Predictive(Protocol):
         """What there is to choose from."""
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t)."""
+        """Mean and variance of f(., t).
+
+        For a time before the newest observation a state-space posterior with decay does not smooth
+        (see :class:`StateSpace`), nor does a mixture of such; others are exact at any time.
+        """
 
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with derivatives, for actions in a box."""

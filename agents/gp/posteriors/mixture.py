@@ -12,6 +12,9 @@ uncertain, and an upper confidence bound on it goes and looks which of them is r
 Where all candidates share one action kernel their beliefs at a time t are vectors of one space,
 f(a, t) = phi(a) . v, and the two moments are taken of v: choosing an action then costs the same as
 with one kernel (``shared.py``).
+
+For a time before the newest reward, candidates with decay that are states do not smooth
+(``StateSpace``), and so the mixture of them does not.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class StateSpace:
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t)."""
+        """Mean and variance of f(., t); with decay a past t is not smoothed."""
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
 

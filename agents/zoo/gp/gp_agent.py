@@ -51,8 +51,9 @@ class GPAgent(Saveable):
     Args:
         model: What is believed and how it is learned; ``Model(clock)`` has the time kernel
             ``clock``, keeps every reward, and chooses by upper confidence bounds.
-        action_kernel: "se", "matern" or "linear"; arms without coordinates are independent.
-        length_scale: Of the action kernel, in the unit of the action coordinates.
+        action_kernel: "se", "matern" or "linear" (a . b / d in units of the box, at most 1); arms
+            without coordinates are independent.
+        length_scale: Of "se" and "matern", in the unit of the action coordinates.
         nu: Smoothness of "matern".
         beta: Exploration: "paper", "calm", "printed", "theorem" (that is, "finite" or "box"),
             "constant:VALUE" or a number (``parse_beta``).
@@ -153,7 +154,10 @@ class GPAgent(Saveable):
         """Mean and standard deviation of the mean reward at time t, in units of the reward.
 
         Before ten rewards are seen where no scale is known, in units of the prior. An agent that
-        looks at contexts answers for the one in which it last chose.
+        looks at contexts answers for the one in which it last chose. An agent that forgets is asked
+        about the present and the future: for a past t its belief is not smoothed, that is, rewards
+        that came after t do not count as they should (with a decaying kernel and the state-space
+        engine), or all are weighed or dropped as of now (windows, blocks and discounts).
 
         Args:
             t: When.

@@ -50,11 +50,16 @@ def actions_of(problem: Problem) -> Finite | Box:
 
 
 def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float) -> ActionKernel:
-    """The kernel on the actions; arms without coordinates are independent."""
+    """The kernel on the actions; arms without coordinates are independent.
+
+    "linear" is a . b / d in units of the box, as in the worlds: variance 1 in its corners.
+    """
+    features = problem.action_features
+    dim = problem.dim if features is None else features.shape[1]
     kinds: dict[str, ActionKernel] = {
         "se": SquaredExponential(length_scale),
         "matern": Matern(nu, length_scale),
-        "linear": Linear(),
+        "linear": Linear(problem.action_half_width * math.sqrt(dim)),
     }
     one_of("action_kernel", kind, tuple(kinds))
     without_coordinates = problem.n_actions is not None and problem.action_features is None

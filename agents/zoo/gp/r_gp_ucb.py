@@ -47,8 +47,9 @@ class RGPUCB(GPAgent):
             observe y_t
 
     Reference: [@bogunovic2016time]. Blocks of 15 steps as in [@cai2021periodic], or, with
-    ``block_size=formula``, N = ceil(min{T, 12 eps^(-1/4)}): the original's rate for the squared
-    exponential kernel, with a constant that was not checked against its text.
+    ``block_size=formula``, N = ceil(min{T, 12 eps^(-1/4)}): the block length that
+    [@bogunovic2016time] choose, where eps^(-1/4) is their rate for the squared exponential kernel
+    and 12 their constant.
 
     Deviations from the paper: the exploration schedule is the one of [@cai2021periodic], and
     ``beta_t`` goes on across blocks. The warm start belongs to the past

@@ -40,6 +40,8 @@ class SwitchingGPUCB(GPAgent):
     grid is a candidate, with the season and without. Beforehand it is as likely that nothing is
     forgotten as that something is.
 
+    ``belief(t)`` of a past t is not smoothed, see :meth:`GPAgent.belief`.
+
     Args:
         period: tau; by default the problem's main season.
         time_length_scale: l of the periodic kernel.

@@ -28,6 +28,8 @@ class TVGPUCB(GPAgent):
     takes eps "from the pre-trained model" and does not print it; the default here, 0.03, is a
     choice of ours, for a function half forgotten after some 45 steps.
 
+    ``belief(t)`` of a past t is not smoothed, see :meth:`GPAgent.belief`.
+
     Args:
         eps: Rate of change in (0, 1); ``fit_warm_start=true`` fits it to the warm start.
         common: Arguments of every GP agent, see :class:`GPAgent`.

@@ -88,6 +88,8 @@ class UITVBO(GPAgent):
     exploration schedule is the one of [@cai2021periodic]. The clock starts with the warm start, or
     at 0. ``fit_warm_start`` fits the forgetting of TV-GP-UCB, whose steps have variance eps = q.
 
+    ``belief(t)`` of a past t is not smoothed, see :meth:`GPAgent.belief`.
+
     Args:
         forgetting: q in (0, 1), variance of the change in one step as a share of the prior's.
         common: Arguments of every GP agent, see :class:`GPAgent`.

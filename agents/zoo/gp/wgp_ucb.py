@@ -18,7 +18,7 @@ from agents.zoo.gp.prior import memory_of
 
 
 class Discounted(Model):
-    """Lets the noise of a reward grow with its age; ``now`` is the latest time so far."""
+    """Lets the noise of a reward grow with its age; ``now`` is the time at which one is new."""
 
     posterior: Weighing
     kept = ("now",)
@@ -33,14 +33,17 @@ class Discounted(Model):
         super().begin(prior)
 
     def advance(self, t: float) -> None:
-        """Let all rewards grow older."""
+        """Let all rewards grow older, for a choice at time t: that of the step before is new."""
+        self._grow_older(t - 1.0)
+
+    def _grow_older(self, t: float) -> None:
         if t > self.now > -math.inf and self.posterior.count:
             self.posterior.discount(max(self.gamma ** (t - self.now), SPENT))
         self.now = max(t, self.now)
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Take in a reward, aged already if it is late."""
-        self.advance(t)
+        self._grow_older(t)
         weight = self.gamma ** (self.now - t)
         if weight > SPENT:
             self.posterior.observe(action, t, y, weight)
@@ -60,13 +63,13 @@ class WGPUCB(GPAgent):
     Pseudo-code::
 
         for t = 1, 2, ...:
-            y_s has noise variance sigma^2 gamma^(s - t), for all s < t
+            y_s has noise variance sigma^2 gamma^(s - (t - 1)), for all s < t
             mu, sigma <- posterior of f given y_1 ... y_(t-1)
             a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
             observe y_t
 
     Reference: [@deng2022weighted]: weights gamma^(-s) that grow with s, and a regulariser that
-    grows with them, are the same as noise that grows with age.
+    grows with them, are the same as noise that grows with age; the newest reward has plain noise.
 
     Recommended parameters: the theory wants 1 / (1 - gamma) of the order
     gamma_T^(1/4) sqrt(T / B_T), with B_T the total change of the function and gamma_T the

@@ -49,7 +49,8 @@ class DLinUCBPool(LinearAgent):
     code in [@russac2019weighted]; the constants were not checked against the paper's text.
 
     Deviations from the paper: features as in :func:`arm_features`; a box is cut
-    into points.
+    into points. A slave's radius counts the rewards that it has learned from; the port adds the
+    time at which the slave was made, so that later slaves have wider bounds there.
 
     Args:
         record: tau, the length of a record.

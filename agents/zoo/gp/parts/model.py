@@ -127,7 +127,10 @@ class Model(Stateful):
         self.observe(action, t, 0.0)
 
     def predict(self, view: Predictive, t: float, actions: Any) -> Prediction:
-        """Mean and variance of f(., t), from a view of the posterior."""
+        """Mean and variance of f(., t), from a view of the posterior; a past t is not smoothed.
+
+        (With decay and the state-space engine: see :class:`StateSpace`.)
+        """
         return view.predict(t, actions)
 
     def state(self) -> dict[str, Any]:

@@ -1,0 +1,44 @@
+"""A kernel's name means the same in worlds and in agents, which share no code."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from agents.registry import AgentSpec
+from agents.zoo.gp.prior import action_kernel_of, actions_of
+from evaluation.running.play import problem_of
+
+WORLD = "PeriodicGP-Synthetic-v0"
+
+
+def world_and_problem(**arguments):
+    env = gym.make(WORLD, **arguments).unwrapped
+    _, info = env.reset(seed=0)
+    return env.setup.world, problem_of(env, info)
+
+
+@pytest.mark.parametrize("kind", ["se", "matern", "linear"])
+@pytest.mark.parametrize(("dim", "n_actions"), [(1, None), (2, None), (3, None), (2, 12)])
+def test_an_agent_s_covariance_of_actions_is_the_world_s(kind, dim, n_actions):
+    world, problem = world_and_problem(
+        action_kernel=kind, dim=dim, n_actions=n_actions, action_width=7.0
+    )
+    rng = np.random.default_rng(0)
+    unit = rng.uniform(-1, 1, (6, dim)) if n_actions is None else world.points
+    stated = [[world.action_covariance(a, b) for b in unit] for a in unit]
+    kernel, actions = action_kernel_of(problem, kind, 1.0, 2.5), actions_of(problem)
+    asked = problem.action_half_width * unit if n_actions is None else None
+    points = actions.points(asked)
+    np.testing.assert_allclose(kernel(points, points), stated, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(kernel.own(points), np.diagonal(stated), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["se", "linear"])
+def test_an_agent_expects_before_anything_is_seen_what_the_world_draws(kind):
+    """Prior covariances of the agent as a whole: over actions and over time."""
+    _, problem = world_and_problem(action_kernel=kind, dim=2)
+    name = f"periodic-gp-ucb:action_kernel={kind},time_length_scale=1.0"
+    agent = AgentSpec.parse(name).make(problem, np.random.default_rng(0))
+    corner = np.ones((1, 2))
+    mean, deviation = agent.belief(0.0, corner)
+    assert (mean, deviation) == (pytest.approx(0.0), pytest.approx(1.0, rel=1e-3))
