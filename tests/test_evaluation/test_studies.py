@@ -24,7 +24,7 @@ def test_the_flagship_s_page_says_what_its_figures_say(tmp_path: Path) -> None:
 def test_a_page_of_few_parts_is_written(tmp_path: Path) -> None:
     write_page({}, tmp_path)
     page = (tmp_path / "auto-gp.md").read_text()
-    assert "## In short" in page
+    assert "## Reach" in page
     assert "## Madrid 2018" not in page
 
 

@@ -3,50 +3,68 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from evaluation.protocol.entries import ProtocolError, UnknownWorldError
 from evaluation.studies import flagship
 from evaluation.studies.flagship import FlagshipLab, Rows
-from evaluation.studies.flagship.page import write_page
+from evaluation.studies.flagship.ablation import ablation
+from evaluation.studies.flagship.changed_city import changed_city
+from evaluation.studies.flagship.madrid import madrid, madrid_2018
+from evaluation.studies.flagship.options import BY_NAME, flagship_parser, parsed
+from evaluation.studies.flagship.page import section, write_page
 from evaluation.studies.flagship.pictures import pictures
-from evaluation.studies.flagship.windows import ablation, madrid_2018, share
+from evaluation.studies.flagship.rideshare import rideshare
+from evaluation.studies.flagship.tables import tables
 from evaluation.studies.flagship.worlds import core, cost, merged, unknown_period
-from evaluation.studies.lab import study_lab, study_parser
+from evaluation.studies.lab import study_lab
+from periodic_envs.data.errors import DataError
 
 PARTS: dict[str, Callable[[FlagshipLab], Rows]] = {
+    "tables": tables,
+    "rideshare": rideshare,
+    "madrid": madrid,
+    "changed-city": changed_city,
     "core": core,
     "unknown-period": unknown_period,
-    "ablation": ablation,
-    "share": share,
-    "madrid-2018": madrid_2018,
     "cost": cost,
+    "ablation": ablation,
+    "madrid-2018": madrid_2018,
 }
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the parts that are asked for, and write the page."""
     names = [*PARTS, "pictures"]
-    about = flagship.__doc__ or ""
-    parser = study_parser(about, store="auto-gp.sqlite", seeds="0:40", parts=names)
-    parser.add_argument("--docs", type=Path, default=Path("docs"), help="Folder of the page.")
-    words = "Only these worlds of core; the others keep their rows."
-    parser.add_argument("--worlds", nargs="*", help=words)
-    options = parser.parse_args()
-    options.docs.mkdir(parents=True, exist_ok=True)
-    kept = options.docs / "auto-gp.json"
-    figures = json.loads(kept.read_text()) if kept.is_file() else {}
-    with study_lab("auto-gp", options) as lab:
-        for name in options.parts or names:
-            if name == "pictures":
-                figures[name] = pictures(options.docs)
-            else:
-                found = PARTS[name](lab)
-                print(*found, sep="\n", flush=True)
-                partial = name == "core" and options.worlds
-                figures[name] = merged(figures["core"], found) if partial else found
+    options = parsed(flagship_parser(flagship.__doc__ or "", names), arguments)
+    chosen = options.parts or [name for name in names if name not in BY_NAME]
+    if options.docs is not None:
+        options.docs.mkdir(parents=True, exist_ok=True)
+    try:
+        with study_lab("auto-gp", options) as lab:
+            _run(chosen, lab, options)
+    except (DataError, ProtocolError, UnknownWorldError) as error:
+        raise SystemExit(f"{error}") from error
+
+
+def _run(chosen: list[str], lab: FlagshipLab, options: Namespace) -> None:
+    """Part by part; what is found is kept at once, if it is to be kept."""
+    kept: Path | None = options.docs and options.docs / "auto-gp.json"
+    figures: dict[str, Any] = json.loads(kept.read_text()) if kept and kept.is_file() else {}
+    for name in chosen:
+        if name == "pictures":
+            figures[name] = pictures(options.docs or Path())
+        else:
+            found = PARTS[name](lab)
+            partial = name == "core" and options.worlds
+            figures[name] = merged(figures.get("core", []), found) if partial else found
+            print(section(name, found), flush=True)
+        if kept:
             kept.write_text(json.dumps(figures, indent=1) + "\n")
-    write_page(figures, options.docs)
+            write_page(figures, options.docs)
 
 
 if __name__ == "__main__":
