@@ -10,9 +10,10 @@ import numpy as np
 
 from agents.arrays import Rng
 from agents.auto.belief import Belief
-from agents.auto.builders import Builder, KnownScale, Options, Pretrained, check_settings
+from agents.auto.builders import Builder, KnownScale, Options
 from agents.auto.history import MAX_HISTORY, History, Observation
 from agents.auto.learned_scale import LearnedScale
+from agents.auto.pretrained import Pretrained, check_settings
 from agents.auto.transform import RewardTransform
 from agents.base import Problem, is_news, time_of
 from agents.gp import (
@@ -85,7 +86,7 @@ class AutoGPUCB(Saveable):
     name = "auto-gp-ucb"
     family = "GP, periodic"
     pretrained_by = ("prior",)
-    kept = ("_count", "_steps", "_next", "_contexts", "_reward_level")
+    kept = ("_count", "_steps", "_next", "_contexts")
 
     def __init__(
         self,
@@ -98,17 +99,17 @@ class AutoGPUCB(Saveable):
         season: bool = True,
         persistence: bool = True,
         shared: bool = True,
-        reward_level: bool = True,
+        sharp: bool = True,
         expert: bool = True,
         refit: bool = True,
     ) -> None:
-        options = Options(transform, season, persistence, shared, reward_level, expert, refit)
+        options = Options(transform, season, persistence, shared, sharp, expert, refit)
         if prior is not None:
             check_settings(self._settings)
         self._builder = builder_for(problem, options, prior)
-        self._contexts, self._reward_level = self._builder.contexts, self._builder.reward_level
+        self._contexts = self._builder.contexts
         self._space = ActionSpaceMap(problem)
-        default = "calm" if problem.reward_scale is None else "paper"
+        default = "steady" if problem.reward_scale is None else "paper"
         self._beta = parse_beta(default if beta == "auto" else beta, actions_of(problem))
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0
@@ -134,9 +135,8 @@ class AutoGPUCB(Saveable):
 
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
-        t, context = time_of(observation), self._contexts.read(observation)
-        level = self._reward_level
-        self._contexts.enter(context if level is None else level.decide(t))
+        t = time_of(observation)
+        self._contexts.enter(self._contexts.read(observation))
         self._steps += 1
         return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
 
@@ -149,8 +149,7 @@ class AutoGPUCB(Saveable):
             return
         newest = self._kept[-1]
         self._belief.observe(newest.action, newest.t, newest.reward)
-        self._follow_reward_level()
-        if self._count % PRUNE_EVERY == 0:
+        if self._builder.prunes and self._count % PRUNE_EVERY == 0:
             self._prune()
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
@@ -189,8 +188,6 @@ class AutoGPUCB(Saveable):
             return False
         context = self._contexts.read(observation)
         taken = self._space.from_space(self._problem.checked(action))
-        if self._reward_level is not None:
-            context = self._reward_level.rise(t, reward)
         placed = self._contexts.place(taken, context)
         self._kept.append(Observation(placed, t, reward, from_warm_start))
         self._count += 1
@@ -205,7 +202,6 @@ class AutoGPUCB(Saveable):
         """Choose by this belief from now on."""
         self._belief = belief
         self._view = self._contexts.show(belief.simplest)
-        self._follow_reward_level()
         self._acquisition = belief.acquisition(self._view, self._rng)
 
     def _prune(self) -> None:
@@ -213,10 +209,6 @@ class AutoGPUCB(Saveable):
         pruned = self._belief.pruned()
         if pruned is not self._belief:
             self._adopt(pruned)
-
-    def _follow_reward_level(self) -> None:
-        if self._reward_level is not None:
-            self._contexts.enter(self._reward_level.now)
 
     def state(self) -> dict[str, Any]:
         """What was seen, the belief, and what is kept beside it."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agents.arrays import Rng
+from agents.auto.exploration import Learnable
 from agents.auto.structures import NOISE, Candidate
 from agents.auto.transform import RewardTransform
 from agents.base import Problem
@@ -16,6 +17,7 @@ from agents.gp import (
     UCB,
     Actions,
     Array,
+    Finite,
     Kernel,
     Mixture,
     PeriodSearch,
@@ -44,12 +46,14 @@ class Belief:
         posterior: Of several structures, on that scale.
         names: Of the structures.
         offset: Prior mean of all arms at a time, on that scale; None if it is 0.
+        looks_ahead: Whether only what can be learned for later is worth exploring.
     """
 
     scale: RewardTransform | None
     posterior: Mixture
     names: tuple[str, ...]
     offset: Offset | None = None
+    looks_ahead: bool = False
 
     @classmethod
     def of(
@@ -68,6 +72,8 @@ class Belief:
 
     def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
         """Upper confidence bounds of a view of the posterior, around the offset."""
+        if self.looks_ahead and isinstance(view.actions, Finite):
+            view = Learnable(self.simplest)
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
 
     def observe(self, action: Any, t: float, reward: float) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any
 
 from agents.auto.belief import Belief, make_member, noise_variance_of
 from agents.auto.history import History
-from agents.auto.knowledge import load_knowledge
-from agents.auto.replay import replay, replay_all
-from agents.auto.reward_level import RewardLevel
+from agents.auto.replay import replay_all
 from agents.auto.structures import in_contexts, known_scale_candidates
 from agents.auto.transform import TRANSFORMS, RewardTransform
 from agents.base import Problem
 from agents.checks import flag, one_of
-from agents.gp import Mixture, Normaliser, make_posterior
+from agents.gp import Normaliser
 from agents.zoo.gp.parts import ContextView, context_columns
 from agents.zoo.gp.prior import actions_of
 
@@ -29,7 +26,7 @@ class Options:
     season: bool = True
     persistence: bool = True
     shared: bool = True
-    reward_level: bool = True
+    sharp: bool = True
     expert: bool = True
     refit: bool = True
 
@@ -49,10 +46,10 @@ class Builder:
 
     Attributes:
         contexts: In which actions are taken.
-        reward_level: A context that the agent makes itself, if there is one.
+        prunes: Whether candidates that have become improbable are dropped.
     """
 
-    reward_level: RewardLevel | None = None
+    prunes = True
 
     def __init__(self, problem: Problem, options: Options, contexts: ContextView) -> None:
         self._problem, self._options, self.contexts = problem, options, contexts
@@ -90,36 +87,3 @@ class KnownScale(Builder):
         members = [make_member(problem, actions, c, c.kernel, noise) for c in found]
         replay_all(members, problem, history, self._scale, expert=options.expert)
         return Belief.of(self._scale, found, members)
-
-
-SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "reward_level", "refit")
-"""Settings that mean nothing beside a prior."""
-
-
-def check_settings(settings: Collection[str]) -> None:
-    """Refuse a setting whose place a prior takes."""
-    idle = [name for name in SETTLED_BY_PRIOR if name in settings]
-    if idle:
-        raise ValueError(f"a prior takes the place of {idle[0]}: leave out one of the two")
-
-
-class Pretrained(Builder):
-    """Where something was learned elsewhere: the profiles of a prior settle structures and scale.
-
-    Args:
-        problem: Its arms are places of the prior.
-        options: Whether the warm start may be taken for an expert's.
-        prior: Name or file, see ``knowledge.py``.
-    """
-
-    def __init__(self, problem: Problem, options: Options, prior: str) -> None:
-        self._knowledge = load_knowledge(prior, problem)
-        super().__init__(problem, options, ContextView(actions_of(problem)))
-
-    def build(self, history: History) -> Belief:
-        """A belief from all of the history."""
-        known, actions = self._knowledge, self.contexts.actions
-        member = make_posterior(known.kernel, actions, known.noise_variance, engine="state-space")
-        expert = self._options.expert and self._problem.warm_start is not None
-        replay(member, history, known.scale, known.offset, expert=expert)
-        return Belief(known.scale, Mixture([member]), ("prior",), known.offset)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.auto.transform import TRANSFORMS, RewardTransform
 from agents.base import Problem
@@ -69,8 +70,15 @@ class Knowledge:
 
     def offset(self, t: float) -> Array:
         """Prior mean of all arms at time t, shape (n,)."""
+        return np.asarray(self.profile[self._row(t)])
+
+    def at(self, arms: NDArray[Any], t: Array) -> Array:
+        """Prior mean of single arms at their times, shape (n,)."""
+        return np.asarray(self.profile[self._row(t), arms])
+
+    def _row(self, t: Any) -> NDArray[np.int64]:
         steps = len(self.profile)
-        return np.asarray(self.profile[int(t / self.period % 1.0 * steps + 1e-9) % steps])
+        return (np.asarray(t) / self.period % 1.0 * steps + 1e-9).astype(np.int64) % steps
 
 
 def load_knowledge(name: str, problem: Problem) -> Knowledge:

@@ -1,4 +1,4 @@
-"""The situation in which nothing is known: scale, structures and variances by evidence."""
+"""The situation in which nothing is known: scale and variances by evidence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from scipy.linalg import lapack
 from agents.auto.belief import Belief, make_member, noise_variance_of
 from agents.auto.builders import Builder, Options
 from agents.auto.history import History
-from agents.auto.refit import MAX_REFIT_OBSERVATIONS, Refit, refit
+from agents.auto.refit import MAX_REFIT_OBSERVATIONS, Grams, Refit, refit
 from agents.auto.replay import replay_all
-from agents.auto.reward_level import RewardLevel, line
-from agents.auto.structures import NOISE, Candidate, candidates
+from agents.auto.structures import NOISE, Candidate, structure
 from agents.auto.transform import TRANSFORMS, RewardTransform
 from agents.base import Problem
 from agents.gp import Actions, Array, Kernel
@@ -26,19 +25,15 @@ from agents.zoo.gp.prior import actions_of
 
 MIN_REWARDS = 8
 """Rewards that set a scale, where none is known."""
-GROWTH, SEARCH_GROWTH = 3, 2
-"""The belief is built anew when this many times as many rewards have been seen; while a season is
-searched for."""
-MIN_PROBABILITY, MAX_STRUCTURES = 0.02, 3
-"""Probability from which a structure is followed further, and how many are at most: on average over
-what may be, less is lost than by the best guess alone."""
+GROWTH = 2
+"""The belief is built anew when this many times as many rewards have been seen."""
 STEP = 0.3
 """Of the grid of frequencies, in cycles over the time looked at."""
 MAX_PERIODS_TRIED = 128
 """Entries of the grid."""
 CYCLES = 2.0
 """A season is looked for once this many of it have been seen."""
-NOISES = (1.0, 4.0, 16.0)
+NOISES = (0.3, 1.0, 4.0)
 """Levels of noise that are tried, over the template's."""
 
 
@@ -49,23 +44,40 @@ class SearchedSeason(NamedTuple):
     noise_variance: float
 
 
-class LearnedScale(Builder):
-    """Builds the belief at 8, 24, 72, ... rewards, each time from all that was seen.
+class Fitted(NamedTuple):
+    """A structure, and its variances as they were learned."""
 
-    There is a reward level where the season is known: while it has still to be found, that is
-    enough to find out.
+    candidate: Candidate
+    fit: Refit
+
+
+def next_build(count: int) -> int:
+    """How many rewards there have to be for the next belief: 8, 16, 32, ..."""
+    return MIN_REWARDS if count < MIN_REWARDS else count * GROWTH
+
+
+def fitted(problem: Problem, options: Options, grams: Grams, y: Array, noise: float) -> Fitted:
+    """All that may hold in the world, with its variances as learned from some rewards.
+
+    A season has a sharp part where that has more evidence: without it the state is shorter.
     """
+    kinds = (False, True) if options.sharp and problem.n_actions is not None else (False,)
+    found = [structure(problem, **options.parts, sharp=sharp) for sharp in kinds]
+    if found[0].kernel == found[-1].kernel:
+        found = found[:1]
+    fits = [Fitted(c, refit(c.kernel, grams, y, noise, move=options.refit)) for c in found]
+    return max(fits, key=lambda each: each.fit.log_evidence)
+
+
+class LearnedScale(Builder):
+    """Builds the belief at 8, 16, 32, ... rewards, each time from all that was seen."""
 
     def __init__(self, problem: Problem, options: Options) -> None:
-        wanted = options.reward_level and bool(problem.periods)
-        super().__init__(problem, options, ContextView(actions_of(problem), dimension=int(wanted)))
-        self.reward_level = RewardLevel() if wanted else None
+        super().__init__(problem, options, ContextView(actions_of(problem)))
 
     def next_build(self, count: int) -> float:
         """How many rewards there have to be for the next belief."""
-        if count < MIN_REWARDS:
-            return MIN_REWARDS
-        return count * (GROWTH if self._problem.periods else SEARCH_GROWTH)
+        return next_build(count)
 
     def build(self, history: History) -> Belief:
         """A belief from all of the history."""
@@ -73,36 +85,39 @@ class LearnedScale(Builder):
         if len(history) < MIN_REWARDS:
             return first_belief(problem, actions, history)
         seen = history.ends(MAX_REFIT_OBSERVATIONS)
-        slopes = line(history) if self.contexts else None
-        found = candidates(problem, **options.parts, reward_level=slopes)
+        grams = Grams(actions, seen)
         searched = None if problem.periods else self._searched_season(seen)
-        template = found[-1] if searched is None else searched.candidate
-        scale = choose_scale(template, actions, seen, options.transform)
-        noise = self._noise_variance(scale, searched)
-        found = _likely(found, [_fit(c, actions, seen, scale, noise, move=False) for c in found])
-        found += [] if searched is None else [searched.candidate]
-        fits = [_fit(c, actions, seen, scale, noise, move=options.refit) for c in found]
+        template = structure(problem, **options.parts) if searched is None else searched.candidate
+        scale = choose_scale(template, grams, seen, options.transform)
+        noise, y = self._noise_variance(scale, searched), scale.forward(seen.reward)
+        found = [fitted(problem, options, grams, y, noise)]
+        if searched is not None:
+            kernel = searched.candidate.kernel
+            fit = refit(kernel, grams, y, noise, move=options.refit)
+            found.append(Fitted(searched.candidate, fit))
         members = [
             make_member(problem, actions, candidate, fit.kernel, fit.noise_variance)
-            for candidate, fit in zip(found, fits, strict=True)
+            for candidate, fit in found
         ]
         replay_all(members, problem, history, scale, expert=options.expert)
-        return Belief.of(scale, found, members)
+        belief = Belief.of(scale, [candidate for candidate, _ in found], members)
+        return replace(belief, looks_ahead=True)
 
     def _searched_season(self, seen: History) -> SearchedSeason | None:
         """A season of unknown length; None if none is wanted, or too little was seen."""
         if not self._options.season:
             return None
 
-        def structure(period: float) -> Candidate:
-            return candidates(self._problem, **self._options.parts, period=period)[-1]
+        def with_period(period: float) -> Candidate:
+            return structure(self._problem, **self._options.parts, period=period)
 
         y = RewardTransform.of(seen.reward, "identity").forward(seen.reward)
         actions = self.contexts.actions
-        guess = guess_period(lambda period: structure(period).kernel, actions, seen, y, NOISE)
+        guess = guess_period(lambda period: with_period(period).kernel, actions, seen, y, NOISE)
         if guess is None:
             return None
-        return SearchedSeason(replace(structure(guess.period), searched=True), guess.noise_variance)
+        found = replace(with_period(guess.period), searched=True)
+        return SearchedSeason(found, guess.noise_variance)
 
     def _noise_variance(self, scale: RewardTransform, searched: SearchedSeason | None) -> float:
         """As the problem says, or as it was found beside a season, or as is usual."""
@@ -112,43 +127,23 @@ class LearnedScale(Builder):
 
 
 def choose_scale(
-    candidate: Candidate, actions: Actions, history: History, transform: str
+    candidate: Candidate, grams: Grams, history: History, transform: str
 ) -> RewardTransform:
-    """The transformation with more evidence, each with its mean and scale of the rewards."""
+    """The transformation with most evidence, each with its mean and scale of the rewards."""
     names = TRANSFORMS if transform == "auto" else (transform,)
     scales = [RewardTransform.of(history.reward, name) for name in names]
 
     def evidence(scale: RewardTransform) -> float:
-        fit = _fit(candidate, actions, history, scale, NOISE, move=False)
+        y = scale.forward(history.reward)
+        fit = refit(candidate.kernel, grams, y, NOISE, move=False)
         return fit.log_evidence + scale.log_slope(history.reward)
 
     return max(scales, key=evidence) if len(scales) > 1 else scales[0]
 
 
-def _fit(
-    candidate: Candidate,
-    actions: Actions,
-    history: History,
-    scale: RewardTransform,
-    noise: float,
-    *,
-    move: bool,
-) -> Refit:
-    y = scale.forward(history.reward)
-    return refit(candidate.kernel, actions, history, y, noise, move=move)
-
-
-def _likely(found: list[Candidate], fits: list[Refit]) -> list[Candidate]:
-    """The best few, most probable first, as far as they are not improbable."""
-    score = np.log([c.weight for c in found]) + [fit.log_evidence for fit in fits]
-    weight = np.exp(score - score.max())
-    order = np.argsort(-weight, kind="stable")[:MAX_STRUCTURES]
-    return [found[i] for i in order if weight[i] >= MIN_PROBABILITY * weight.sum()]
-
-
 def first_belief(problem: Problem, actions: Actions, history: History) -> Belief:
     """A belief that knows where it has been, not what there was."""
-    (level,) = candidates(problem, season=False, persistence=False)
+    level = structure(problem, season=False, persistence=False)
     belief = Belief.of(None, [level], [make_member(problem, actions, level, level.kernel, NOISE)])
     for action, t in zip(history.action, history.t.tolist(), strict=True):
         belief.observe(action, t, 0.0)

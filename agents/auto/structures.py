@@ -5,30 +5,33 @@ Where the scale of the rewards is known they are, with A the kernel on the actio
     level A,   season A x Periodic,   persistence A x Decay,   drifting season A x Periodic x Decay.
 
 Where it is not, much of what moves the rewards may move all of them at once (the weather, the
-hour), which says nothing about which action is best, but hides it. So every part has a share that
-all actions have in common:
+hour), which says nothing about which action is best, but hides it. So every part but the level is
+there twice, an action's own and one that all actions have in common:
 
-    u  +  v A x (1 - h + h S)  +  v_S S  +  v_P A x Decay  +  v_C Decay  +  v_T A x Level,
+    u  +  v A  +  sum_s (v_s A x S_s + u_s S_s)  +  v_P A x Decay  +  u_P Decay,
 
-u for the unknown mean; without a season h = v_S = 0, without persistence v_P = v_C = 0. S is a
-``TruncatedPeriodic``, Level a running mean of the rewards (``reward_level.py``): when all are high,
-some gain more than others. The numbers are what is assumed beforehand, in units of the variance of
-the rewards; ``refit.py`` moves them, h among them.
+u for the unknown mean. The S_s are parts of a season (``Harmonics``): what is smooth in it, and
+what is sharp, if that is wanted. Of several seasons the shortest may be sharp, the others are
+smooth and also bend the shortest one (a day in a week): S_long x S_short. The numbers are what is
+assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves them, so that what
+is not there is learned to be small.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import NamedTuple
 
 from agents.base import Problem
 from agents.gp import (
     ActionKernel,
     Constant,
-    ContextLinear,
     ContextSquaredExponential,
     Decay,
+    Harmonics,
     Index,
     Kernel,
     SquaredExponential,
@@ -43,14 +46,14 @@ FORGETTING, DRIFT = 0.04, 0.02
 """eps of persistence and of a drifting season, where nothing else moves."""
 PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
-MEAN, ARM, SHARED_SEASON, OWN_SHOCKS, SHARED_SHOCKS = 3.0, 1.0, 0.5, 0.5, 0.75
-"""Variances u, v, v_S, v_P and v_C, to begin with."""
-REWARD_LEVEL = 0.05
-"""Variance v_T, to begin with."""
-SEASON_LENGTH_SCALE, SEASON_HARMONICS = 0.7, 3
-SEASON_SHARE = 0.35
-"""Of what sets an arm apart, the share that comes and goes with the season, to begin with."""
-NOISE = 0.03
+MEAN, LEVEL = 3.0, 1.0
+"""Variances u and v, to begin with."""
+SMOOTH, SHARP, BENT, SHOCKS = 0.4, 0.07, 0.1, 0.4
+"""Variances of the smooth and the sharp part of a season, of one season that bends another, and of
+what persists; each an action's own, and the same again in common."""
+SMOOTH_HARMONICS, SHARP_HARMONICS, BENDING_HARMONICS = (1, 3), (4, 11), (1, 2)
+"""First and last harmonics of those parts; of a long season where it bends a short one."""
+NOISE = 0.1
 """Variance of the noise, as a share, where the problem does not say."""
 
 
@@ -64,30 +67,36 @@ class Candidate:
     searched: bool = False
 
 
-def candidates(
+def structure(
     problem: Problem,
     *,
     season: bool = True,
     persistence: bool = True,
     shared: bool = True,
+    sharp: bool = False,
     period: float | None = None,
-    reward_level: ContextLinear | None = None,
-) -> list[Candidate]:
-    """All structures where the scale is learned, or those without what is switched off.
+) -> Candidate:
+    """Everything where the scale is learned, but for what is switched off.
 
     Args:
         problem: Its periods are those of the seasons, if it has any.
         season: Whether there may be a season.
         persistence: Whether rewards may persist.
         shared: Whether actions may move together.
+        sharp: Whether seasons have a sharp part.
         period: What was found where no period is known.
-        reward_level: How a running mean of the rewards enters, if it may matter.
     """
     periods = problem.periods or (() if period is None else (period,))
-    seasons: list[tuple[float, ...]] = [(), tuple(periods)] if season and periods else [()]
-    lasting = (False, True) if persistence else (False,)
+    seasons = list(_parts(tuple(periods), sharp)) if season else []
+    moving = [*seasons, Part(SHOCKS, Decay(PERSISTENCE))] if persistence else seasons
     A = action_kernel(problem)
-    return [_composite(A, s, p, shared, reward_level) for s in seasons for p in lasting]
+    kernel: Kernel = Constant(MEAN) + LEVEL * A
+    for variance, clock in moving:
+        kernel = kernel + variance * (A * clock)
+        if shared:
+            kernel = kernel + variance * clock
+    name = {(0, 0): "level", (1, 0): "season", (0, 1): "persistence", (1, 1): "both"}
+    return Candidate(name[bool(seasons), persistence], kernel, 1.0)
 
 
 def known_scale_candidates(
@@ -121,33 +130,30 @@ def in_contexts(problem: Problem, *, season: bool = True) -> list[Candidate]:
     return [*plain, *there]
 
 
-def _composite(
-    A: ActionKernel,
-    periods: tuple[float, ...],
-    persistence: bool,
-    shared: bool,
-    reward_level: ContextLinear | None,
-) -> Candidate:
-    parts: list[Kernel] = [Constant(MEAN), *_lasting(A, periods, shared)]
-    if persistence:
-        parts.append(OWN_SHOCKS * (A * Decay(PERSISTENCE)))
-        parts += [SHARED_SHOCKS * Decay(PERSISTENCE)] if shared else []
-    if reward_level is not None:
-        parts.append(REWARD_LEVEL * (A * reward_level))
-    name = {(0, 0): "level", (1, 0): "season", (0, 1): "persistence", (1, 1): "both"}
-    return Candidate(name[bool(periods), persistence], reduce(operator.add, parts), 1.0)
+class Part(NamedTuple):
+    """Part of a season: its covariance over time, and its variance to begin with."""
+
+    variance: float
+    clock: Kernel
 
 
-def _lasting(A: ActionKernel, periods: tuple[float, ...], shared: bool) -> list[Kernel]:
-    """What sets an arm apart at all times, and in each season."""
-    if not periods:
-        return [ARM * A]
-    v, shape = 1.0 / len(periods), (SEASON_LENGTH_SCALE, SEASON_HARMONICS)
-    parts: list[Kernel] = [
-        v * ARM * (A * TruncatedPeriodic(p, *shape, SEASON_SHARE)) for p in periods
-    ]
-    whole = [TruncatedPeriodic(p, *shape) for p in periods]
-    return parts + [v * SHARED_SEASON * clock for clock in whole] if shared else parts
+def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[Part]:
+    """The parts of all seasons."""
+    for period in periods:
+        yield Part(SMOOTH, _harmonics(period, SMOOTH_HARMONICS))
+    shortest = min(periods, default=0.0)
+    if sharp and shortest > 2 * SHARP_HARMONICS[0]:
+        yield Part(SHARP, _harmonics(shortest, SHARP_HARMONICS))
+    for period in periods:
+        if period > shortest:
+            long = _harmonics(period, BENDING_HARMONICS)
+            yield Part(BENT, long * _harmonics(shortest, SMOOTH_HARMONICS))
+
+
+def _harmonics(period: float, between: tuple[int, int]) -> Harmonics:
+    """At least one, and none that would have less than two steps."""
+    lowest, highest = between
+    return Harmonics(period, lowest, max(lowest, min(highest, int((period - 1) / 2))))
 
 
 def action_kernel(problem: Problem) -> ActionKernel:

@@ -9,18 +9,19 @@ from numpy.typing import ArrayLike
 
 from agents.gp import Array, Normaliser
 
-TRANSFORMS = ("identity", "log1p")
+TRANSFORMS = ("identity", "sqrt", "log1p")
 
 
 @dataclass(frozen=True)
 class RewardTransform:
     """reward -> y = (T(reward) - mean) / scale, with T increasing.
 
-    T is the identity, or sign(r) log(1 + |r|): log1p for rewards from 0 on, its mirror image below.
+    T is the identity, or sign(r) T'(|r|) with T' = log(1 + r), for rewards that scatter in
+    proportion to their mean, or T' = 2 sqrt(r + 1/4) - 1, for counts, which scatter with its root.
     A bound on y is a bound on the reward, so upper confidence bounds may be compared as they are.
 
     Attributes:
-        transform: "identity" or "log1p".
+        transform: "identity", "sqrt" or "log1p".
         normaliser: Of the transformed rewards.
     """
 
@@ -35,17 +36,26 @@ class RewardTransform:
     def forward(self, reward: ArrayLike) -> Array:
         """Rewards to y."""
         r = np.asarray(reward, dtype=np.float64)
-        bent = np.sign(r) * np.log1p(np.abs(r)) if self.transform == "log1p" else r
-        return self.normaliser.forward(bent)
+        if self.transform == "log1p":
+            r = np.sign(r) * np.log1p(np.abs(r))
+        elif self.transform == "sqrt":
+            r = np.sign(r) * (2.0 * np.sqrt(np.abs(r) + 0.25) - 1.0)
+        return self.normaliser.forward(r)
 
     def backward(self, y: ArrayLike) -> Array:
         """y to rewards."""
         bent = self.normaliser.backward(y)
-        return np.sign(bent) * np.expm1(np.abs(bent)) if self.transform == "log1p" else bent
+        if self.transform == "log1p":
+            return np.asarray(np.sign(bent) * np.expm1(np.abs(bent)))
+        if self.transform == "sqrt":
+            return np.asarray(np.sign(bent) * (((np.abs(bent) + 1.0) / 2.0) ** 2 - 0.25))
+        return bent
 
     def log_slope(self, reward: Array) -> float:
         """Sum of log dy / dreward: what makes evidences on different scales comparable."""
         slope = -np.log(self.normaliser.scale) * np.ones(len(reward))
         if self.transform == "log1p":
             slope -= np.log1p(np.abs(reward))
+        elif self.transform == "sqrt":
+            slope -= 0.5 * np.log(np.abs(reward) + 0.25)
         return float(slope.sum())

@@ -46,16 +46,16 @@ class PrintedBeta:
 
 
 @dataclass(frozen=True)
-class CalmBeta:
-    """beta_t = max(1, 0.4 log(0.4 t)): half of the paper's, but never less than 1.
+class SteadyBeta:
+    """beta_t = max(1, 0.8 log(0.4 t)): the paper's, but never less than 1.
 
-    For beliefs whose scale and variances are learned: these are calibrated, so that little is
-    needed for a while, but a constant would settle on what looked good early.
+    For beliefs whose scale and variances are learned: they explore from the first step on, and a
+    constant would settle on what looked good early.
     """
 
     def __call__(self, t: float) -> float:
         """The value of beta_t at step t."""
-        return max(1.0, 0.5 * PaperBeta()(t))
+        return max(1.0, PaperBeta()(t))
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     """A schedule from its name.
 
     Args:
-        spec: "paper"; "calm"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
+        spec: "paper"; "steady"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
             "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", for "finite" or "box" as the actions
             are; "constant:VALUE"; a number, in digits or not, for a constant; or a schedule,
             returned as it is.
@@ -159,7 +159,7 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
     make, counts = _SCHEDULES.get(name, (None, ()))
     if make is None or len(numbers) not in counts:
         raise ValueError(
-            "choose paper, calm, printed, finite, box, theorem, constant:VALUE or a number"
+            "choose paper, steady, printed, finite, box, theorem, constant:VALUE or a number"
         )
     return make(actions, *numbers)
 
@@ -178,7 +178,7 @@ def _box(actions: Actions, *numbers: float) -> Beta:
 
 _SCHEDULES: dict[str, tuple[Callable[..., Beta], tuple[int, ...]]] = {
     "paper": (lambda _: PaperBeta(), (0,)),
-    "calm": (lambda _: CalmBeta(), (0,)),
+    "steady": (lambda _: SteadyBeta(), (0,)),
     "printed": (lambda _: PrintedBeta(), (0,)),
     "finite": (_finite, (0, 1)),
     "box": (_box, (0, 1, 3)),

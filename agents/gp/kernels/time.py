@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ive
 
 from agents.arrays import Array
-from agents.checks import positive, share, share_or_one, whole
+from agents.checks import positive, require, share, share_or_one, whole
 from agents.gp.kernels.base import POSITIVE, Term, TimeKernel
 from agents.gp.kernels.spectrum import Spectrum
 
@@ -119,6 +119,43 @@ class TruncatedPeriodic(TimeKernel):
         weight *= self.share / weight.sum()
         weight[0] += 1.0 - self.share
         return Spectrum(k / self.period, weight)
+
+
+@dataclass(frozen=True)
+class Harmonics(TimeKernel):
+    """Some harmonics of a season and no level: c(d) = sum_k w_k cos(2 pi k d / tau).
+
+    k runs from ``lowest`` to ``highest``, and w_k is proportional to k^-3/2, brought to sum 1. The
+    first few are what is smooth in a season, the next what is sharp; as terms of their own each has
+    a variance, so that how sharp a season is can be learned as variances are.
+
+    Attributes:
+        period: tau, any positive real number, in the unit of t.
+        lowest: The first k.
+        highest: The last k.
+    """
+
+    period: float
+    lowest: int = 1
+    highest: int = 3
+    free: ClassVar[Mapping[str, tuple[float, float]]] = {"period": POSITIVE}
+
+    def __post_init__(self) -> None:
+        positive("period", self.period)
+        whole("lowest", self.lowest)
+        whole("highest", self.highest)
+        ordered = self.lowest <= self.highest
+        require(ordered, "lowest must be at most highest", (self.lowest, self.highest))
+
+    def __call__(self, lag: Array) -> Array:
+        """Covariance at each lag, by the formula of the class."""
+        return self.spectrum().at(lag)
+
+    def spectrum(self) -> Spectrum:
+        """The frequencies k / tau with their weights."""
+        k = np.arange(self.lowest, self.highest + 1)
+        weight = k**-1.5
+        return Spectrum(k / self.period, weight / weight.sum())
 
 
 @dataclass(frozen=True)

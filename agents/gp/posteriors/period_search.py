@@ -35,7 +35,7 @@ from agents.arrays import Array
 from agents.gp.actions import Actions, Integers
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel, Sum, Term
-from agents.gp.kernels.time import Periodic, TruncatedPeriodic
+from agents.gp.kernels.time import Harmonics, Periodic, TruncatedPeriodic
 from agents.gp.posteriors.base import Posterior, State
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.mixture import DROP, Mixture, make_members
@@ -261,7 +261,7 @@ def with_period(kernel: Kernel, period: float) -> Kernel:
 
 def _term_with(term: Term, period: float) -> Term:
     clocks = [
-        replace(k, period=period) if isinstance(k, Periodic | TruncatedPeriodic) else k
+        replace(k, period=period) if isinstance(k, Periodic | TruncatedPeriodic | Harmonics) else k
         for k in term.clocks
     ]
     return replace(term, clocks=tuple(clocks))

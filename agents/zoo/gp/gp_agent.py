@@ -55,7 +55,7 @@ class GPAgent(Saveable):
             without coordinates are independent.
         length_scale: Of "se" and "matern", in the unit of the action coordinates.
         nu: Smoothness of "matern".
-        beta: Exploration: "paper", "calm", "printed", "theorem" (that is, "finite" or "box"),
+        beta: Exploration: "paper", "steady", "printed", "theorem" (that is, "finite" or "box"),
             "constant:VALUE" or a number (``parse_beta``).
         noise_variance: On the scale of the prior; by default the problem's (at least 1e-6), or the
             paper's 0.5.

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.auto.refit import refit
-from agents.auto.reward_level import line
-from agents.auto.structures import candidates
+from agents.auto.refit import Grams, refit
+from agents.auto.structures import NOISE, structure
 from agents.registry import AgentSpec
 from evaluation.protocol.entries import WorldSpec
 from evaluation.running.play import play
@@ -49,13 +48,13 @@ def _draw_profiles(path: Path, *tables: Array) -> None:
 
 
 def _evidence(agent: Any) -> Array:
-    """Log evidence of "both" for each period, on all that the agent saw."""
+    """Log evidence of a season of each period against none, on all that the agent saw."""
     past, problem = agent.history, agent._problem
-    y, reward_level = agent.scale.forward(past.reward), line(past)
+    y, grams = agent.scale.forward(past.reward), Grams(agent.posterior.actions, past)
     worlds = [replace(problem, periods=(float(period),)) for period in PERIODS]
-    kernels = [candidates(world, reward_level=reward_level)[-1].kernel for world in worlds]
-    kernels.append(candidates(problem, season=False, reward_level=reward_level)[-1].kernel)
-    fits = [refit(kernel, agent.posterior.actions, past, y, 0.03, move=False) for kernel in kernels]
+    kernels = [structure(world).kernel for world in worlds]
+    kernels.append(structure(problem, season=False).kernel)
+    fits = [refit(kernel, grams, y, NOISE, move=False) for kernel in kernels]
     values: Array = np.array([fit.log_evidence for fit in fits])
     return np.asarray(values[:-1] - values[-1])
 
