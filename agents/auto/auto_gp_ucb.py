@@ -110,6 +110,7 @@ class AutoGPUCB(Saveable):
         self._contexts = self._builder.contexts
         self._space = ActionSpaceMap(problem)
         default = "steady" if problem.reward_scale is None else "paper"
+        default = default if prior is None else "constant:1"
         self._beta = parse_beta(default if beta == "auto" else beta, actions_of(problem))
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0

@@ -23,10 +23,10 @@ def test_paper_is_clipped_at_zero():
     assert PaperBeta()(100) == pytest.approx(0.8 * math.log(40))
 
 
-def test_calm_is_half_of_the_papers_and_at_least_one():
-    beta = parse_beta("calm", ARMS)
-    assert [beta(t) for t in (1, 2, 30)] == [1.0, 1.0, 1.0]
-    assert beta(1000) == pytest.approx(0.4 * math.log(400))
+def test_steady_is_the_papers_and_at_least_one():
+    beta = parse_beta("steady", ARMS)
+    assert [beta(t) for t in (1, 2, 8)] == [1.0, 1.0, 1.0]
+    assert beta(1000) == pytest.approx(0.8 * math.log(400))
 
 
 def test_printed_weighs_by_the_inverse():
