@@ -43,42 +43,44 @@ def builder_for(problem: Problem, options: Options, prior: str | None) -> Builde
 
 
 class AutoGPUCB(Saveable):
-    """Auto-GP-UCB: structure, scale and variances by evidence, and optimism; needs no settings.
+    """Auto-GP-UCB: scale and variances by evidence, and optimism; needs no settings.
 
     Pseudo-code::
 
-        candidates: level, + season, + persistence, + both; each arm's own and common to all;
-            where the season is known, of each arm a slope against the running mean of rewards
-        at 8, 24, 72, ... rewards (or the warm start, and 3, 9, ... times as many):
-            scale <- identity or log1p, by evidence; variances <- maximum a posteriori
+        f = level + smooth season + sharp season + persistence, each arm's own and common to all
+        at 8, 16, 32, ... rewards (or the warm start, and 2, 4, ... times as many):
+            scale <- identity, root or log1p, by evidence; sharp season <- in or out, by evidence
+            variances of all parts and of the noise <- maximum a posteriori
             belief <- all that was seen; past choices of an expert: no other arm was better
-        w_i <- probability of candidate i;  mu, sigma <- moments of the mixture
+        mu <- mean of f;  sigma <- deviation of what a choice can teach of f for later steps
         a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a); observe y_t
 
     Where the problem gives the scale of the rewards and the noise, the candidates are those of the
     paper and its discussion: level, season, drifting season, persistence. Seasons are those of the
-    problem; if it has none, one season is searched for (:meth:`period_belief`), with
-    variances learned at 8, 16, 32, ... rewards. Whether the warm start was an expert's is decided
-    by evidence, too: by how likely it is that these arms were the best, against choices at random.
-    At most 2,048 observations are kept for refits, whose work is bounded and ever rarer.
+    problem, the shortest of which may be sharp; if it has none, one smooth season is searched for
+    (:meth:`period_belief`) and weighed against none. Whether the warm start was an expert's is
+    decided by evidence, too: by how likely it is that these arms were the best, against choices at
+    random. At most 2,048 observations are kept for refits, whose work is bounded and ever rarer.
+    With a prior, four candidates are weighed by evidence: the prior, two copies that doubt it, and
+    none (``pretrained.py``). ``belief`` of a past time is not smoothed where something persists.
 
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
     [@minka2001expectation] for what an expert's choices tell.
 
-    Deviations from the paper: all of the above; seasons have few harmonics.
+    Deviations from the paper: all of the above; seasons have at most eleven harmonics.
 
     Args:
         prior: "madrid", or a file with what was learned elsewhere (``agents/auto/knowledge.py``):
-            it takes the place of structures, scale and variances. Belongs in the track
-            "pretrained".
+            it takes the place of scale and variances. Belongs in the track "pretrained".
         beta: Exploration, see ``parse_beta``; "auto" is "paper" where the scale of the rewards is
-            known and "calm" where it is not.
-        transform: "auto", "identity" or "log1p".
+            known, "steady" where it is not, and 1 with a prior.
+        transform: "auto", "identity", "sqrt" or "log1p".
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
         shared: Whether all actions may rise and fall together.
-        reward_level: Whether some may gain more than others when all are high; where the
-            season is known and the scale of the rewards is not.
+        sharp: Whether a season may have a sharp part.
+        lookahead: Whether exploring is for what lasts (``exploration.py``); else for all that is
+            uncertain now.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """
@@ -100,10 +102,11 @@ class AutoGPUCB(Saveable):
         persistence: bool = True,
         shared: bool = True,
         sharp: bool = True,
+        lookahead: bool = True,
         expert: bool = True,
         refit: bool = True,
     ) -> None:
-        options = Options(transform, season, persistence, shared, sharp, expert, refit)
+        options = Options(transform, season, persistence, shared, sharp, lookahead, expert, refit)
         if prior is not None:
             check_settings(self._settings)
         self._builder = builder_for(problem, options, prior)

@@ -27,6 +27,7 @@ class Options:
     persistence: bool = True
     shared: bool = True
     sharp: bool = True
+    lookahead: bool = True
     expert: bool = True
     refit: bool = True
 

@@ -101,7 +101,7 @@ class LearnedScale(Builder):
         ]
         replay_all(members, problem, history, scale, expert=options.expert)
         belief = Belief.of(scale, [candidate for candidate, _ in found], members)
-        return replace(belief, looks_ahead=True)
+        return replace(belief, looks_ahead=options.lookahead)
 
     def _searched_season(self, seen: History) -> SearchedSeason | None:
         """A season of unknown length; None if none is wanted, or too little was seen."""

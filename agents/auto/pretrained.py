@@ -24,7 +24,7 @@ from agents.gp import Decay, Kernel, Mixture, Sum, make_posterior
 from agents.zoo.gp.parts import ContextView
 from agents.zoo.gp.prior import actions_of
 
-SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "sharp", "refit")
+SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "sharp", "lookahead", "refit")
 """Settings that mean nothing beside a prior."""
 DOUBTS = (4.0, 16.0)
 """Factors of the variances of what lasts, where the prior is doubted."""

@@ -17,7 +17,7 @@ from evaluation.studies.flagship.written import interval, markdown, yes
 def write_page(figures: dict[str, Any], docs: Path) -> None:
     """Everything that has been computed so far."""
     written = [section(name, figures[name]) for name in SECTIONS if figures.get(name)]
-    parts = [text.INTRODUCTION, reach(figures), *written, text.LIMITS]
+    parts = [text.INTRODUCTION, reach(figures), text.DIAGNOSIS, *written, text.LIMITS]
     (docs / "auto-gp.md").write_text("\n".join(parts), encoding="utf-8")
 
 
