@@ -32,13 +32,15 @@ SEASON_LENGTH_SCALE, HARMONICS, SEASON_WEIGHT = 0.7, 4, 0.3
 RANKS = {"level": 3, "fast": 8, "slow": 6, "season": 3}
 NOISE_SHARE = 0.15
 """Least share of the noise in the variance around the profile."""
+LEAST_SPREAD = 1e-3
+"""Least standard deviation around the profile, as a share of that of all measurements."""
 OWN_SHARE = 1e-3
 """Least share of a variance of an arm's own."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What is else taken from the data.
+    """What is else taken from the data, given by hand.
 
     Attributes:
         unit: The unit of the transformed scale; None for the standard deviation around the profile.
@@ -83,9 +85,9 @@ def learn(
     y = [RewardTransform(transform).forward(stretch) for stretch in values]
     profile = profile_of(y, period)
     rest = residuals_of(y, profile, period)
-    unit = tuning.unit or _unit(y, rest)
-    rest = [r / unit for r in rest]
-    variance = float(np.nanmean(np.concatenate(rest) ** 2))
+    spread = _spread(y, rest)
+    unit = tuning.unit or float(f"{spread:.3g}")
+    rest, variance = [r / unit for r in rest], (spread / unit) ** 2
     lags = lags_for(period, max(map(len, values)))
     C = np.stack([lagged(rest, int(lag)) for lag in lags])
     decays = tuning.decays or likeliest_decays(lags, C, period)
@@ -135,13 +137,13 @@ def _check(values: Sequence[Array], period: float) -> None:
         raise ValueError(f"there is no measurement of arm {unseen[0]}: leave it out")
 
 
-def _unit(y: Sequence[Array], rest: Sequence[Array]) -> float:
+def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
     """The standard deviation around the profile, above zero where seasons are all alike."""
     whole = float(np.nanstd(np.concatenate(y)))
-    unit = max(float(np.sqrt(np.nanmean(np.concatenate(rest) ** 2))), 1e-3 * whole)
-    if not 0 < unit < math.inf:
+    spread = max(float(np.sqrt(np.nanmean(np.concatenate(rest) ** 2))), LEAST_SPREAD * whole)
+    if not 0 < spread < math.inf:
         raise ValueError("the measurements are all the same: there is nothing to learn")
-    return float(f"{unit:.3g}")
+    return spread
 
 
 def phases(steps: int, period: float) -> NDArray[np.int64]:
@@ -175,7 +177,9 @@ def likeliest_transform(values: Sequence[Array], period: float) -> str:
         scale = RewardTransform(name)
         y = [scale.forward(stretch) for stretch in values]
         rest = np.concatenate(residuals_of(y, profile_of(y, period), period))
-        spread = np.maximum(np.nanmean(rest**2, axis=0), 1e-6 * np.nanvar(np.concatenate(y)))
+        spread = np.maximum(
+            np.nanmean(rest**2, axis=0), LEAST_SPREAD**2 * np.nanvar(np.concatenate(y))
+        )
         count = (~np.isnan(rest)).sum(axis=0)
         with np.errstate(divide="ignore"):  # all the same: refused later
             fit = -0.5 * float((count * np.log(spread)).sum())
