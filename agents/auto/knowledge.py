@@ -1,12 +1,18 @@
 """What was learned elsewhere, in a small file: profiles, covariances, persistence.
 
-The file is JSON. It describes rewards at places (coordinates in the unit of the problem's
-``action_features``) on a transformed scale: ``profile`` is their mean for each step of a season and
-each place, and the rest a Gaussian process, a sum of terms
+The file is JSON, written by ``periodic-gp learn-prior``. It describes what is measured at arms on a
+transformed scale, in multiples of ``unit``: ``profile`` is the mean for each step of a season and
+each arm, and the rest a Gaussian process, a sum of terms
 
     level: F F^T + diag(own),    decay: the same x Decay(eps),    season: the same x season,
 
-plus noise. A problem may have some of the places only; which ones is found by their coordinates.
+plus noise. Where the arms have ``places`` (coordinates in the unit of the problem's
+``action_features``), a problem may have some of them only; which ones is found by their
+coordinates. Without places the problem must have the same arms in the same order. Time 0 of the
+problem is the first step of the profile. (Files of version 1 have places, and the unit 1.)
+
+What is measured is the reward, or its negative where the least is sought. Which of them is told by
+the rewards of a warm start; a problem without one is taken to seek the most.
 """
 
 from __future__ import annotations
@@ -36,13 +42,13 @@ from agents.gp import (
     TruncatedPeriodic,
 )
 
-FORMAT, VERSION = "periodic-gp prior", 1
+FORMAT, VERSIONS = "periodic-gp prior", (1, 2)
 SAME_PLACE = 0.05
 """Distance up to which two places are the same."""
 MAX_BYTES = 2**20
 """Largest file that is read."""
 MAX_NOISE_VARIANCE = 1e6
-"""Largest variance of the noise, on a transformed scale."""
+"""Largest variance of the noise, in squared units of the transformed scale."""
 SHIPPED = {"madrid": Path(__file__).with_name("madrid.json")}
 
 
@@ -118,16 +124,21 @@ def _read(path: str) -> Mapping[str, Any]:
         raise PriorError(f"cannot use the prior {path!r}: not JSON ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise PriorError(f"cannot use the prior {path!r}: it does not say {FORMAT!r}")
-    if content.get("version") != VERSION:
+    if content.get("version") not in VERSIONS:
         raise PriorError(
             f"cannot use the prior {path!r}: version {content.get('version')!r}, "
-            f"this one reads {VERSION}"
+            f"this one reads {' and '.join(map(str, VERSIONS))}"
         )
     return content
 
 
 def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
-    """For each arm its place in the file."""
+    """For each arm its column in the file: that of its place, or the same where it has none."""
+    if content.get("places") is None:
+        known = len(content["profile"][0])
+        same = known == problem.n_actions
+        _require(same, f"it is about {known} arms, the problem has {problem.n_actions or 'a box'}")
+        return list(range(known))
     places = np.array(content["places"], dtype=np.float64)
     about = str(content.get("about", "")).partition(":")[0]
     elsewhere = "it is about other places" + (f" ({about})" if about else "")
@@ -148,7 +159,10 @@ def _require(true: bool, rule: str) -> None:
 
 
 def _sign(problem: Problem) -> float:
-    """-1 where the least is sought: rewards are then the negatives of what was measured."""
+    """-1 where the least is sought: rewards are then the negatives of what was measured.
+
+    Only a warm start tells; without one the most is taken to be sought.
+    """
     past = problem.warm_start
     return -1.0 if past is not None and (past.reward[np.isfinite(past.reward)] < 0).any() else 1.0
 
@@ -166,7 +180,9 @@ def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Know
     _require(len(profile) == steps, f"{rows}, got {len(profile)}")
     _require(bool(content["terms"]), "it has no terms: nothing could be learned from rewards")
     kernel = Sum(tuple(_term(term, arms, period) for term in content["terms"]))
-    scale = RewardTransform(content["transform"], Normaliser())
+    unit = float(content.get("unit", 1.0))
+    _require(0 < unit < np.inf, f"its unit must be finite and > 0, got {unit:g}")
+    scale = RewardTransform(content["transform"], Normaliser(0.0, unit))
     return Knowledge(kernel, noise, scale, sign * profile, period)
 
 

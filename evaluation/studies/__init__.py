@@ -7,8 +7,8 @@ others are run as modules, ``python -m evaluation.studies.NAME --help``:
 - ``beyond``: what an unknown period, drift, contexts and several seasons cost (docs/beyond.md);
 - ``rl_curve``: how many interactions generic RL needs (docs/rl.md);
 - ``zoo.widths``: how widely agents should explore, for the controls of docs/zoo.md;
-- ``madrid.prior``, ``madrid.calibrate``, ``madrid.compare``: the pretrained agent's prior, the
-  simulator's parameters, and how close simulated NO is to the real (docs/madrid_simulator.md);
+- ``madrid.calibrate``, ``madrid.compare``: the simulator's parameters, and how close simulated NO
+  is to the real (docs/madrid_simulator.md);
 - ``interval_coverage``: how often intervals contain what they should.
 
 All of them have a ``lab`` to run in, ``claims`` with verdicts, a ``comparison`` of agents on common

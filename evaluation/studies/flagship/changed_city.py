@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from agents.registry import AgentSpec
+from evaluation.priors.madrid import check_imported
 from evaluation.protocol.entries import WorldSpec
 from evaluation.running.play import play
 from evaluation.studies.flagship import AUTO, FlagshipLab, Rows
 from evaluation.studies.flagship.madrid import (
     DEVELOPMENT_YEARS,
     MADRID,
-    check_imported,
     prior_without,
 )
 from periodic_envs.arrays import Array

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evaluation.priors.madrid import check_imported, learn_madrid
 from evaluation.protocol.entries import WorldSpec
 from evaluation.protocol.protocol import Protocol
 from evaluation.studies.flagship import AUTO, PRETRAINED, FlagshipLab, Rows, ratio_of
-from evaluation.studies.madrid.prior import learn
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.madrid import cache
 
 MADRID = "PeriodicGP-Madrid-v0"
 DEVELOPMENT_YEARS = (2016, 2017)
@@ -57,18 +56,6 @@ def _row(regret: pd.DataFrame, agent: str) -> dict[str, Any]:
             few.append(mine[twelve].sum() / static[twelve].sum())
         row["twelve"] = np.quantile(few, (0.05, 0.95)).tolist()
     return row
-
-
-def check_imported(years: Sequence[int]) -> None:
-    """Refuse years of which there are no measurements: they would be simulated."""
-    imported = cache.years()
-    missing = [str(year) for year in years if year not in imported]
-    if missing:
-        there = ", ".join(map(str, imported)) or "none"
-        raise DataError(
-            f"the measurements of {', '.join(missing)} are not imported (imported years: {there});"
-            " see: periodic-gp data import --help"
-        )
 
 
 def windows_of(years: Sequence[int], every_days: float = DAYS_BETWEEN_WINDOWS) -> list[str]:
@@ -113,8 +100,7 @@ def prior_without(year: int, folder: Path) -> str:
     if year not in DEVELOPMENT_YEARS:
         return "madrid"
     others = [other for other in DEVELOPMENT_YEARS if other != year]
-    check_imported(others)
-    content = json.dumps(learn(others))
+    content = json.dumps(learn_madrid(others))
     digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     path = folder / f"prior-{'-'.join(map(str, others))}-{digest}.json"
     path.write_text(content)

@@ -44,7 +44,7 @@ What it learns, and how ([agents/auto](../agents/auto)):
 
 Two entries, in two tracks that are never ranked together: **told nothing** but the season, which
 has the 48 warm-start pairs that everyone has, and **pretrained** (`prior=madrid`), which also has
-7.7 kB of summary statistics of 2016 and 2017 that `python -m evaluation.studies.madrid.prior`
+7.7 kB of summary statistics of 2016 and 2017 that `periodic-gp learn-prior madrid`
 writes: a profile per station, covariances between stations, persistence. (The harness's own door to
 training offers interactions with worlds of the same kind; a replay of 2018 would train on what is
 judged, and only the other years may be learned from. So the file is shipped.)
