@@ -13,6 +13,7 @@ from gymnasium.error import InvalidAction
 from rich.markup import escape
 from rich.progress import TaskProgressColumn
 from rich.table import Table
+from threadpoolctl import threadpool_limits
 
 import agents
 import periodic_envs
@@ -108,7 +109,8 @@ def play_one(
         check_picture(picture)
     try:
         spec = AgentSpec.parse(agent)
-        with bar(TaskProgressColumn()) as progress:
+        # One thread, as in sweeps: on small matrices more of them get in each other's way.
+        with threadpool_limits(1), bar(TaskProgressColumn()) as progress:
             task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
             run = play(world, spec, seed, on_step=lambda: progress.advance(task))
     except UnknownAgentError as error:

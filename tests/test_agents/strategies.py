@@ -15,6 +15,7 @@ from agents.gp import (
     Decay,
     EmpiricalCovariance,
     Finite,
+    Harmonics,
     Index,
     Kernel,
     Linear,
@@ -50,9 +51,8 @@ periods = st.one_of(st.integers(1, 30).map(float), st.floats(1.5, 40.0))
 lasting = st.one_of(
     st.just(Constant()),
     st.builds(Periodic, periods, st.floats(0.4, 12.0)),
-    st.builds(
-        TruncatedPeriodic, periods, st.floats(0.4, 3.0), st.integers(1, 5), st.floats(0.1, 1.0)
-    ),
+    st.builds(TruncatedPeriodic, periods, st.floats(0.4, 3.0), st.integers(1, 5)),
+    st.builds(Harmonics, periods, st.integers(1, 3), st.integers(3, 6)),
 )
 forgetting = st.one_of(lasting, st.builds(Decay, st.floats(0.001, 0.5)))
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ive
 
 from agents.arrays import Array
-from agents.checks import positive, require, share, share_or_one, whole
+from agents.checks import positive, require, share, whole
 from agents.gp.kernels.base import POSITIVE, Term, TimeKernel
 from agents.gp.kernels.spectrum import Spectrum
 
@@ -79,7 +79,7 @@ class Periodic(TimeKernel):
 
 @dataclass(frozen=True)
 class TruncatedPeriodic(TimeKernel):
-    """A level and a few harmonics: c(d) = 1 - share + share sum_k w_k cos(2 pi k d / tau).
+    """A level and a few harmonics: c(d) = sum_k w_k cos(2 pi k d / tau).
 
     k runs from 0 to ``harmonics`` and w_k are the first weights of ``Periodic``, brought to sum 1:
     what is left of that kernel when fine detail within a season is given up for a small state
@@ -89,23 +89,19 @@ class TruncatedPeriodic(TimeKernel):
         period: tau, any positive real number, in the unit of t.
         length_scale: l, as in ``Periodic``.
         harmonics: How many.
-        share: Of the variance, in (0, 1]; the rest is the same at all times.
     """
 
     period: float
     length_scale: float = 1.0
     harmonics: int = 4
-    share: float = 1.0
     free: ClassVar[Mapping[str, tuple[float, float]]] = {
         "period": POSITIVE,
         "length_scale": (0.05, 1e3),
-        "share": (1e-3, 1.0),
     }
 
     def __post_init__(self) -> None:
         positive("period", self.period)
         positive("length_scale", self.length_scale)
-        share_or_one("share", self.share)
         whole("harmonics", self.harmonics)
 
     def __call__(self, lag: Array) -> Array:
@@ -116,9 +112,7 @@ class TruncatedPeriodic(TimeKernel):
         """The harmonics: decaying cosines of the frequencies k / tau."""
         k = np.arange(self.harmonics + 1)
         weight = np.where(k == 0, 1.0, 2.0) * ive(k, 1.0 / self.length_scale**2)
-        weight *= self.share / weight.sum()
-        weight[0] += 1.0 - self.share
-        return Spectrum(k / self.period, weight)
+        return Spectrum(k / self.period, weight / weight.sum())
 
 
 @dataclass(frozen=True)
