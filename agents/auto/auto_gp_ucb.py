@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from agents.auto.transform import RewardTransform
 from agents.base import Problem, is_news, time_of
 from agents.gp import (
     Array,
+    Harmonics,
     Mixture,
     Normaliser,
     PeriodSearch,
@@ -29,6 +29,8 @@ from agents.saving import Saveable
 from agents.zoo.gp.parts import ActionSpaceMap, restored_posterior
 from agents.zoo.gp.prior import actions_of
 
+CALM_BETA = 1.0
+"""Exploration while a prior is followed."""
 PRUNE_EVERY = 8
 """Rewards after which improbable structures are dropped, until the belief is built anew."""
 
@@ -61,8 +63,9 @@ class AutoGPUCB(Saveable):
     (:meth:`period_belief`) and weighed against none. Whether the warm start was an expert's is
     decided by evidence, too: by how likely it is that these arms were the best, against choices at
     random. At most 2,048 observations are kept for refits, whose work is bounded and ever rarer.
-    With a prior, four candidates are weighed by evidence: the prior, two copies that doubt it, and
-    none (``pretrained.py``). ``belief`` of a past time is not smoothed where something persists.
+    With a prior, it and two copies that doubt it are weighed by evidence, and left for no prior at
+    all where that has clearly more (``pretrained.py``). ``belief`` of a past time is not smoothed
+    where something persists.
 
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
     [@minka2001expectation] for what an expert's choices tell.
@@ -73,7 +76,7 @@ class AutoGPUCB(Saveable):
         prior: "madrid", or a file with what was learned elsewhere (``agents/auto/knowledge.py``):
             it takes the place of scale and variances. Belongs in the track "pretrained".
         beta: Exploration, see ``parse_beta``; "auto" is "paper" where the scale of the rewards is
-            known, "steady" where it is not, and 1 with a prior.
+            known, "steady" where it is not, and 1 while a prior is followed.
         transform: "auto", "identity", "sqrt" or "log1p".
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
@@ -113,8 +116,8 @@ class AutoGPUCB(Saveable):
         self._contexts = self._builder.contexts
         self._space = ActionSpaceMap(problem)
         default = "steady" if problem.reward_scale is None else "paper"
-        default = default if prior is None else "constant:1"
         self._beta = parse_beta(default if beta == "auto" else beta, actions_of(problem))
+        self._is_calm = beta == "auto"  # while it follows a prior, which knows enough
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0
         if not self._contexts.columns:  # past decisions have no contexts
@@ -142,7 +145,9 @@ class AutoGPUCB(Saveable):
         t = time_of(observation)
         self._contexts.enter(self._contexts.read(observation))
         self._steps += 1
-        return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
+        follows = self._is_calm and self._belief.offset is not None
+        beta = CALM_BETA if follows else self._beta(self._steps)
+        return self._space.to_space(self._acquisition.choose(t, beta))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
@@ -176,7 +181,9 @@ class AutoGPUCB(Saveable):
                 order = np.argsort(member.periods)
                 return member.periods[order], member.weights[order]
         clocks = [clock for term in self.posterior.kernel.terms for clock in term.clocks]
-        periods = [clock.period for clock in clocks if isinstance(clock, TruncatedPeriodic)][:1]
+        periods = [
+            clock.period for clock in clocks if isinstance(clock, TruncatedPeriodic | Harmonics)
+        ][:1]
         return np.array(periods), np.ones(len(periods))
 
     def structures(self) -> dict[str, float]:
@@ -222,6 +229,9 @@ class AutoGPUCB(Saveable):
             "posterior": to_state(self.posterior),
             "scale": None if scale is None else [scale.transform, *vars(scale.normaliser).values()],
             "names": list(self._belief.names),
+            "looks_ahead": self._belief.looks_ahead,
+            "facing": self._builder.facing,
+            "follows_prior": self._belief.offset is not None,
             "history": vars(self.history),
         }
 
@@ -235,5 +245,7 @@ class AutoGPUCB(Saveable):
         super().restore(state)
         transform, *numbers = state["scale"] or ("",)
         scale = RewardTransform(transform, Normaliser(*numbers)) if transform else None
-        names = tuple(state["names"])
-        self._adopt(replace(self._belief, scale=scale, posterior=posterior, names=names))
+        self._builder.facing = float(state["facing"])
+        offset = self._builder.offset if state["follows_prior"] else None
+        looks_ahead = bool(state["looks_ahead"])
+        self._adopt(Belief(scale, posterior, tuple(state["names"]), offset, looks_ahead))

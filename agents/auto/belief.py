@@ -10,6 +10,7 @@ import numpy as np
 
 from agents.arrays import Rng
 from agents.auto.exploration import Learnable
+from agents.auto.history import History
 from agents.auto.structures import NOISE, Candidate
 from agents.auto.transform import RewardTransform
 from agents.base import Problem
@@ -75,6 +76,11 @@ class Belief:
         if self.looks_ahead and isinstance(view.actions, Finite):
             view = Learnable(self.simplest)
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
+
+    def evidence(self, history: History) -> float:
+        """Log density of the rewards in their own unit, so that other scales may be compared."""
+        scale = self.scale or RewardTransform()
+        return self.posterior.log_evidence + scale.log_slope(history.reward)
 
     def observe(self, action: Any, t: float, reward: float) -> None:
         """Take in a reward; without a scale, only where an action was taken."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from agents.auto.belief import Belief, make_member, noise_variance_of
+from agents.auto.belief import Belief, Offset, make_member, noise_variance_of
 from agents.auto.history import History
 from agents.auto.replay import replay_all
 from agents.auto.structures import in_contexts, known_scale_candidates
@@ -51,9 +51,16 @@ class Builder:
     """
 
     prunes = True
+    facing = 1.0
+    """-1 where rewards are the negatives of what a prior is about."""
 
     def __init__(self, problem: Problem, options: Options, contexts: ContextView) -> None:
         self._problem, self._options, self.contexts = problem, options, contexts
+
+    @property
+    def offset(self) -> Offset | None:
+        """Prior mean of all arms at a time; None if it is 0."""
+        return None
 
     def next_build(self, count: int) -> float:
         """How many rewards there have to be for the next belief: by default none is built again."""

@@ -44,7 +44,7 @@ from agents.gp import (
 
 FORMAT, VERSIONS = "periodic-gp prior", (1, 2)
 SAME_PLACE = 0.05
-"""Distance up to which two places are the same."""
+"""Distance up to which two places are the same, if it is less than half of that to any other."""
 MAX_BYTES = 2**20
 """Largest file that is read."""
 MAX_NOISE_VARIANCE = 1e6
@@ -99,7 +99,7 @@ def load_knowledge(name: str, problem: Problem) -> Knowledge:
     content = _read(str(path))
     try:
         arms = _matched(content, problem)
-        found = _knowledge(content, arms, _sign(problem))
+        found = _knowledge(content, arms)
         _check_season(found, problem)
         return found
     except PriorError as error:
@@ -147,10 +147,14 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     if problem.action_features is None or problem.action_features.shape[1] != places.shape[1]:
         raise PriorError(f"{elsewhere}: the actions need {places.shape[1]} coordinates, as its own")
     apart = np.linalg.norm(problem.action_features[:, None] - places, axis=2)
-    far = np.flatnonzero(apart.min(axis=1) > SAME_PLACE)
+    between = np.linalg.norm(places[:, None] - places, axis=2)
+    nearest = float(between[between > 0].min(initial=np.inf))
+    far = np.flatnonzero(apart.min(axis=1) > min(SAME_PLACE, nearest / 2))
     if len(far):
         raise PriorError(f"{elsewhere}: it knows nothing of the place of action {far[0]}")
-    return [int(i) for i in apart.argmin(axis=1)]
+    columns = [int(i) for i in apart.argmin(axis=1)]
+    _require(len(set(columns)) == len(columns), "two actions are at one of its places")
+    return columns
 
 
 def _require(true: bool, rule: str) -> None:
@@ -158,16 +162,7 @@ def _require(true: bool, rule: str) -> None:
         raise PriorError(rule)
 
 
-def _sign(problem: Problem) -> float:
-    """-1 where the least is sought: rewards are then the negatives of what was measured.
-
-    Only a warm start tells; without one the most is taken to be sought.
-    """
-    past = problem.warm_start
-    return -1.0 if past is not None and (past.reward[np.isfinite(past.reward)] < 0).any() else 1.0
-
-
-def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Knowledge:
+def _knowledge(content: Mapping[str, Any], arms: list[int]) -> Knowledge:
     profile = np.array(content["profile"], dtype=np.float64)[:, arms]
     noise, period = float(content["noise_variance"]), float(content["period"])
     known = content["transform"] in TRANSFORMS
@@ -183,7 +178,7 @@ def _knowledge(content: Mapping[str, Any], arms: list[int], sign: float) -> Know
     unit = float(content.get("unit", 1.0))
     _require(0 < unit < np.inf, f"its unit must be finite and > 0, got {unit:g}")
     scale = RewardTransform(content["transform"], Normaliser(0.0, unit))
-    return Knowledge(kernel, noise, scale, sign * profile, period)
+    return Knowledge(kernel, noise, scale, profile, period)
 
 
 def _check_season(found: Knowledge, problem: Problem) -> None:

@@ -21,6 +21,7 @@ def replay_all(
     problem: Problem,
     history: History,
     scale: RewardTransform,
+    offset: Offset | None = None,
     *,
     expert: bool,
 ) -> None:
@@ -29,14 +30,14 @@ def replay_all(
     Args: see ``replay``; here ``expert`` says whether the warm start may have been an expert's.
     """
     if expert and _takes_experts(problem, members):
-        hints = [replay(member, history, scale, expert=True) for member in members]
+        hints = [replay(member, history, scale, offset, expert=True) for member in members]
         best = int(np.argmax([member.log_evidence for member in members]))
         if hints[best] > _by_chance(problem, history):
             return
         for member in members:
             member.reset()
     for member in members:
-        replay(member, history, scale)
+        replay(member, history, scale, offset)
 
 
 def replay(

@@ -12,9 +12,10 @@ there twice, an action's own and one that all actions have in common:
 
 u for the unknown mean. The S_s are parts of a season (``Harmonics``): what is smooth in it, and
 what is sharp, if that is wanted. Of several seasons the shortest may be sharp, the others are
-smooth and also bend the shortest one (a day in a week): S_long x S_short. The numbers are what is
-assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves them, so that what
-is not there is learned to be small.
+smooth and also bend the shortest one (a day in a week): S_long x S_short. With many arms what
+would make the state too long is left out, and where arms are not independent all but one part. The
+numbers are what is assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves
+them, so that what is not there is learned to be small.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ SMOOTH, SHARP, BENT, SHOCKS = 0.4, 0.07, 0.1, 0.4
 what persists; each an action's own, and the same again in common."""
 SMOOTH_HARMONICS, SHARP_HARMONICS, BENDING_HARMONICS = (1, 3), (4, 11), (1, 2)
 """First and last harmonics of those parts; of a long season where it bends a short one."""
+MAX_SEASONAL_STATE = 1000
+"""Length of the state that seasons may take: a step costs its square."""
 NOISE = 0.1
 """Variance of the noise, as a share, where the problem does not say."""
 
@@ -87,9 +90,10 @@ def structure(
         period: What was found where no period is known.
     """
     periods = problem.periods or (() if period is None else (period,))
-    seasons = list(_parts(tuple(periods), sharp)) if season else []
-    moving = [*seasons, Part(SHOCKS, Decay(PERSISTENCE))] if persistence else seasons
     A = action_kernel(problem)
+    seasons = list(_parts(tuple(periods), sharp)) if season else []
+    seasons = _affordable(seasons, problem.n_actions if isinstance(A, Index) else None)
+    moving = [*seasons, Part(SHOCKS, Decay(PERSISTENCE))] if persistence else seasons
     kernel: Kernel = Constant(MEAN) + LEVEL * A
     for variance, clock in moving:
         kernel = kernel + variance * (A * clock)
@@ -148,6 +152,23 @@ def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[Part]:
         if period > shortest:
             long = _harmonics(period, BENDING_HARMONICS)
             yield Part(BENT, long * _harmonics(shortest, SMOOTH_HARMONICS))
+
+
+def _affordable(parts: list[Part], arms: int | None) -> list[Part]:
+    """Without the parts, from the last on, that would make the state too long; one is kept.
+
+    Args:
+        parts: Those that are missed most first.
+        arms: How many have such parts; None where they are not independent: one part then.
+    """
+    if arms is None:
+        return parts[:1]
+    length, kept = 0, 0
+    for part in parts:
+        waves = [len(spectrum.nu) for t in part.clock.terms if (spectrum := t.spectrum())]
+        length += 2 * sum(waves) * (arms + 1)
+        kept += length <= MAX_SEASONAL_STATE or kept == 0
+    return parts[:kept]
 
 
 def _harmonics(period: float, between: tuple[int, int]) -> Harmonics:

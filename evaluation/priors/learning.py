@@ -111,7 +111,7 @@ def learn(
         "transform": transform,
         "unit": unit,
         **(extra or {}),
-        **({} if places is None else {"places": np.round(places, 3).tolist()}),
+        **({} if places is None else {"places": np.round(places, 6).tolist()}),
         "profile": np.round(profile / unit, 2).tolist(),
         "noise_variance": tuning.noise_variance or round(noise, 3),
         "terms": [clocks[name] | cut(parts[name], RANKS[name], floors[name]) for name in clocks],

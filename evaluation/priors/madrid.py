@@ -57,7 +57,7 @@ def learn_madrid(years: Sequence[int]) -> dict[str, Any]:
         values,
         period=HOURS,
         transform="log1p",
-        places=coordinates_km(stations),
+        places=coordinates_km(stations).round(3),
         about=ABOUT.format(stations=len(stations), years=" and ".join(map(str, years))),
         extra={"stations": [int(station) for station in stations]},
         tuning=TUNING,

@@ -161,7 +161,26 @@ def test_a_season_is_as_sharp_as_it_looks():
             clocks = [clock for term in kernel.terms for clock in term.clocks]
             found = any(isinstance(c, Harmonics) and c.lowest > 3 for c in clocks)
             assert found is expected, (seed, expected)
-    assert built(past_of(sharp, rng), problem, sharp=False).posterior.kernel.terms
+    kernel = built(past_of(sharp, rng), problem, sharp=False).posterior.kernel
+    clocks = [clock for term in kernel.terms for clock in term.clocks]
+    assert not any(isinstance(c, Harmonics) and c.lowest > 3 for c in clocks)
+
+
+def test_the_state_stays_short_with_many_arms():
+    for arms, seasons in ((4, (24.0, 168.0)), (64, (24.0, 168.0)), (30, (24.0, 168.0, 720.0))):
+        problem = problem_of(arms=arms, periods=seasons)
+        kernel = structure(problem, sharp=True).kernel
+        size = StateSpace(kernel, Finite.arms(arms), 0.1).features.size
+        assert size < 1000 + 3 * arms + 9, (arms, size)
+        assert any(isinstance(clock, Harmonics) for term in kernel.terms for clock in term.clocks)
+
+
+def test_a_told_season_is_believed():
+    agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
+    for t in range(20):
+        agent.update(np.array([float(t)]), t % 4, wave(t, t % 4))
+    periods, weights = agent.period_belief()
+    assert (periods.tolist(), weights.tolist()) == ([PERIOD], [1.0])
 
 
 def test_the_bonus_is_on_what_can_be_learned_for_later():
@@ -308,9 +327,9 @@ def test_an_agent_that_learns_its_scale_is_saved_to_the_bit(tmp_path, steps):
         now = np.array([float(t)])
         np.testing.assert_array_equal(agent.belief(float(t)), again.belief(float(t)))
         arm = agent.act(now)
-        agent.update(now, arm, rising(t, arm))
-        again.act(now)
-        again.update(now, arm, rising(t, arm))
+        assert again.act(now) == arm
+        for each in (agent, again):
+            each.update(now, arm, rising(t, arm))
 
 
 def test_experts_are_told_from_chance():
@@ -457,17 +476,47 @@ def test_pretrained_knows_the_profile_before_it_has_seen_anything(tmp_path):
             each.update(observe(t), arm, 30.0 - t)
 
 
-def test_a_prior_that_is_wrong_loses_its_weight():
-    """Stations in reverse order: in 60 rewards the evidence goes to those that doubt the prior."""
+def test_a_prior_that_is_wrong_is_left_and_a_right_one_is_followed():
+    """Rewards of the profile, or of one turned upside down with its stations in reverse order."""
     profile = np.array(json.loads(SHIPPED["madrid"].read_text())["profile"])
     for table, wrong in ((profile, False), (3.0 - profile[:, ::-1], True)):
         agent = make_agent("auto-gp-ucb:prior=madrid", madrid(), np.random.default_rng(0))
-        for t in range(60):
+        assert set(agent.structures()) == {
+            "prior",
+            *(f"prior, doubted {d:g} times" for d in DOUBTS),
+        }
+        for t in range(70):
             arm = agent.act(observe(t))
             agent.update(observe(t), arm, float(np.expm1(max(table[t % 24, arm], 0.0))))
-        weights = agent.structures()
-        assert (weights["prior"] < 0.1) is wrong, weights
-        assert len(weights) == 2 + len(DOUBTS)  # none is dropped
+        assert ("prior" in agent.structures()) is not wrong, agent.structures()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_sign_of_the_rewards_is_seen(sign, tmp_path):
+    """Where the least is sought rewards are negatives: a cold start shows it at the first one."""
+    agent = make_agent("auto-gp-ucb:prior=madrid", madrid(), np.random.default_rng(0))
+    profile = np.array(json.loads(SHIPPED["madrid"].read_text())["profile"])
+    for t in range(12):
+        arm = agent.act(observe(t))
+        agent.update(observe(t), arm, sign * float(np.expm1(profile[t % 24, arm])))
+    assert np.sign(agent.belief(30.0)[0]).tolist() == [sign] * 24
+    agent.save(tmp_path / "agent")
+    np.testing.assert_array_equal(load(tmp_path / "agent").belief(30.0), agent.belief(30.0))
+
+
+def test_with_a_prior_too_experts_are_told_from_chance():
+    profile = np.array(json.loads(SHIPPED["madrid"].read_text())["profile"])
+    rng, hours = np.random.default_rng(0), np.arange(48)
+    values = np.tile(profile, (2, 1)) + 0.3 * rng.normal(size=(48, 24))
+    for arms, expert in ((values.argmax(1), True), (rng.integers(24, size=48), False)):
+        warm = Experience(hours.astype(float), arms, np.expm1(values[hours, arms]))
+        beliefs = [
+            make_agent(
+                f"auto-gp-ucb:prior=madrid,expert={may_be}", replace(madrid(), warm_start=warm), rng
+            ).belief(50.0)[0]
+            for may_be in ("true", "false")
+        ]
+        assert np.allclose(*beliefs) is not expert
 
 
 def test_doubt_is_about_what_lasts():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from agents import Experience, Problem, make_agent
+from agents import Problem, make_agent
 from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
 
 PROFILE = [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
@@ -77,13 +77,3 @@ def test_files_of_the_first_version_are_read(tmp_path: Path) -> None:
     first, shipped = (load_knowledge(name, known) for name in (str(path), "madrid"))
     np.testing.assert_array_equal(first.profile, shipped.profile)
     assert first.scale == shipped.scale
-
-
-def test_a_warm_start_tells_whether_the_least_is_sought(tmp_path: Path) -> None:
-    past = Experience(
-        np.arange(4.0), np.array([0, 1, 2, 0]), np.array([-50.0, -90.0, -40.0, -10.0])
-    )
-    file = prior(tmp_path)
-    np.testing.assert_array_equal(load_knowledge(file, problem()).profile, PROFILE)
-    turned = load_knowledge(file, problem(warm_start=past)).profile
-    np.testing.assert_array_equal(turned, -np.array(PROFILE))

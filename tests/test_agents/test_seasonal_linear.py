@@ -11,7 +11,7 @@ from gymnasium import spaces
 from scipy.stats import kstest, norm
 
 from agents import Problem, make_agent
-from agents.zoo.linear.harmonics import Harmonics
+from agents.zoo.linear.season_features import SeasonFeatures
 
 PLAYS = [(0, 30.0), (1, 20.0), (2, 50.0), (0, 10.0), (1, 40.0), (0, 60.0), (2, 0.0), (0, 30.0)]
 """Arm and reward of each step."""
@@ -148,13 +148,13 @@ def test_untried_arms_are_chosen_at_random() -> None:
 def test_harmonics_of_all_seasons() -> None:
     """Three of a week; of a season of four steps only the first."""
     problem = make("linucb", periods=(168.0, 4.0))._problem
-    features = Harmonics(problem, None, 3)
+    features = SeasonFeatures(problem, None, 3)
     assert features.dim == 9
     frequencies = np.array([1 / 168, 2 / 168, 3 / 168, 1 / 4])
     angles = 2 * np.pi * frequencies * 5.0
     expected = np.concatenate([[1.0], np.cos(angles), np.sin(angles)])
     np.testing.assert_allclose(features(5.0), expected, rtol=1e-12)
-    assert Harmonics(problem, 24.0, 3).dim == 7
+    assert SeasonFeatures(problem, 24.0, 3).dim == 7
 
 
 @pytest.mark.parametrize(

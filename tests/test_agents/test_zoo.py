@@ -338,7 +338,7 @@ def test_engines_can_be_forced_and_agree() -> None:
         ("auto-gp-ucb:refit=false,refit=true", "the setting 'refit' is given twice"),
         ("periodic-gp-ucb:", "nothing stands behind the last colon of 'periodic-gp-ucb:'"),
         ("periodic-gp-ucb:length_scale=-1", "length"),
-        ("periodic-gp-ucb:beta=loud", "choose paper, calm, printed, finite, box"),
+        ("periodic-gp-ucb:beta=loud", "choose paper, steady, printed, finite, box"),
         ("gp-ucb:action_kernel=rbf", "action_kernel must be one of se, matern, linear, got 'rbf'"),
         ("gp-ucb:engine=steam", "unknown engine 'steam'"),
         ("gp-ucb:noise_variance=0", "noise_variance must be positive"),

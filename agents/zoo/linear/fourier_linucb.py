@@ -9,9 +9,9 @@ import numpy as np
 
 from agents.arrays import Array, Rng
 from agents.base import Problem
-from agents.zoo.linear.harmonics import Harmonics
 from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge_table import RidgeTable
+from agents.zoo.linear.season_features import SeasonFeatures
 
 
 class FourierLinUCB(LinearAgent):
@@ -30,7 +30,7 @@ class FourierLinUCB(LinearAgent):
 
     Deviations from the paper: none of its methods; the reference for what smoothness in time is
     worth without smoothness in actions. Three harmonics are our choice: a periodic kernel of
-    length-scale 1 has more than 99 % of its variance in them. Features are :class:`Harmonics`. A
+    length-scale 1 has more than 99 % of its variance in them. Features are :class:`SeasonFeatures`. A
     box is cut into points.
 
     Args:
@@ -54,7 +54,7 @@ class FourierLinUCB(LinearAgent):
         regulariser: float = 1.0,
         **common: Any,
     ) -> None:
-        self.features = Harmonics(problem, period, harmonics, math.sqrt(2.0))
+        self.features = SeasonFeatures(problem, period, harmonics, math.sqrt(2.0))
         super().__init__(problem, rng, regulariser=regulariser, **common)
 
     def start(self) -> None:

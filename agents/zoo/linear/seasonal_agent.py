@@ -8,9 +8,9 @@ from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import not_negative, positive
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.linear.harmonics import Harmonics
 from agents.zoo.linear.ridge import Ridge
 from agents.zoo.linear.ridge_table import RidgeTable
+from agents.zoo.linear.season_features import SeasonFeatures
 
 
 class SeasonalAgent(ArmAgent):
@@ -51,7 +51,7 @@ class SeasonalAgent(ArmAgent):
         first_pulls: int = 10,
         **common: Any,
     ) -> None:
-        self.features = Harmonics(problem, period, harmonics)
+        self.features = SeasonFeatures(problem, period, harmonics)
         self.lam, self.width = positive("regulariser", regulariser), not_negative("width", width)
         self._first_pulls = int(not_negative("first_pulls", first_pulls))
         super().__init__(problem, rng, **common)

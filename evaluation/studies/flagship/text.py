@@ -38,9 +38,10 @@ What it learns, and how ([agents/auto](../agents/auto)):
   are those of the paper and its discussion: level, season, drifting season, persistence; where
   there are contexts, level and season with them and without.
 - **What was learned elsewhere** (`prior=FILE`) is one candidate beside two copies that doubt it
-  (variances of levels and seasons 4 and 16 times as large) and one without any prior, weighed by
-  evidence; none is dropped ([pretrained.py](../agents/auto/pretrained.py)). It explores with
-  beta = 1.
+  (variances of levels and seasons 4 and 16 times as large), weighed by evidence; where the belief
+  of an agent that was told nothing has more evidence, by 20 nats, that takes their place, which is
+  looked at again at 8, 16, 32, ... rewards ([pretrained.py](../agents/auto/pretrained.py)). While
+  it follows a prior it explores with beta = 1. `periodic-gp learn-prior TABLE` makes such a file.
 
 Two entries, in two tracks that are never ranked together: **told nothing** but the season, which
 has the 48 warm-start pairs that everyone has, and **pretrained** (`prior=madrid`), which also has
@@ -222,6 +223,10 @@ LIMITS = """
 - There is one structure, and variances are learned on few rewards: a season or persistence that is
   not there costs a little exploration until that shows.
 - An instrument that was stuck while all else was low is believed for a while.
+- A prior is matched to arms by their coordinates, or by their order where there are none (an agent
+  does not see names), and to phases by the first step: windows must begin at the same phase as what
+  was learned from. It has one season. It is a mean profile with covariances between arms; profiles
+  by principal components over arms and phases together were not tried.
 - The pretrained prior is about NO: on other pollutants it misleads. It has no months or weekdays,
   since an agent sees neither.
 - Tried on Madrid 2016 and 2017 and left out, since nothing was clearly better there:

@@ -10,7 +10,7 @@ from agents.checks import number, whole
 from agents.zoo.gp.prior import main_period
 
 
-class Harmonics:
+class SeasonFeatures:
     """A constant, and cosine and sine of the first harmonics of each season.
 
     ``z_t = (1, a cos 2 pi k t / tau, a sin 2 pi k t / tau)`` for k = 1..H and each tau; first all
