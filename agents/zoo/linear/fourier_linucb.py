@@ -30,8 +30,8 @@ class FourierLinUCB(LinearAgent):
 
     Deviations from the paper: none of its methods; the reference for what smoothness in time is
     worth without smoothness in actions. Three harmonics are our choice: a periodic kernel of
-    length-scale 1 has more than 99 % of its variance in them. Features are :class:`SeasonFeatures`. A
-    box is cut into points.
+    length-scale 1 has more than 99 % of its variance in them. Features are those of
+    :class:`SeasonFeatures`. A box is cut into points.
 
     Args:
         period: tau; by default all seasons of the problem.
