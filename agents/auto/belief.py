@@ -48,6 +48,7 @@ class Belief:
         names: Of the structures.
         offset: Prior mean of all arms at a time, on that scale; None if it is 0.
         looks_ahead: Whether only what can be learned for later is worth exploring.
+        choices: Log probability of past choices, as far as it is not in the posterior's evidence.
     """
 
     scale: RewardTransform | None
@@ -55,6 +56,7 @@ class Belief:
     names: tuple[str, ...]
     offset: Offset | None = None
     looks_ahead: bool = False
+    choices: float = 0.0
 
     @classmethod
     def of(
@@ -78,9 +80,9 @@ class Belief:
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
 
     def evidence(self, history: History) -> float:
-        """Log density of the rewards in their own unit, so that other scales may be compared."""
+        """Log density of past choices and of the rewards in their own unit, whatever the scale."""
         scale = self.scale or RewardTransform()
-        return self.posterior.log_evidence + scale.log_slope(history.reward)
+        return self.posterior.log_evidence + scale.log_slope(history.reward) + self.choices
 
     def observe(self, action: Any, t: float, reward: float) -> None:
         """Take in a reward; without a scale, only where an action was taken."""

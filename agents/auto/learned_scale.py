@@ -99,9 +99,9 @@ class LearnedScale(Builder):
             make_member(problem, actions, candidate, fit.kernel, fit.noise_variance)
             for candidate, fit in found
         ]
-        replay_all(members, problem, history, scale, expert=options.expert)
+        choices = replay_all(members, problem, history, scale, expert=options.expert)
         belief = Belief.of(scale, [candidate for candidate, _ in found], members)
-        return replace(belief, looks_ahead=options.lookahead)
+        return replace(belief, looks_ahead=options.lookahead, choices=choices)
 
     def _searched_season(self, seen: History) -> SearchedSeason | None:
         """A season of unknown length; None if none is wanted, or too little was seen."""

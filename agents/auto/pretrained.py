@@ -88,9 +88,9 @@ class Pretrained(Builder):
             for kernel in candidates.values()
         ]
         seen = (members, self._problem, history, known.scale, self.offset)
-        replay_all(*seen, expert=self._options.expert)
+        choices = replay_all(*seen, expert=self._options.expert)
         mixture = Mixture(members, np.array(WEIGHTS))
-        return Belief(known.scale, mixture, tuple(candidates), self.offset)
+        return Belief(known.scale, mixture, tuple(candidates), self.offset, choices=choices)
 
     def _faced(self, history: History) -> float:
         """-1 where rewards lie nearer to the negative of the profile: the least is sought then."""

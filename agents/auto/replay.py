@@ -24,20 +24,25 @@ def replay_all(
     offset: Offset | None = None,
     *,
     expert: bool,
-) -> None:
+) -> float:
     """Let several posteriors see everything; whether an expert chose, the most likely one decides.
 
     Args: see ``replay``; here ``expert`` says whether the warm start may have been an expert's.
+
+    Returns:
+        The log probability of past choices that is not in the evidence of the posteriors: that of
+        chance, or 0 if an expert's are in it, or if there are none.
     """
     if expert and _takes_experts(problem, members):
         hints = [replay(member, history, scale, offset, expert=True) for member in members]
         best = int(np.argmax([member.log_evidence for member in members]))
         if hints[best] > _by_chance(problem, history):
-            return
+            return 0.0
         for member in members:
             member.reset()
     for member in members:
         replay(member, history, scale, offset)
+    return _by_chance(problem, history) if history.from_warm_start.any() else 0.0
 
 
 def replay(
@@ -89,5 +94,4 @@ def _takes_experts(problem: Problem, members: list[Posterior]) -> bool:
 
 def _by_chance(problem: Problem, history: History) -> float:
     """Log probability of what was chosen before if every action was as likely as any other."""
-    assert problem.n_actions is not None
-    return -float(history.from_warm_start.sum()) * float(np.log(problem.n_actions))
+    return -float(history.from_warm_start.sum()) * float(np.log(problem.n_actions or 1))

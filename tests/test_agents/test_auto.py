@@ -22,7 +22,7 @@ from agents.auto.learned_scale import (
     guess_period,
 )
 from agents.auto.pretrained import DOUBTS, doubted
-from agents.auto.replay import replay
+from agents.auto.replay import replay, replay_all
 from agents.auto.structures import NOISE, structure
 from agents.auto.transform import RewardTransform
 from agents.gp import (
@@ -485,9 +485,12 @@ def test_a_prior_that_is_wrong_is_left_and_a_right_one_is_followed():
             "prior",
             *(f"prior, doubted {d:g} times" for d in DOUBTS),
         }
-        for t in range(70):
+        rng, common = np.random.default_rng(1), 0.0
+        for t in range(140):
             arm = agent.act(observe(t))
-            agent.update(observe(t), arm, float(np.expm1(max(table[t % 24, arm], 0.0))))
+            common = 0.9 * common + 0.3 * rng.normal()
+            y = table[t % 24, arm] + common + 0.4 * rng.normal()
+            agent.update(observe(t), arm, float(np.expm1(max(y, 0.0))))
         assert ("prior" in agent.structures()) is not wrong, agent.structures()
 
 
@@ -504,19 +507,17 @@ def test_the_sign_of_the_rewards_is_seen(sign, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "agent").belief(30.0), agent.belief(30.0))
 
 
-def test_with_a_prior_too_experts_are_told_from_chance():
-    profile = np.array(json.loads(SHIPPED["madrid"].read_text())["profile"])
-    rng, hours = np.random.default_rng(0), np.arange(48)
-    values = np.tile(profile, (2, 1)) + 0.3 * rng.normal(size=(48, 24))
-    for arms, expert in ((values.argmax(1), True), (rng.integers(24, size=48), False)):
-        warm = Experience(hours.astype(float), arms, np.expm1(values[hours, arms]))
-        beliefs = [
-            make_agent(
-                f"auto-gp-ucb:prior=madrid,expert={may_be}", replace(madrid(), warm_start=warm), rng
-            ).belief(50.0)[0]
-            for may_be in ("true", "false")
-        ]
-        assert np.allclose(*beliefs) is not expert
+@pytest.mark.parametrize("offset", [None, lambda t: np.arange(4.0)])
+def test_whoever_chose_counts_in_the_evidence(offset):
+    """An expert's choices are in the posterior's; of others the probability by chance is said."""
+    levels, rng = np.array([3.0, 1.0, 0.0, -2.0]), np.random.default_rng(0)
+    for arms, expert in ((np.zeros(30, dtype=int), True), (rng.integers(4, size=30), False)):
+        t, flags = np.arange(30.0), np.full(30, True)
+        past = History(arms, t, levels[arms] + 0.1 * rng.normal(size=30), flags)
+        problem = problem_of(warm_start=warm_start_of(past))
+        member = StateSpace(9.0 * Index(), Finite.arms(4), 0.01)
+        said = replay_all([member], problem, past, RewardTransform(), offset, expert=True)
+        assert said == pytest.approx(0.0 if expert else -30 * np.log(4))
 
 
 def test_doubt_is_about_what_lasts():

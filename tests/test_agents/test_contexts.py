@@ -75,8 +75,7 @@ def test_the_engine_is_dense(kernel, actions):
 TILTED = [
     (Index() * Decay(0.1) + 0.3 * (Index() * ContextLinear(0.2, 0.5)) + Constant(2.0), 3),
     (
-        Index() * TruncatedPeriodic(5.0, share=0.4)
-        + Index() * ContextLinear(-0.1, 0.2) * Decay(0.2),
+        Index() * TruncatedPeriodic(5.0) + Index() * ContextLinear(-0.1, 0.2) * Decay(0.2),
         3,
     ),
     (SquaredExponential() * Periodic(5.0) + SquaredExponential(2.0) * ContextLinear(), None),

@@ -227,6 +227,8 @@ LIMITS = """
   does not see names), and to phases by the first step: windows must begin at the same phase as what
   was learned from. It has one season. It is a mean profile with covariances between arms; profiles
   by principal components over arms and phases together were not tried.
+- Beside a prior that expects much persistence, choices at random may be taken for an expert's: other
+  arms may always have been low just then.
 - The pretrained prior is about NO: on other pollutants it misleads. It has no months or weekdays,
   since an agent sees neither.
 - Tried on Madrid 2016 and 2017 and left out, since nothing was clearly better there:
