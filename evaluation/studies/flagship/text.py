@@ -223,6 +223,8 @@ LIMITS = """
 - Contexts count where the scale of the rewards is told. The posterior then grows with time.
 - There is one structure, and variances are learned on few rewards: a season or persistence that is
   not there costs a little exploration until that shows.
+- Looking ahead (`lookahead`) and the floor of beta bring nothing visible above ("What each part
+  brings"): prototypes gained by them, the final agent does not show it. They may go.
 - An instrument that was stuck while all else was low is believed for a while.
 - A prior is matched to arms by their coordinates, or by their order where there are none (an agent
   does not see names), and to phases by the first step: windows must begin at the same phase as what
