@@ -240,7 +240,8 @@ LIMITS = """
   persistence, other exploration; some 90 variants, by scripts
   that are not kept. Rounding errors alone move either entry by 0.01 there.
 - About a hundred variants were run on the development data for this version, by scripts that are
-  not kept, and equally good ones differ there by 0.03 to 0.05: rows "developed on" carry that choice.
+  not kept, and equally good ones differ there by 0.03 to 0.05: rows "developed on" carry that
+  choice.
   The rows of tables, RideShare, core and of the unknown season were computed some commits before
   the last one; what came after changed priors, saving and states that would be too long, not these.
 - Tried on all development data for this version and left out: several structures weighed by
