@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from agents.registry import is_built_in
 from evaluation.cli.shared import CommandError, Reporter, StoreOption, say
 from evaluation.cli.submissions import (
     CodeOption,
@@ -63,8 +64,7 @@ def open_edition(
         chosen = Protocol.load(protocol)
         made = Secret.create(place)
         try:
-            with Reporter(quiet=False) as report:
-                edition = Edition.open(folder / name, chosen, made, on_progress=report)
+            edition = Edition.open(folder / name, chosen, made)
         except BaseException:
             place.unlink()  # of an edition that never was
             raise
@@ -115,7 +115,7 @@ def fill_edition(
         opened = judge.edition
         offered = Protocol.load(protocol or str(opened.about["protocol"]["name"]))
         manifests = [submission.manifest for submission in opened.accepted()]
-        there = {manifest.label for manifest in manifests if manifest.source_sha256 is None}
+        there = {manifest.label for manifest in manifests if is_built_in(manifest.agent)}
         accepted = []
         for entry in offered.restricted(agents=agents).agents:
             if entry.label in there:
@@ -237,7 +237,7 @@ class _Judge:
         self.edition.check_secret(self._secret)
         self._through, self._agent, self._workers = through, agent, workers
         self.protocol = self.edition.protocol()
-        self._uniform = uniform_regrets(self.edition.references())
+        self._uniform = uniform_regrets(self.protocol)
 
     def __call__(self, bundle: Path, name: str | None = None) -> bool:
         with Reporter(quiet=False, title=name or bundle.name) as report:

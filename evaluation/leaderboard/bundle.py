@@ -20,11 +20,11 @@ import msgspec
 
 from evaluation.protocol.entries import canonical_json
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST, STEPS = "manifest.json", "steps.parquet"
 MAX_MANIFEST_BYTES = 4 * 2**20
 MAX_TABLE_LETTERS, MAX_DEPTH = 20_000, 20
-"""Bounds of settings, machine and worlds, each as JSON."""
+"""Bounds of settings and machine, each as JSON."""
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Real = Whole | Annotated[float, msgspec.Meta(ge=0.0)]
@@ -35,38 +35,33 @@ class BundleError(ValueError):
 
 
 class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run: which, how long, and the regret that its author claims."""
+    """One run: which, the regret that its author claims, and the seconds that the agent took."""
 
     env: str
     seed: Whole
-    steps: Annotated[int, msgspec.Meta(ge=1, le=10**8)]
     regret: Real
+    seconds: Real
 
     def __post_init__(self) -> None:
         _short_text("env", self.env, 1000)
 
 
-class Manifest(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"runs": "cells"}, kw_only=True
-):
-    """What a submission says about itself.
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a submission says about itself, and nothing that its protocol or a replay says.
 
     Attributes:
         protocol: Name of the protocol.
         challenge: SHA-256 of its worlds, seeds, horizon and limits (``Protocol.challenge``).
-        envs: For each world its label, id, arguments and the fingerprint of its data.
-        seeds: Of the protocol.
         label: The name under which the agent is listed.
         agent: The name under which it was run.
         settings: Its settings.
         track: "online" or "pretrained".
         training_steps: Interactions before judgement.
-        source_sha256: Of its own files (``sources.own_hash``), None for a built-in agent.
+        source_sha256: Of its code (``submit.code_hash``).
         authors: Who made it.
         link: Where to read about it, or None.
         machine: Versions and platform.
         created: When, in ISO format.
-        agent_seconds: Time of the agent, all runs together.
         steps_sha256: Of ``steps.parquet``.
         runs: The runs, in the protocol's order.
         format: Version of this form.
@@ -74,26 +69,22 @@ class Manifest(
 
     protocol: str
     challenge: str
-    envs: tuple[dict[str, Any], ...]
-    seeds: tuple[Whole, ...]
     label: str
     agent: str
     settings: dict[str, Any]
     track: str
     training_steps: Whole
-    source_sha256: str | None
+    source_sha256: str
     authors: tuple[str, ...]
     link: str | None
     machine: dict[str, Any]
     created: str
-    agent_seconds: Real
     steps_sha256: str
     runs: Annotated[tuple[RunRecord, ...], msgspec.Meta(max_length=100_000)]
     format: int
 
     def __post_init__(self) -> None:
         """What the kinds of the fields do not say."""
-        _require(self.format == FORMAT, f"format must be {FORMAT}", self.format)
         for name in ("protocol", "agent", "created"):
             _short_text(name, getattr(self, name), 300)
         check_words(self.label, self.authors, self.link)
@@ -101,7 +92,7 @@ class Manifest(
             _digest(name, getattr(self, name))
         known = self.track in ("online", "pretrained")
         _require(known, 'track must be "online" or "pretrained"', self.track)
-        for name in ("settings", "machine", "envs"):
+        for name in ("settings", "machine"):
             _plain(name, getattr(self, name))
         trained = self.training_steps == 0 or self.track == "pretrained"
         _require(trained, 'training is for the track "pretrained"', self.training_steps)
@@ -110,14 +101,19 @@ class Manifest(
     def from_json(cls, data: bytes) -> Manifest:
         """Read what a stranger wrote, or say what is wrong with it."""
         try:
+            check_format(data, MANIFEST, FORMAT)
             return decode(data, cls, MANIFEST)
         except ValueError as error:
             raise BundleError(str(error)) from None
 
+    @property
+    def agent_seconds(self) -> float:
+        """Time of the agent by its author's word, all runs together."""
+        return float(sum(run.seconds for run in self.runs))
+
     def to_json(self) -> bytes:
         """The bytes that are signed for: always the same for the same content."""
-        sorted_table = json.loads(canonical_json(msgspec.to_builtins(self)))
-        return (json.dumps(sorted_table, indent=1) + "\n").encode()
+        return (canonical_json(msgspec.to_builtins(self)) + "\n").encode()
 
     @property
     def id(self) -> str:
@@ -177,9 +173,9 @@ def check_words(label: str, authors: Iterable[str], link: str | None) -> None:
         _require(good, "link must be an address that begins with http:// or https://", link)
 
 
-def _digest(name: str, value: str | None) -> None:
-    good = value is None or (len(value) == 64 and set(value) <= set("0123456789abcdef"))
-    _require(good, f"{name} must be a SHA-256 in hexadecimal digits", str(value)[:80])
+def _digest(name: str, value: str) -> None:
+    good = len(value) == 64 and set(value) <= set("0123456789abcdef")
+    _require(good, f"{name} must be a SHA-256 in hexadecimal digits", value[:80])
 
 
 def _short_text(name: str, value: str, max_letters: int) -> None:
@@ -224,6 +220,23 @@ def _require(true: bool, rule: str, value: Any) -> None:
     if not true:
         shown = str(value)[:200]
         raise BundleError(f"{rule}: {shown!r}" if shown else rule)
+
+
+class _Versioned(msgspec.Struct):
+    format: int = 1
+
+
+def check_format(data: bytes, name: str, expected: int) -> None:
+    """Refuse a file of another version, before anything else is said about it.
+
+    Raises:
+        ValueError: In one sentence.
+    """
+    found = decode(data, _Versioned, name).format
+    if found != expected:
+        raise ValueError(
+            f"{name} is of format {found}, and this version of periodic-gp reads format {expected}"
+        )
 
 
 Record = TypeVar("Record")

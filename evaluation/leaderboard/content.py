@@ -13,13 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from agents.registry import AgentSpec
-from evaluation.leaderboard.bundle import STEPS
 from evaluation.leaderboard.edition import Accepted, Edition
-from evaluation.leaderboard.steps import Columns, read_steps
-from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.verify import action_width, expected_times
+from evaluation.leaderboard.forms import run_forms, run_names
+from evaluation.leaderboard.replay import Columns, played_worlds
+from evaluation.leaderboard.steps import read_steps
 from evaluation.protocol.entries import AgentEntry, canonical_json
-from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.report.content import NOTES, About, Board, board_content
@@ -28,8 +26,8 @@ from evaluation.results import Results
 
 _TIERS = (
     "Trust: hidden-seed (run by the maintainers on seeds that nobody could know), re-run (run by "
-    "the maintainers on a sample of the public seeds), replayed (the submitted actions earn the "
-    "submitted rewards). Self-reported agents are ranked apart."
+    "the maintainers on a sample of the public seeds), replayed (the submitted actions have the "
+    "claimed regrets). Self-reported agents are ranked apart."
 )
 
 
@@ -85,7 +83,7 @@ def _about(one: Accepted) -> About:
         ("Run as", manifest.agent),
         ("Settings", settings or "its defaults"),
         ("Training, by its author's word", f"{manifest.training_steps:,} interactions"),
-        ("SHA-256 of its code", manifest.source_sha256 or "built in"),
+        ("SHA-256 of its code", manifest.source_sha256),
         ("Submitted", manifest.created),
         ("Agent's time, by its author", f"{manifest.agent_seconds:,.1f} s for all runs"),
         ("Machine", f"Python {machine.get('python')}, {machine.get('platform')}"),
@@ -101,14 +99,15 @@ def _about(one: Accepted) -> About:
 
 def boards(edition: Edition) -> list[Board]:
     """The groups of an edition that have submissions."""
-    protocol, accepted = edition.protocol(), edition.accepted()
+    ranked = [one for one in edition.accepted() if _group(one) is not None]
+    played = PlayedEdition(edition, ranked)
     found = []
     for group, title, note in GROUPS:
         for track in TRACKS:
-            mine = [one for one in accepted if _group(one) == group and one.manifest.track == track]
+            mine = [one for one in ranked if _group(one) == group and one.manifest.track == track]
             if mine:
                 rows = _labelled(mine)
-                results = Results(SubmittedRuns(edition, protocol, rows))
+                results = Results(SubmittedRuns(played, rows))
                 about = {label: _about(one) for label, one in rows.items()}
                 name, shown = f"{group}-{track}", f"{title}, {track}"
                 found.append(Board(name, shown, note, track, results, about))
@@ -134,31 +133,59 @@ def _labelled(accepted: Sequence[Accepted]) -> dict[str, Accepted]:
     return rows
 
 
+class PlayedEdition:
+    """The worlds of an edition, each drawn once, and what its submissions lose in them.
+
+    Args:
+        edition: The edition that has accepted the submissions.
+        submissions: Which of them.
+
+    Attributes:
+        edition: The edition.
+        protocol: Its protocol.
+        references: Columns of the reference rows, by run.
+        columns: Columns of every submission by its id, by run.
+    """
+
+    def __init__(self, edition: Edition, submissions: Sequence[Accepted]) -> None:
+        self.edition, self.protocol = edition, edition.protocol()
+        forms = run_forms(self.protocol)
+        # The log knows the hash of these bytes: they were read with care when they were let in.
+        actions = {
+            one.manifest.id: read_steps(one.steps, forms, trusted=True) for one in submissions
+        }
+        self.references: list[Columns] = []
+        self.columns: dict[str, list[Columns]] = {name: [] for name in actions}
+        for i, world in enumerate(played_worlds(self.protocol)):
+            self.references.append(world.references())
+            for name, chosen in actions.items():
+                self.columns[name].append(world.columns(chosen[i]))
+
+
 @dataclass(frozen=True)
 class SubmittedRuns:
     """The runs of submissions and of the references, as results read them.
 
     Attributes:
-        edition: The edition that has accepted the submissions.
-        protocol: Its protocol.
+        played: The edition that has accepted the submissions.
         rows: The submissions by label.
     """
 
-    edition: Edition
-    protocol: Protocol
+    played: PlayedEdition
     rows: Mapping[str, Accepted]
 
     @cached_property
     def sweep(self) -> StoredSweep:
         """What a sweep of these agents would be."""
+        edition, protocol = self.played.edition, self.played.protocol
         given = {label: one.manifest for label, one in self.rows.items()}
         entries = tuple(
             AgentEntry(label, AgentSpec(m.agent, m.settings), m.track, m.training_steps)
             for label, m in given.items()
         )
-        content = replace(self.protocol, name=self.edition.name, agents=entries).to_dict()
-        data = self.protocol.data_fingerprints
-        return StoredSweep(0, self.edition.challenge, self.edition.name, content, data, "", "")
+        content = replace(protocol, name=edition.name, agents=entries).to_dict()
+        data = protocol.data_fingerprints
+        return StoredSweep(0, edition.challenge, edition.name, content, data, "", "")
 
     def runs(self) -> list[StoredRun]:
         """All of them, in the order of a store."""
@@ -179,24 +206,23 @@ class SubmittedRuns:
 
     @cached_property
     def _found(self) -> dict[str, tuple[StoredRun, Columns]]:
-        found = {}
-        for agent, track, name, columns in self._every():
-            env, seed = name
-            key = canonical_json([agent, env, seed])
-            regret, seconds = (columns.get(of) for of in ("regret", "seconds"))
-            total, time = (None if of is None else float(of.sum()) for of in (regret, seconds))
-            steps = len(columns["t"])
-            found[key] = StoredRun(key, env, agent, track, seed, None, steps, total, time), columns
-        return found
+        return {run.key: (run, columns) for run, columns in self._every()}
 
-    def _every(self) -> Iterator[tuple[str, str, tuple[str, int], Columns]]:
-        """Agent, track, world and seed, and steps of every run."""
-        for name, computed in self.edition.references().items():
-            yield REFERENCES, REFERENCES, name, computed
-        names, times = run_names(self.protocol), expected_times(self.protocol)
-        width = action_width(self.protocol)
+    def _every(self) -> Iterator[tuple[StoredRun, Columns]]:
+        names = run_names(self.played.protocol)
+        for name, columns in zip(names, self.played.references, strict=True):
+            yield _stored(REFERENCES, REFERENCES, name, columns, None), columns
         for label, one in self.rows.items():
-            # The log knows the hash of this file: it was read with care when it was let in.
-            steps = read_steps((one.folder / STEPS).read_bytes(), times, width, trusted=True)
-            for name, own, regret in zip(names, steps, one.regrets(), strict=True):
-                yield label, one.manifest.track, name, {**own, "regret": regret}
+            own = self.played.columns[one.manifest.id]
+            for run, columns in zip(one.manifest.runs, own, strict=True):
+                name = run.env, run.seed
+                yield _stored(label, one.manifest.track, name, columns, run.seconds), columns
+
+
+def _stored(
+    agent: str, track: str, name: tuple[str, int], columns: Columns, seconds: float | None
+) -> StoredRun:
+    env, seed = name
+    regret = None if seconds is None else float(columns["regret"].sum())
+    steps, key = len(columns["t"]), canonical_json([agent, env, seed])
+    return StoredRun(key, env, agent, track, seed, None, steps, regret, seconds)

@@ -3,15 +3,15 @@
 ::
 
     leaderboard/2026/edition.json       name, protocol, challenge, public key, hash of the salt
-                     references.npz    what the oracle, the best fixed action ... lose in its worlds
                      log.jsonl         verdicts, signed; log.head
-                     submissions/ID/   manifest.json, steps.parquet, regrets.npz (from the replay)
+                     submissions/ID/   manifest.json, steps.parquet: the bundle as it was handed in
+
+What the worlds can say again is not kept: regrets, rewards and reference rows are replayed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -20,24 +20,26 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, Manifest, decode, read_file
+from evaluation.leaderboard.bundle import (
+    MANIFEST,
+    STEPS,
+    BundleError,
+    Manifest,
+    check_format,
+    decode,
+    read_file,
+)
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
-from evaluation.leaderboard.submit import run_names
-from evaluation.leaderboard.trial import TIERS, Report, Verdict, Verification, reference_columns
+from evaluation.leaderboard.trial import TIERS, Verdict, Verification
+from evaluation.protocol.entries import canonical_json
 from evaluation.protocol.protocol import Protocol
-from evaluation.running.record import pack, unpack
-from periodic_envs.arrays import Array
 from periodic_envs.files import write_atomically
 
-EDITION, LOG = "edition.json", "log.jsonl"
-REFERENCES_FILE, REGRETS, SUBMISSIONS = "references.npz", "regrets.npz", "submissions"
+FORMAT = 2
+EDITION, LOG, SUBMISSIONS = "edition.json", "log.jsonl", "submissions"
 MAX_FILE_BYTES = 2**28
-_KEPT = "cell_"
-"""Begins the names of the arrays in regrets.npz: one for each run."""
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 _OF_THE_LOG = ("kind", "number", "time", "previous")
 
@@ -55,7 +57,7 @@ class _Opening(msgspec.Struct, forbid_unknown_fields=True):
     data: dict[str, Any]
     public_key: str
     salt_sha256: str
-    references_sha256: str
+    format: int
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,10 @@ class Accepted:
         measured = [entry["ms_per_step"] for entry in self.verdicts if "ms_per_step" in entry]
         return float(measured[-1]) if measured else None
 
-    def regrets(self) -> list[Array]:
-        """Regret of every step of every run, as replayed when it was accepted."""
-        arrays = unpack((self.folder / REGRETS).read_bytes())
-        runs = range(len(self.manifest.runs))
-        return [arrays[f"{_KEPT}{i}"].astype(np.float64) for i in runs]
+    @property
+    def steps(self) -> bytes:
+        """The bytes of its steps: the log knows their hash."""
+        return (self.folder / STEPS).read_bytes()
 
 
 class Edition:
@@ -97,29 +98,20 @@ class Edition:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            opening = decode(read_file(folder / EDITION, 2**22), _Opening, EDITION)
+            content = read_file(folder / EDITION, 2**22)
+            check_format(content, EDITION, FORMAT)
+            opening = decode(content, _Opening, EDITION)
         except ValueError as error:
-            raise EditionError(f"there is no edition in {str(folder)!r}: {error}") from None
+            raise EditionError(f"cannot read the edition in {str(folder)!r}: {error}") from None
         self.about: dict[str, Any] = msgspec.to_builtins(opening)
         self.name, self.challenge = opening.name, opening.challenge
         self.log = Log(folder / LOG, opening.public_key)
 
     @classmethod
-    def open(
-        cls,
-        folder: Path,
-        protocol: Protocol,
-        secret: Secret,
-        *,
-        on_progress: Report = lambda progress: None,
-    ) -> Edition:
+    def open(cls, folder: Path, protocol: Protocol, secret: Secret) -> Edition:
         """Begin an edition: what is published now cannot be changed later."""
         check_new(folder.parent, folder.name)
         (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
-        columns = reference_columns(protocol, on_progress=on_progress)
-        rows = enumerate(columns[name] for name in run_names(protocol))
-        references = pack({f"{i}/{key}": own for i, row in rows for key, own in row.items()})
-        write_atomically(folder / REFERENCES_FILE, references)
         opening = _Opening(
             name=folder.name,
             protocol={key: v for key, v in protocol.to_dict().items() if key != "agents"},
@@ -127,10 +119,10 @@ class Edition:
             data=protocol.data_fingerprints,
             public_key=secret.public_key,
             salt_sha256=secret.salt_hash,
-            references_sha256=hashlib.sha256(references).hexdigest(),
+            format=FORMAT,
         )
         about = msgspec.to_builtins(opening)
-        write_atomically(folder / EDITION, (json.dumps(about, indent=1) + "\n").encode())
+        write_atomically(folder / EDITION, (canonical_json(about) + "\n").encode())
         edition = cls(folder)
         edition.log.append({"kind": "opened", **about}, secret.key)
         return edition
@@ -166,7 +158,10 @@ class Edition:
             entry |= {"submission": manifest.id, "label": manifest.label}
             accepted = bool(verification.regrets) and verification.passed
             if accepted:
-                entry |= self._keep(manifest, verification)
+                self._keep(manifest, verification)
+                entry["accepted"] = True
+        if verification.ms_per_step is not None:
+            entry["ms_per_step"] = verification.ms_per_step
         entry["verdicts"] = [asdict(verdict) for verdict in verification.verdicts]
         self.log.append(entry, secret.key)
         return accepted
@@ -180,24 +175,16 @@ class Edition:
                 return f"its steps are those of {name} (submission {other.manifest.id[:12]})"
         return None
 
-    def _keep(self, manifest: Manifest, verification: Verification) -> dict[str, Any]:
-        """Put a submission into its folder; what the log says of it."""
-        # In half the digits: they are for tables and pictures, and can be replayed.
-        halved = enumerate(regret.astype(np.float32) for regret in verification.regrets)
-        regrets = pack({f"{_KEPT}{i}": regret for i, regret in halved})
+    def _keep(self, manifest: Manifest, verification: Verification) -> None:
+        """Put a submission into its folder."""
         target = self.folder / SUBMISSIONS / manifest.id
         part = target.with_name(f".{manifest.id}.part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         write_atomically(part / MANIFEST, manifest.to_json())
         write_atomically(part / STEPS, verification.steps)
-        write_atomically(part / REGRETS, regrets)
         shutil.rmtree(target, ignore_errors=True)
         os.replace(part, target)
-        kept: dict[str, Any] = {"regrets_sha256": hashlib.sha256(regrets).hexdigest()}
-        if verification.ms_per_step is not None:
-            kept["ms_per_step"] = verification.ms_per_step
-        return kept
 
     def accepted(self) -> list[Accepted]:
         """All submissions, after checking the log and every file that it speaks of."""
@@ -215,7 +202,6 @@ class Edition:
             raise LogError(f"{LOG} does not begin with the opening of the edition")
         if {key: value for key, value in first[0].items() if key not in _OF_THE_LOG} != self.about:
             raise LogError(f"{EDITION} was changed after the edition was opened")
-        self._check_hash(self.folder / REFERENCES_FILE, self.about["references_sha256"])
 
     def strays(self) -> list[str]:
         """Folders that the log does not know: harmless, since rows come from the log alone."""
@@ -224,18 +210,16 @@ class Edition:
 
     def _submission(self, name: str, entries: list[dict[str, Any]]) -> Accepted | None:
         """A submission by what the log says last about it; None if it was never let in."""
-        kept = [entry for entry in entries if "regrets_sha256" in entry]
-        if not kept:
+        if not any(entry.get("accepted") for entry in entries):
             return None
         folder = self.folder / SUBMISSIONS / name
         files = {path.name for path in folder.glob("*")}
-        if files != {MANIFEST, STEPS, REGRETS}:
-            raise LogError(f"submission {name[:12]} does not hold its three files and no other")
+        if files != {MANIFEST, STEPS}:
+            raise LogError(f"submission {name[:12]} does not hold its two files and no other")
         manifest = Manifest.from_json(read_file(folder / MANIFEST, MAX_FILE_BYTES))
         if manifest.id != name:
             raise LogError(f"the manifest of submission {name[:12]} was changed after its verdict")
         self._check_hash(folder / STEPS, manifest.steps_sha256)
-        self._check_hash(folder / REGRETS, str(kept[-1]["regrets_sha256"]))
         return Accepted(manifest, _standing(entries), entries, folder)
 
     def _check_hash(self, path: Path, expected: str) -> None:
@@ -246,15 +230,6 @@ class Edition:
             raise LogError(f"{place}, of which the log speaks: {error}") from None
         if hashlib.sha256(content).hexdigest() != expected:
             raise LogError(f"{place} was changed after it was recorded")
-
-    def references(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
-        """Columns of the reference rows, by world and seed."""
-        arrays = unpack((self.folder / REFERENCES_FILE).read_bytes())
-        rows: dict[tuple[str, int], dict[str, NDArray[Any]]] = {}
-        for i, name in enumerate(run_names(self.protocol())):
-            own = [key for key in arrays if key.startswith(f"{i}/")]
-            rows[name] = {key.partition("/")[2]: arrays[key] for key in own}
-        return rows
 
 
 def _standing(entries: list[dict[str, Any]]) -> str:

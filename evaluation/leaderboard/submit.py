@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,13 +20,14 @@ from evaluation.leaderboard.bundle import (
     RunRecord,
     check_words,
 )
+from evaluation.leaderboard.forms import run_forms, run_names
 from evaluation.leaderboard.steps import write_steps
-from evaluation.protocol.entries import AgentEntry, ProtocolError, canonical_json, track_of
+from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
 from evaluation.protocol.protocol import Protocol
 from evaluation.running import sweep
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of
-from evaluation.running.sources import own_hash
+from evaluation.running.sources import agent_source, own_hash
 from evaluation.store import Store
 
 
@@ -116,30 +116,16 @@ def public_name(name: str) -> str:
     return f"{Path(place).name}{colon}{attribute}" if place.endswith(".py") else name
 
 
+def code_hash(name: str) -> str:
+    """SHA-256 of an agent's own files; of one of ours, of all that it imports from ``agents``."""
+    return own_hash(name) or agent_source(name)
+
+
 def agent_runs(protocol: Protocol) -> list[Run]:
     """The runs of a protocol's only agent, world by world."""
     runs = [run for run in runs_of(protocol) if run.agent == protocol.agents[0].label]
     judged = {(run.env, run.seed): run for run in runs if not run.training_steps}
     return [judged[pair] for pair in run_names(protocol)]
-
-
-def run_names(protocol: Protocol) -> list[tuple[str, int]]:
-    """World and seed of every run that a submission has, in order."""
-    return [(e.label, seed) for e in protocol.envs for seed in protocol.seeds_of(e)]
-
-
-def env_records(protocol: Protocol) -> tuple[dict[str, Any], ...]:
-    """What the manifest says of the worlds, as JSON has it."""
-    records = [
-        {
-            "label": entry.label,
-            "id": entry.spec.env_id,
-            "arguments": protocol.arguments(entry),
-            "data": protocol.data_fingerprints[entry.label],
-        }
-        for entry in protocol.envs
-    ]
-    return tuple(json.loads(canonical_json(records)))
 
 
 def _write(
@@ -150,23 +136,20 @@ def _write(
     words: dict[str, Any],
 ) -> Manifest:
     (entry,) = protocol.agents
-    steps = write_steps(columns)
+    steps = write_steps(run_forms(protocol), [own["action"] for own in columns])
     manifest = Manifest(
         protocol=protocol.name,
         challenge=protocol.challenge,
-        envs=env_records(protocol),
-        seeds=protocol.seeds,
         label=entry.label,
         agent=public_name(entry.spec.name),
         settings=entry.spec.settings,
         track=entry.track,
-        source_sha256=own_hash(entry.spec.name),
+        source_sha256=code_hash(entry.spec.name),
         machine=machine(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        agent_seconds=float(sum(own["seconds"].sum() for own in columns)),
         steps_sha256=hashlib.sha256(steps).hexdigest(),
         runs=tuple(
-            RunRecord(run.env, run.seed, len(own["t"]), float(own["regret"].sum()))
+            RunRecord(run.env, run.seed, float(own["regret"].sum()), _seconds(own["seconds"]))
             for run, own in zip(runs, columns, strict=True)
         ),
         format=FORMAT,
@@ -180,3 +163,8 @@ def _write(
         out.rmdir()
     os.replace(part, out)
     return manifest
+
+
+def _seconds(column: Any) -> float:
+    """To microseconds: what is below is noise, and noise takes space."""
+    return round(float(column.sum()), 6)

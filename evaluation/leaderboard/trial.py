@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 
 from agents.registry import AgentSpec, UnknownAgentError, is_built_in
 from evaluation.leaderboard.bundle import BundleError, Manifest
+from evaluation.leaderboard.replay import references
 from evaluation.leaderboard.secret import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
-from evaluation.leaderboard.steps import Columns
-from evaluation.leaderboard.submit import agent_runs
+from evaluation.leaderboard.steps import Actions
+from evaluation.leaderboard.submit import agent_runs, code_hash
 from evaluation.protocol.entries import AgentEntry, ProtocolError
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import REFERENCES
 from evaluation.results import UNIFORM
 from evaluation.running.record import Record
-from evaluation.running.run import runs_of, with_key
-from evaluation.running.sources import own_hash
+from evaluation.running.run import with_key
 from evaluation.running.sweep import Progress, execute_all
 from periodic_envs.arrays import Array
 
@@ -61,7 +60,7 @@ class Verification:
         manifest: What it says about itself, once it is well-formed.
         verdicts: What the tiers came to, the last may be a refusal.
         steps: The bytes of its steps, which all of this is about.
-        columns: Its steps, by run.
+        actions: What was chosen, by run.
         regrets: Regret of every step, by run, from the worlds: once it is replayed.
         ms_per_step: Of the agent, as we have measured it: once it is run again.
     """
@@ -69,7 +68,7 @@ class Verification:
     manifest: Manifest | None = None
     verdicts: list[Verdict] = field(default_factory=list)
     steps: bytes = b""
-    columns: list[Columns] = field(default_factory=list)
+    actions: Actions = field(default_factory=list)
     regrets: list[Array] = field(default_factory=list)
     ms_per_step: float | None = None
 
@@ -107,7 +106,7 @@ def _code(manifest: Manifest, place: str | None) -> str:
         )
     try:
         name = AgentSpec.parse(place).name
-        same = own_hash(name) == manifest.source_sha256
+        same = code_hash(name) == manifest.source_sha256
     except UnknownAgentError as error:
         raise CannotCheckError(str(error)) from None
     if name.rpartition(":")[2] != manifest.agent.rpartition(":")[2]:
@@ -135,15 +134,14 @@ def rerun(
         outcome, where = outcomes[run.key], f"{run.env}, seed {run.seed}"
         if outcome.reason is not None:
             raise BundleError(f"the agent failed in {where}: {outcome.reason}")
-        logged = verification.columns[i]["action"]
-        action = np.asarray(outcome.columns["action"], dtype=np.float64).reshape(len(logged), -1)
-        gap = np.abs(action - logged[:, : action.shape[1]]).max(axis=1)
-        if (gap > ACTION_TOLERANCE).any():
-            step = int(np.argmax(gap > ACTION_TOLERANCE))
-            t = verification.columns[i]["t"][step]
+        submitted = verification.actions[i]
+        chosen = outcome.columns["action"].reshape(submitted.shape)
+        other = ~equal_actions(chosen, submitted)
+        if other.any():
+            step = int(np.argmax(other))
             raise BundleError(
-                f"the agent chooses {_shown(action[step])} at t = {t} of {where}, but "
-                f"{_shown(logged[step])} was submitted"
+                f"the agent chooses {_shown(chosen[step])} at t = {outcome.columns['t'][step]} of "
+                f"{where}, but {_shown(submitted[step])} was submitted"
             )
     seconds = np.concatenate([outcomes[run.key].columns["seconds"] for run in again])
     verification.ms_per_step = 1e3 * float(seconds.mean())
@@ -153,8 +151,14 @@ def rerun(
     )
 
 
-def _shown(action: Array) -> str:
-    return ", ".join(f"{x:g}" for x in action if np.isfinite(x))
+def equal_actions(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
+    """Of each step, whether the same was chosen."""
+    gap = np.abs(one - other).reshape(len(one), -1).max(axis=1)
+    return np.asarray(gap <= ACTION_TOLERANCE)
+
+
+def _shown(action: Any) -> str:
+    return ", ".join(f"{x:g}" for x in np.atleast_1d(action))
 
 
 def on_hidden_seeds(
@@ -175,12 +179,12 @@ def on_hidden_seeds(
     hidden = HiddenSeeds(salt, verification.manifest.id)
     pairs = zip(verification.manifest.runs, verification.regrets, strict=True)
     reported = {(run.env, run.seed): float(regret.sum()) for run, regret in pairs}
-    public = _normalised(reported, uniform or _uniform(protocol, workers))
+    public = _normalised(reported, uniform or uniform_regrets(protocol))
     if not can_tell(public, len(hidden.worlds)):
         raise CannotCheckError("the protocol has too few runs for hidden seeds to show anything")
     unseen = protocol.restricted(seeds=hidden.worlds)
     regret = _hidden_regrets(unseen, hidden, workers, on_progress)
-    verdict = is_worse_on_hidden_seeds(public, _normalised(regret, _uniform(unseen, workers)))
+    verdict = is_worse_on_hidden_seeds(public, _normalised(regret, uniform_regrets(unseen)))
     numbers = (
         f"{verdict.hidden:.3f} on {len(hidden.worlds)} hidden seeds of each world, "
         f"{verdict.public:.3f} on the public ones (permutation test, p = {verdict.p_value:.2g})"
@@ -209,24 +213,9 @@ def failures(outcomes: Mapping[str, Record]) -> list[str]:
     return [outcome.reason for outcome in outcomes.values() if outcome.reason is not None]
 
 
-def reference_columns(
-    protocol: Protocol, workers: int | None = None, on_progress: Report = lambda progress: None
-) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
-    """What the oracle, the best fixed action and their like lose, by world and seed."""
-    runs = [run for run in runs_of(protocol) if run.track == REFERENCES]
-    outcomes = execute_all(runs, workers=workers, on_progress=on_progress)
-    if failed := failures(outcomes):
-        raise CannotCheckError(f"a world of the protocol cannot be run: {failed[0]}")
-    return {(run.env, run.seed): outcomes[run.key].columns for run in runs}
-
-
-def uniform_regrets(columns: Mapping[tuple[str, int], Mapping[str, NDArray[Any]]]) -> Regrets:
+def uniform_regrets(protocol: Protocol) -> Regrets:
     """What choosing at random loses in each run."""
-    return {name: float(own[UNIFORM].sum()) for name, own in columns.items()}
-
-
-def _uniform(protocol: Protocol, workers: int | None) -> Regrets:
-    return uniform_regrets(reference_columns(protocol, workers))
+    return {name: float(own[UNIFORM].sum()) for name, own in references(protocol).items()}
 
 
 def _normalised(regret: Regrets, uniform: Regrets) -> dict[str, Array]:

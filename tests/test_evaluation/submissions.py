@@ -1,0 +1,91 @@
+"""Bundles for the tests of the leaderboard, and how forgers change them."""
+
+import hashlib
+import io
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evaluation.leaderboard.bundle import MANIFEST, STEPS
+from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.verify import verify
+from evaluation.protocol.entries import AgentEntry, agent_entry
+from evaluation.protocol.protocol import Protocol
+
+ROOT = Path(__file__).parents[2]
+CHEAT = ROOT / "examples" / "memorising_agent.py"
+AGENTS = Path(__file__).with_name("faulty_agents.py")
+DIGEST = "0" * 64
+WORLDS = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]
+PROTOCOL = Protocol.from_dict(
+    {"name": "small", "envs": WORLDS, "agents": ["random"], "seeds": "0:4", "horizon": 12}
+)
+
+
+def entry(name: str, label: str | None = None) -> AgentEntry:
+    """An agent under a label of its own."""
+    return replace(agent_entry({"name": name}), label=label or name)
+
+
+def submitted(folder: Path, name: str = "random", label: str | None = None, **words: str) -> Path:
+    """The bundle of an agent in the small protocol."""
+    about = {"authors": ["A. Author"], "link": "https://example.org", "workers": 1, **words}
+    submit(entry(name, label), PROTOCOL, folder, **about)
+    return folder
+
+
+def copied(bundle: Path, to: Path) -> Path:
+    """A bundle of one's own, to be spoilt."""
+    return Path(shutil.copytree(bundle, to))
+
+
+def edit(bundle: Path, **change: object) -> None:
+    """Change the manifest, as a forger would."""
+    table = json.loads((bundle / MANIFEST).read_text())
+    (bundle / MANIFEST).write_text(json.dumps({**table, **change}))
+
+
+def runs_of(bundle: Path) -> list[dict]:
+    """What the manifest says of the runs."""
+    return list(json.loads((bundle / MANIFEST).read_text())["runs"])
+
+
+def edit_run(bundle: Path, place: int, **change: object) -> None:
+    """Change what the manifest says of one run."""
+    runs = runs_of(bundle)
+    runs[place] = {**runs[place], **change}
+    edit(bundle, runs=runs)
+
+
+def write_table(bundle: Path, table: pa.Table | bytes) -> None:
+    """Other steps, with the right hash."""
+    if not isinstance(table, bytes):
+        file = io.BytesIO()
+        pq.write_table(table, file)
+        table = file.getvalue()
+    (bundle / STEPS).write_bytes(table)
+    edit(bundle, steps_sha256=hashlib.sha256(table).hexdigest())
+
+
+def change_steps(bundle: Path, column: str, row: int, value: object) -> None:
+    """One other entry in the table of steps, with the right hash."""
+    before = pq.read_table(bundle / STEPS)
+    columns = before.to_pydict()
+    columns[column][row] = value
+    write_table(bundle, pa.table(columns, before.schema))
+
+
+def refusal(bundle: Path, **how: object) -> tuple[str, str]:
+    """The tier that refuses a bundle, and what it says."""
+    verdict = verify(bundle, PROTOCOL, workers=1, **how).verdicts[-1]
+    assert not verdict.passed
+    return verdict.tier, verdict.words
+
+
+def append(path: Path) -> None:
+    """A file with one byte more."""
+    path.write_bytes(path.read_bytes() + b" ")
