@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents.registry import AgentSpec, UnknownAgentError, names
+from evaluation.running.process import ROOT
 from evaluation.running.provenance import version_of
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The folder of our packages."""
 DATA_SUFFIXES = (".csv", ".json", ".npz", ".toml")
 """Files that count with the modules beside them."""
 FOLLOWED = {"evaluation": ("evaluation", "agents"), "periodic_envs": ("periodic_envs",)}
