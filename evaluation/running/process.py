@@ -130,10 +130,24 @@ def limit_for_good(cpu_seconds: float, memory_mb: float) -> None:
 
 
 def limit_memory_for_good(memory_mb: float) -> None:
-    """Limit what this process takes beyond what it has now; only root can raise it again."""
+    """Limit what this process takes beyond what it has now, never to be raised again."""
     most = _address_space(memory_mb) if math.isfinite(memory_mb) else None
     if most is not None:
         _lower(resource.RLIMIT_AS, most)
+        _give_up_limits()
+
+
+def _give_up_limits() -> None:
+    """Even root cannot raise a limit without the capability for it (Linux)."""
+    resources, version = 24, 0x20080522  # CAP_SYS_RESOURCE, _LINUX_CAPABILITY_VERSION_3
+    with contextlib.suppress(Exception):  # not on this system
+        libc = ctypes.CDLL(None)
+        libc.prctl(24, resources, 0, 0, 0)  # PR_CAPBSET_DROP: a new program has it neither
+        header, data = (ctypes.c_uint32 * 2)(version, 0), (ctypes.c_uint32 * 6)()
+        if libc.capget(header, data) == 0:
+            for place in range(3):  # effective, permitted, inheritable
+                data[place] &= ~(1 << resources)
+            libc.capset(header, data)
 
 
 def _lower(what: int, most: int) -> None:

@@ -58,7 +58,15 @@ def _commit(folder: Path) -> str | None:
         return None
     if not (folder / ".git").exists() or done.returncode:
         return None
-    changed = ["git", "-C", str(folder), "status", "--porcelain", "--untracked-files=no"]
+    changed = [
+        "git",
+        "--no-optional-locks",
+        "-C",
+        str(folder),
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+    ]
     dirty = subprocess.run(changed, capture_output=True, text=True, timeout=10, check=False).stdout
     return done.stdout.strip() + (" with changes" if dirty.strip() else "")
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import os
 import shutil
 import socket
@@ -28,6 +27,7 @@ from agents.registry import AgentSpec, names
 from evaluation.running.agent_process import STARTED, receive
 from evaluation.running.process import ROOT, own_python
 from evaluation.running.seccomp import program
+from evaluation.running.sources import find_package
 
 DID_NOT_START = "the sandbox did not start"
 """Begins the reason of a run that failed before there was an agent."""
@@ -80,6 +80,12 @@ def _probe() -> tuple[str | None, str]:
         return None, f"{error} (bubblewrap 0.8 and user namespaces are needed)"
     said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
     return " ".join(said.split()) or "bubblewrap", ""
+
+
+def shows(path: Path) -> bool:
+    """Whether an agent in the sandbox could read this file."""
+    seen = [*_SYSTEM, *_SETTINGS, *_environment()]
+    return any(path.resolve().is_relative_to(Path(place).resolve()) for place in seen)
 
 
 def located(spec: AgentSpec) -> AgentSpec:
@@ -214,7 +220,7 @@ def _own_places(name: str) -> list[Path]:
     top = place.partition(".")[0]
     if top in PACKAGES:
         return []
-    found = importlib.util.find_spec(top)
+    found = find_package(top)
     folders = [*(found.submodule_search_locations or ())] if found else []
     files = folders or ([found.origin] if found and found.origin else [])
     return [Path(file).resolve() for file in files if os.path.exists(file)]
