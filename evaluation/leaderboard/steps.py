@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from evaluation.leaderboard.bundle import STEPS, BundleError
 from evaluation.leaderboard.forms import RunForm
+from evaluation.running.process import own_python
 from periodic_envs.arrays import Array
 
 Actions = list[NDArray[Any]]
@@ -137,8 +138,8 @@ def _table_of_a_stranger(data: bytes, rows: int, arm_type: str, width: int) -> p
 
     What comes back is an Arrow stream that our own code has written.
     """
-    words = [str(rows), arm_type, str(width)]
-    command = [sys.executable, "-m", "evaluation.leaderboard.steps", *words]
+    alone = own_python("from evaluation.leaderboard.steps import read_alone; read_alone()")
+    command = [*alone, str(rows), arm_type, str(width)]
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
@@ -220,7 +221,3 @@ def _numbers(table: pa.Table, name: str) -> Array:
     if not np.isfinite(values[given]).all():
         raise BundleError(f"{STEPS}: {name} must be finite numbers; there is a NaN or an infinity")
     return values
-
-
-if __name__ == "__main__":
-    read_alone()

@@ -268,6 +268,19 @@ def test_a_file_that_unpacks_to_millions_of_rows(bundle: Path) -> None:
     assert "has 4,000,000 rows" in refusal(bundle)[1]
 
 
+@pytest.mark.parametrize("name", ["numpy", "struct", "pyarrow", "json", "sitecustomize"])
+def test_no_module_beside_the_bundle_is_imported(
+    bundle: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither from the current folder nor from where a stranger's settings point."""
+    marker = bundle.parent / "imported"
+    (bundle.parent / f"{name}.py").write_text(f"open({str(marker)!r}, 'w')\n")
+    monkeypatch.chdir(bundle.parent)
+    monkeypatch.setenv("PYTHONPATH", str(bundle.parent))
+    assert verify(Path(bundle.name), PROTOCOL).passed
+    assert not marker.exists()
+
+
 def test_another_agent_than_the_submitted_one(bundle: Path) -> None:
     edit(bundle, agent="fixed")
     tier, words = refusal(bundle, through="re-run", sample=2)
