@@ -248,6 +248,7 @@ class _Judge:
                 agent=self._agent,
                 salt=self._secret.salt,
                 uniform=self._uniform,
+                remark=self.edition.remark_on,
                 workers=self._workers,
                 on_progress=report,
             )

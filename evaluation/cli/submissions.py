@@ -24,7 +24,7 @@ from evaluation.leaderboard.edition import EditionError
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.trial import TIERS, CannotCheckError, Verification
+from evaluation.leaderboard.verdicts import TIERS, CannotCheckError, Verification
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import agent_entry

@@ -30,9 +30,12 @@ from evaluation.leaderboard.bundle import (
     decode,
     read_file,
 )
+from evaluation.leaderboard.copies import remark_on
+from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
-from evaluation.leaderboard.trial import TIERS, Verdict, Verification
+from evaluation.leaderboard.steps import read_steps
+from evaluation.leaderboard.verdicts import TIERS, Verification
 from evaluation.protocol.entries import canonical_json
 from evaluation.protocol.protocol import Protocol
 from periodic_envs.files import write_atomically
@@ -153,8 +156,6 @@ class Edition:
         manifest, accepted = verification.manifest, False
         entry: dict[str, Any] = {"kind": "verdict"}
         if manifest is not None:
-            if copied := self._copied(manifest):
-                verification.verdicts.append(Verdict("well-formed", False, copied))
             entry |= {"submission": manifest.id, "label": manifest.label}
             accepted = bool(verification.regrets) and verification.passed
             if accepted:
@@ -166,14 +167,14 @@ class Edition:
         self.log.append(entry, secret.key)
         return accepted
 
-    def _copied(self, manifest: Manifest) -> str | None:
-        """Whose steps these are, if they were submitted before under another name."""
-        for other in self.accepted():
-            same = other.manifest.steps_sha256 == manifest.steps_sha256
-            if same and other.manifest.id != manifest.id:
-                name = f"{other.manifest.label!r} by {', '.join(other.manifest.authors)}"
-                return f"its steps are those of {name} (submission {other.manifest.id[:12]})"
-        return None
+    def remark_on(self, verification: Verification) -> str:
+        """What there is to say of a submission beside those that are here: see ``copies``."""
+        assert verification.manifest is not None
+        forms = run_forms(self.protocol())
+        others = (
+            (one.manifest, read_steps(one.steps, forms, trusted=True)) for one in self.accepted()
+        )
+        return remark_on(verification.manifest, verification.actions, others)
 
     def _keep(self, manifest: Manifest, verification: Verification) -> None:
         """Put a submission into its folder."""

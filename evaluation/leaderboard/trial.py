@@ -1,9 +1,9 @@
-"""Verdicts on a submission, and the tiers that run its agent: again, and on hidden seeds."""
+"""The tiers that run the agent of a submission: again, and on hidden seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,78 +11,19 @@ from numpy.typing import NDArray
 
 from agents.registry import AgentSpec, UnknownAgentError, is_built_in
 from evaluation.leaderboard.bundle import BundleError, Manifest
+from evaluation.leaderboard.copies import ACTION_TOLERANCE, equal_actions
 from evaluation.leaderboard.replay import references
 from evaluation.leaderboard.secret import HiddenSeeds, can_tell, is_worse_on_hidden_seeds
-from evaluation.leaderboard.steps import Actions
 from evaluation.leaderboard.submit import agent_runs, code_hash
+from evaluation.leaderboard.verdicts import CannotCheckError, Regrets, Report, Verification
 from evaluation.protocol.entries import AgentEntry, ProtocolError
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import UNIFORM
 from evaluation.running.isolation import strongest
 from evaluation.running.record import Record
 from evaluation.running.run import with_key
-from evaluation.running.sweep import Progress, execute_all
+from evaluation.running.sweep import execute_all
 from periodic_envs.arrays import Array
-
-TIERS = ("well-formed", "replayed", "re-run", "hidden-seed")
-MAX_LETTERS = 1000
-
-
-Report = Callable[[Progress], object]
-Regrets = Mapping[tuple[str, int], float]
-"""By world and seed."""
-
-ACTION_TOLERANCE = 1e-6
-"""Of the coordinates of a box; arms must be equal."""
-
-
-class CannotCheckError(Exception):
-    """A tier that says nothing about a submission: one sentence about what is missing."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a tier found about a submission."""
-
-    tier: str
-    passed: bool
-    words: str
-
-    def __post_init__(self) -> None:
-        short = "".join(c if c.isprintable() else " " for c in self.words)[:MAX_LETTERS]
-        object.__setattr__(self, "words", short)
-
-
-@dataclass
-class Verification:
-    """A submission on its way through the tiers.
-
-    Attributes:
-        manifest: What it says about itself, once it is well-formed.
-        verdicts: What the tiers came to, the last may be a refusal.
-        steps: The bytes of its steps, which all of this is about.
-        actions: What was chosen, by run.
-        regrets: Regret of every step, by run, from the worlds: once it is replayed.
-        ms_per_step: Of the agent, as we have measured it: once it is run again.
-    """
-
-    manifest: Manifest | None = None
-    verdicts: list[Verdict] = field(default_factory=list)
-    steps: bytes = b""
-    actions: Actions = field(default_factory=list)
-    regrets: list[Array] = field(default_factory=list)
-    ms_per_step: float | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Whether no tier refused it."""
-        return all(verdict.passed for verdict in self.verdicts)
-
-    @property
-    def tier(self) -> str | None:
-        """The highest tier that it passed."""
-        good = [verdict.tier for verdict in self.verdicts if verdict.passed]
-        return good[-1] if good else None
 
 
 def judged(verification: Verification, protocol: Protocol, place: str | None) -> Protocol:
@@ -135,15 +76,8 @@ def rerun(
         outcome, where = outcomes[run.key], f"{run.env}, seed {run.seed}"
         if outcome.reason is not None:
             raise BundleError(f"the agent failed in {where}: {outcome.reason}")
-        submitted = verification.actions[i]
-        chosen = outcome.columns["action"].reshape(submitted.shape)
-        other = ~equal_actions(chosen, submitted)
-        if other.any():
-            step = int(np.argmax(other))
-            raise BundleError(
-                f"the agent chooses {_shown(chosen[step])} at t = {outcome.columns['t'][step]} of "
-                f"{where}, but {_shown(submitted[step])} was submitted"
-            )
+        if differs := difference(outcome, verification.actions[i]):
+            raise BundleError(f"in {where} {differs}")
     seconds = np.concatenate([outcomes[run.key].columns["seconds"] for run in again])
     verification.ms_per_step = 1e3 * float(seconds.mean())
     return (
@@ -152,10 +86,17 @@ def rerun(
     )
 
 
-def equal_actions(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
-    """Of each step, whether the same was chosen."""
-    gap = np.abs(one - other).reshape(len(one), -1).max(axis=1)
-    return np.asarray(gap <= ACTION_TOLERANCE)
+def difference(outcome: Record, submitted: NDArray[Any]) -> str | None:
+    """The first action in which a run differs from the submitted one, if there is any."""
+    chosen = outcome.columns["action"].reshape(submitted.shape)
+    other = ~equal_actions(chosen, submitted, ACTION_TOLERANCE)
+    if not other.any():
+        return None
+    step = int(np.argmax(other))
+    return (
+        f"the agent chooses {_shown(chosen[step])} at t = {outcome.columns['t'][step]}, but "
+        f"{_shown(submitted[step])} was submitted"
+    )
 
 
 def _shown(action: Any) -> str:

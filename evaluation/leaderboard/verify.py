@@ -28,16 +28,8 @@ from evaluation.leaderboard.forms import run_forms, run_names
 from evaluation.leaderboard.replay import played_worlds
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import check_track
-from evaluation.leaderboard.trial import (
-    TIERS,
-    Regrets,
-    Report,
-    Verdict,
-    Verification,
-    judged,
-    on_hidden_seeds,
-    rerun,
-)
+from evaluation.leaderboard.trial import judged, on_hidden_seeds, rerun
+from evaluation.leaderboard.verdicts import TIERS, Regrets, Report, Verdict, Verification
 from evaluation.protocol.protocol import Protocol
 
 SAMPLE = 12
@@ -55,6 +47,7 @@ def verify(
     agent: str | None = None,
     salt: bytes | None = None,
     uniform: Regrets | None = None,
+    remark: Callable[[Verification], str] = lambda verification: "",
     sample: int = SAMPLE,
     rng: np.random.Generator | None = None,
     workers: int | None = None,
@@ -69,6 +62,7 @@ def verify(
         agent: Where its code is, for the tiers that run it; not needed for built-in agents.
         salt: The secret that hidden seeds are derived from.
         uniform: What choosing at random loses in the public runs, if it is known already.
+        remark: Called once it is replayed: what else there is to say of it, or a BundleError.
         sample: Runs that are run again.
         rng: Chooses them; by default nobody can know beforehand.
         workers: Processes that run the agent; by default one per core.
@@ -80,7 +74,7 @@ def verify(
     verification = Verification()
     checks: dict[str, Callable[[], str]] = {
         "well-formed": lambda: _well_formed(verification, folder, protocol),
-        "replayed": lambda: _replayed(verification, protocol),
+        "replayed": lambda: _replayed(verification, protocol) + remark(verification),
         "re-run": lambda: rerun(
             verification, judged(verification, protocol, agent), sample, rng, workers, on_progress
         ),

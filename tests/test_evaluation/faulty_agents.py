@@ -342,15 +342,6 @@ class Rambles(Good):
         return 0
 
 
-class FailsUntil(Good):
-    """Until a file is there."""
-
-    def __init__(self, problem, rng, marker):
-        super().__init__(problem, rng)
-        if not Path(marker).exists():
-            raise RuntimeError("not yet")
-
-
 class AnswersAhead(Good):
     """Says the next actions before it is asked, to look quick."""
 

@@ -11,6 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS
+from evaluation.leaderboard.forms import run_forms
+from evaluation.leaderboard.replay import played_worlds
+from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import AgentEntry, agent_entry
@@ -77,6 +80,14 @@ def change_steps(bundle: Path, column: str, row: int, value: object) -> None:
     columns = before.to_pydict()
     columns[column][row] = value
     write_table(bundle, pa.table(columns, before.schema))
+
+
+def claim(bundle: Path) -> None:
+    """Claim the regrets that the steps have, as a forger who replays them can."""
+    steps = read_steps((bundle / STEPS).read_bytes(), run_forms(PROTOCOL), trusted=True)
+    pairs = zip(runs_of(bundle), played_worlds(PROTOCOL), steps, strict=True)
+    regrets = [(run, world.columns(own)["regret"].sum()) for run, world, own in pairs]
+    edit(bundle, runs=[{**run, "regret": float(regret)} for run, regret in regrets])
 
 
 def refusal(bundle: Path, **how: object) -> tuple[str, str]:

@@ -63,6 +63,10 @@ def test_an_edition_from_opening_to_page(tmp_path: Path) -> None:
     again = call("leaderboard", "fill", "--protocol", "tiny.toml", *secret, folder=tmp_path)
     assert again.count("is in edition s1 already") == 2
     assert "3 entries and 2 submissions are intact" in call("leaderboard", "check", folder=tmp_path)
+    (folder, *_) = (tmp_path / "leaderboard" / "s1" / "submissions").iterdir()
+    tiny = ("--protocol", "tiny.toml", "--through", "re-run")
+    said = call("verify", str(folder.relative_to(tmp_path)), *tiny, folder=tmp_path)
+    assert said.count("passed") == 3
     assert "page.html" in call("leaderboard", "build", "--out", "page.html", folder=tmp_path)
     page = (tmp_path / "page.html").read_text()
     content = json.loads(re.findall(r'type="application/json"[^>]*>(.*?)</script>', page, re.S)[0])

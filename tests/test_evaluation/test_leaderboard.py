@@ -1,5 +1,6 @@
 """Submissions: what is accepted, and how everything else is refused, with its own reason."""
 
+import io
 import json
 import re
 import shutil
@@ -12,8 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
+from evaluation.leaderboard.forms import run_forms
+from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.trial import CannotCheckError, Verdict
+from evaluation.leaderboard.verdicts import CannotCheckError, Verdict
 from evaluation.leaderboard.verify import verify
 from evaluation.running.sources import agent_source
 from tests.test_evaluation.submissions import (
@@ -241,22 +244,28 @@ def test_a_regret_that_is_forged(bundle: Path) -> None:
 
 def test_parquet_that_is_refused(bundle: Path) -> None:
     whole = (bundle / STEPS).read_bytes()
-    before = pq.read_table(bundle / STEPS)
     (bundle / STEPS).write_bytes(whole[:-20])
     assert "not the file that" in refusal(bundle)[1]
-    for broken in (whole[:-20], whole[: len(whole) // 2], b"", b"PAR1" + b"\xff" * 500 + b"PAR1"):
-        write_table(bundle, broken)
-        assert "cannot be read" in refusal(bundle)[1]
-    write_table(bundle, pa.concat_tables([before, before]))
-    assert "has 192 rows, the protocol 96 steps" in refusal(bundle)[1]
+    write_table(bundle, whole[:-20])
+    assert "cannot be read" in refusal(bundle)[1]
+
+    def reason(table: pa.Table | bytes) -> str:
+        write_table(bundle, table)
+        with pytest.raises(BundleError) as caught:
+            read_steps((bundle / STEPS).read_bytes(), run_forms(PROTOCOL), trusted=True)
+        return str(caught.value)
+
+    for broken in (whole[: len(whole) // 2], b"", b"PAR1" + b"\xff" * 500 + b"PAR1"):
+        assert "cannot be read" in reason(broken)
+    before = pq.read_table(io.BytesIO(whole))
+    assert "has 192 rows, the protocol 96 steps" in reason(pa.concat_tables([before, before]))
     for other in (
         before.drop_columns(["x_0"]),
         before.append_column("reward", pa.array(np.zeros(96))),
         before.set_column(1, "x_0", pa.array([[0.0]] * 96)),
         before.set_column(0, "arm", before["arm"].cast(pa.int64())),
     ):
-        write_table(bundle, other)
-        assert "must have the columns arm (uint8), x_0 (double)" in refusal(bundle)[1]
+        assert "must have the columns arm (uint8), x_0 (double)" in reason(other)
 
 
 def test_a_file_that_unpacks_to_millions_of_rows(bundle: Path) -> None:
@@ -314,16 +323,17 @@ def test_code_is_asked_for_and_compared(tmp_path: Path) -> None:
 
 
 def test_a_failing_agent_is_not_submitted_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    marker = tmp_path / "marker"
-    failing = entry(f"{AGENTS}:FailsUntil:marker={marker}", "F")
+    out, file = tmp_path / "bundle", tmp_path / "mine.py"
+    failing = entry(f"{file}:Mine", "F")
+    mended = AGENTS.read_text() + "\n\nclass Mine(Good):\n    "
+    file.write_text(mended + "def act(self, _): raise RuntimeError('not yet')")
     with pytest.raises(BundleError, match=r"the agent failed in .*: RuntimeError: not yet"):
         submit(failing, PROTOCOL, out, authors=["Me"], workers=1)
     assert not out.exists()
-    marker.touch()
+    file.write_text(mended + "pass")
     submit(failing, PROTOCOL, out, authors=["Me"], workers=1)
     with pytest.raises(BundleError, match="cannot make the folder"):
-        submit(entry("random"), PROTOCOL, marker / "x", authors=["Me"], workers=1)
+        submit(entry("random"), PROTOCOL, file / "x", authors=["Me"], workers=1)
     trained = replace(entry("gp-ucb"), track="pretrained", training_steps=64)
     with pytest.raises(BundleError, match="the harness trains no submissions"):
         submit(trained, PROTOCOL, tmp_path / "t", authors=["Me"], workers=1)

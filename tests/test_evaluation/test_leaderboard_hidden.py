@@ -13,7 +13,7 @@ from evaluation.leaderboard.secret import (
     is_worse_on_hidden_seeds,
 )
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.trial import CannotCheckError
+from evaluation.leaderboard.verdicts import CannotCheckError
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.protocol import Protocol
 from tests.test_evaluation.submissions import CHEAT, PROTOCOL, entry, submitted
