@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli import data, leaderboard, priors, studies, submissions, sweeps, worlds
+from evaluation.cli import data, leaderboard, pages, priors, studies, submissions, sweeps, worlds
 from evaluation.cli.shared import CommandError, screen, show_version
 from evaluation.database import StoreError
 from evaluation.protocol.entries import ProtocolError
@@ -38,7 +38,7 @@ app.command("protocols")(sweeps.list_protocols)
 app.command("reproduce")(studies.reproduce)
 app.command("submit")(submissions.submit_agent)
 app.command("verify")(submissions.verify_bundle)
-app.command("serve")(leaderboard.serve_store)
+app.command("serve")(pages.serve_store)
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("zoo")(studies.zoo)
 app.command("learn-prior")(priors.learn_prior)

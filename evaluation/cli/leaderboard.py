@@ -1,53 +1,47 @@
-"""Commands of the leaderboard and its page: ``leaderboard ...``, ``serve``."""
+"""Commands of the leaderboard: ``leaderboard open``, ``add``, ``fill``, ``close``, ``check``."""
 
 from __future__ import annotations
 
 import tempfile
-import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agents.registry import is_built_in
-from evaluation.cli.shared import CommandError, Reporter, StoreOption, say
+from evaluation.cli.editions import (
+    FOLDER,
+    EditionOption,
+    FolderOption,
+    MoreTrialsOption,
+    SecretOption,
+    WithoutSandboxOption,
+    find_edition,
+    load_secret,
+)
+from evaluation.cli.pages import build_page
+from evaluation.cli.shared import CommandError, Reporter, say
 from evaluation.cli.submissions import (
     CodeOption,
     ProtocolOption,
-    SecretOption,
     ThroughOption,
     WorkersOption,
     check_tier,
     say_verdicts,
     sentences,
 )
-from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
+from evaluation.leaderboard.audit import check_hidden_seeds, rerun_edition
 from evaluation.leaderboard.bundle import BundleError
-from evaluation.leaderboard.content import edition_content
-from evaluation.leaderboard.edition import EDITION, SUBMISSIONS, Edition, EditionError, check_new
+from evaluation.leaderboard.content import EARLIER
+from evaluation.leaderboard.edition import SUBMISSIONS, Edition, EditionError, check_new
+from evaluation.leaderboard.judge import Judge
 from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.trial import uniform_regrets
-from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import AgentEntry
 from evaluation.protocol.protocol import Protocol
-from evaluation.report.content import LiveStore, store_content
-from evaluation.report.page import render
-from evaluation.report.serve import serve
-from evaluation.report.sheet import Pictures
-from evaluation.running.process import hide_from_others
-from evaluation.store import Store
-from periodic_envs.files import write_atomically
+from evaluation.running.isolation import PROCESS
 
 app = typer.Typer(help="Editions: open one, add submissions, build the page.", no_args_is_help=True)
-FOLDER = Path("leaderboard")
-
-FolderOption = Annotated[
-    Path, typer.Option("--folder", help="Folder of the leaderboard, which holds its editions.")
-]
-EditionOption = Annotated[
-    str | None, typer.Option("--edition", help="Name of the edition; the last one if left out.")
-]
 
 
 @app.command("open")
@@ -62,12 +56,13 @@ def open_edition(
         check_new(folder, name)
         place = secret or default_path(name)
         chosen = Protocol.load(protocol)
-        made = Secret.create(place)
+        made = Secret.for_opening(place)
         try:
             edition = Edition.open(folder / name, chosen, made)
-        except BaseException:
+        except EditionError:
             place.unlink()  # of an edition that never was
             raise
+        made.mark_used(place)
     say(f"Opened edition {edition.name} in {edition.folder}, challenge {edition.challenge[:12]}")
     say(f"Its secret is in {place}: keep it to yourself, and keep a copy.")
 
@@ -81,14 +76,26 @@ def add_submission(
     folder: FolderOption = FOLDER,
     secret: SecretOption = None,
     workers: WorkersOption = None,
+    more_trials: MoreTrialsOption = False,
+    without_sandbox: WithoutSandboxOption = False,
 ) -> None:
     """Verify submissions, write the verdicts into the log, and keep those that pass."""
     for bundle in bundles:
         if not bundle.is_dir():  # a slip of the hand is no verdict
             raise CommandError(f"there is no folder {str(bundle)!r}")
+    check_tier(through)
     with sentences():
-        judge = _Judge(folder, edition, secret, through, agent, workers)
-        accepted = [judge(bundle) for bundle in bundles]
+        opened = find_edition(folder, edition)
+        judge = Judge(
+            opened,
+            load_secret(opened, secret),
+            through=through,
+            agent=agent,
+            more_trials=more_trials,
+            without_sandbox=without_sandbox,
+            workers=workers,
+        )
+        accepted = [_judged(judge, opened, bundle, str(bundle)) for bundle in bundles]
         if not all(accepted):
             raise typer.Exit(1)
 
@@ -108,25 +115,33 @@ def fill_edition(
     folder: FolderOption = FOLDER,
     secret: SecretOption = None,
     workers: WorkersOption = None,
+    without_sandbox: WithoutSandboxOption = False,
 ) -> None:
     """Hand in the built-in agents, through the same door as everybody else's."""
+    check_tier(through)
     with sentences():
-        judge = _Judge(folder, edition, secret, through, None, workers)
-        opened = judge.edition
-        offered = Protocol.load(protocol or str(opened.about["protocol"]["name"]))
-        manifests = [submission.manifest for submission in opened.accepted()]
-        there = {manifest.label for manifest in manifests if is_built_in(manifest.agent)}
+        opened = find_edition(folder, edition)
+        own = load_secret(opened, secret)
+        judge = Judge(
+            opened, own, through=through, without_sandbox=without_sandbox, workers=workers
+        )
+        offered = Protocol.load(protocol or judge.protocol.name)
+        there = {
+            one.manifest.label: f" ({EARLIER})" if one.is_stale else ""
+            for one in opened.accepted()
+            if is_built_in(one.manifest.agent)
+        }
         accepted = []
         for entry in offered.restricted(agents=agents).agents:
             if entry.label in there:
-                say(f"{entry.label}: is in edition {opened.name} already")
+                say(f"{entry.label}: is in edition {opened.name} already{there[entry.label]}")
             else:
-                accepted.append(_hand_in(entry, judge, workers))
+                accepted.append(_hand_in(entry, judge, opened, workers))
         if not all(accepted):
             raise typer.Exit(1)
 
 
-def _hand_in(entry: AgentEntry, judge: _Judge, workers: int | None) -> bool:
+def _hand_in(entry: AgentEntry, judge: Judge, edition: Edition, workers: int | None) -> bool:
     """Whether a built-in agent is in the edition now."""
     with tempfile.TemporaryDirectory() as place:
         bundle = Path(place) / "submission"
@@ -137,139 +152,92 @@ def _hand_in(entry: AgentEntry, judge: _Judge, workers: int | None) -> bool:
                     judge.protocol,
                     bundle,
                     authors=["The periodic-gp authors"],
+                    isolation=PROCESS,  # they are our own; the tiers run them in the sandbox
                     workers=workers,
                     on_progress=report,
                 )
         except BundleError as error:
             say(f"{entry.label}: {error}")
             return False
-        return judge(bundle, entry.label)
+        return _judged(judge, edition, bundle, entry.label)
+
+
+def _judged(judge: Judge, edition: Edition, bundle: Path, name: str) -> bool:
+    """Have a bundle judged, and say what came of it."""
+    others = [submission.manifest for submission in edition.accepted()]
+    with Reporter(quiet=False, title=Path(name).name) as report:
+        verification, kept = judge.judge(bundle, report)
+    manifest = verification.manifest if kept else None
+    if manifest and any(o.label == manifest.label and o.id != manifest.id for o in others):
+        say(f"Note: the name {manifest.label!r} is taken; this one is shown with a number.")
+    say(f"{name}: " + ("accepted" if kept else "refused"))
+    say_verdicts(verification)
+    return kept
+
+
+@app.command("close")
+def close_edition(
+    name: Annotated[str, typer.Argument(help="Name of the edition.")],
+    folder: FolderOption = FOLDER,
+    secret: SecretOption = None,
+) -> None:
+    """End an edition for good: nothing is added any more, and its salt is published."""
+    with sentences():
+        edition = find_edition(folder, name)
+        edition.accepted()  # nothing that is not intact is closed
+        edition.close(load_secret(edition, secret))
+    say(f"Closed edition {name}: its salt is in the log, and everybody can run its hidden seeds.")
+    say(f"Check it as others will: periodic-gp leaderboard check --edition {name} --rerun 3")
 
 
 @app.command("check")
-def check_edition(edition: EditionOption = None, folder: FolderOption = FOLDER) -> None:
-    """Check the log's signatures and every file that it speaks of."""
-    with sentences():
-        opened = _edition(folder, edition)
-        accepted, strays = opened.accepted(), opened.strays()
-        entries = opened.log.entries()
-    say(
-        f"Edition {opened.name}: {len(entries)} entries and {len(accepted)} submissions are intact."
-    )
-    say(f"Head of the log: {opened.log.head}")
-    if strays:
-        raise CommandError(
-            f"the log does not know {strays[0]!r} in {opened.folder / SUBMISSIONS}; it is not shown"
-        )
-
-
-@app.command("build")
-def build_page(
-    out: Annotated[Path, typer.Option(help="File to write the page to.")] = Path(
-        "leaderboard.html"
-    ),
-    open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+def check_edition(
     edition: EditionOption = None,
     folder: FolderOption = FOLDER,
-    store: Annotated[
-        Path | None, typer.Option(help="A store of your own, instead of an edition.")
-    ] = None,
-    sweep: SweepOption = None,
+    rerun: Annotated[
+        str,
+        typer.Option(
+            help='Run each built-in agent again on so many of its runs, or on "all": public ones '
+            "and, in a closed edition, hidden ones."
+        ),
+    ] = "0",
+    workers: WorkersOption = None,
 ) -> None:
-    """Make one self-contained page: it works offline, from disk."""
-    if not out.parent.is_dir():
-        raise CommandError(f"cannot write {str(out)!r}: there is no folder {str(out.parent)!r}")
+    """Check the log's signatures, every file that it speaks of and, once closed, hidden seeds."""
+    if rerun != "all" and not rerun.isdecimal():
+        raise CommandError(f'--rerun must be a whole number or "all", got {rerun!r}')
     with sentences():
-        if store is not None:
-            with Store(store, create=False) as opened:
-                content = store_content(chosen_results(opened, sweep), Pictures())
-        else:
-            content = edition_content(_edition(folder, edition))
-    try:
-        write_atomically(out, render(content).encode())
-    except OSError as error:
-        raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
-    say(f"Built {out.resolve()}")
-    if open_page and not webbrowser.open(out.resolve().as_uri()):
-        say("No browser could be started: open the file yourself.")
-
-
-def serve_store(
-    store: StoreOption = DEFAULT_STORE,
-    sweep: SweepOption = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines read along.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")
-    ] = 8765,
-) -> None:
-    """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
-    with Store(store, create=False) as opened:
-        chosen_results(opened, sweep)  # say now what is missing
-    content = LiveStore(store, lambda opened: chosen_results(opened, sweep))
-    with sentences():
-        serve(
-            content,
-            progress=content.progress,
-            host=host,
-            port=port,
-            on_ready=lambda url: say(f"Serving {store} at {url} (Ctrl-C to end)"),
+        opened = find_edition(folder, edition)
+        accepted, strays = opened.accepted(), opened.strays()
+        lines, seeds = opened.lines(), check_hidden_seeds(opened)
+        say(f"Edition {opened.name}: {len(lines)} entries, {len(accepted)} submissions: intact.")
+        say(f"Head of the log: {opened.log.head}")
+        if seeds is not None:
+            say(f"It is closed: the salt is the promised one, and {seeds} hidden seeds are of it.")
+        for one in accepted:
+            if one.is_stale:
+                say(f"{one.manifest.label}: {EARLIER}")
+        if rerun != "0":
+            _rerun(opened, None if rerun == "all" else int(rerun), workers)
+    if strays:
+        raise CommandError(
+            f"the log does not know {strays[0]!r} in {opened.folder / SUBMISSIONS}, and it is not "
+            "shown: add it (again), or remove the folder"
         )
 
 
-class _Judge:
-    """Verifies bundles for an edition and records the verdicts."""
-
-    def __init__(
-        self,
-        folder: Path,
-        edition: str | None,
-        secret: Path | None,
-        through: str,
-        agent: str | None,
-        workers: int | None,
-    ) -> None:
-        check_tier(through)
-        self.edition = _edition(folder, edition)
-        self._secret = Secret.load(secret or default_path(self.edition.name))
-        hide_from_others()
-        self.edition.check_secret(self._secret)
-        self._through, self._agent, self._workers = through, agent, workers
-        self.protocol = self.edition.protocol()
-        self._uniform = uniform_regrets(self.protocol)
-
-    def __call__(self, bundle: Path, name: str | None = None) -> bool:
-        with Reporter(quiet=False, title=name or bundle.name) as report:
-            verification = verify(
-                bundle,
-                self.protocol,
-                through=self._through,
-                agent=self._agent,
-                salt=self._secret.salt,
-                uniform=self._uniform,
-                remark=self.edition.remark_on,
-                workers=self._workers,
-                on_progress=report,
-            )
-        others = [submission.manifest for submission in self.edition.accepted()]
-        kept = self.edition.record(verification, self._secret)
-        manifest = verification.manifest if kept else None
-        if manifest and any(o.label == manifest.label and o.id != manifest.id for o in others):
-            say(f"Note: the name {manifest.label!r} is taken; this one is shown with a number.")
-        say(f"{name or bundle}: " + ("accepted" if kept else "refused"))
-        say_verdicts(verification)
-        return kept
-
-
-def _edition(folder: Path, name: str | None) -> Edition:
-    known = sorted(path.parent.name for path in folder.glob(f"*/{EDITION}"))
-    if not known:
-        raise EditionError(
-            f"there is no edition in {str(folder)!r}; open one: periodic-gp leaderboard open NAME"
+def _rerun(edition: Edition, count: int | None, workers: int | None) -> None:
+    """Run agents again, and say whether they do what the log says."""
+    with Reporter(quiet=False) as report:
+        found = rerun_edition(edition, count, workers=workers, on_progress=report)
+    if found.skipped:
+        say(f"Not run again, {EARLIER}: {', '.join(found.skipped)}")
+    if found.broken:
+        raise CommandError(
+            f"{len(found.broken)} of {found.public + found.hidden} runs came to something else: "
+            + "; ".join(found.broken[:3])
         )
-    if name is not None and name not in known:
-        raise EditionError(
-            f"there is no edition {name!r} in {folder}; there are {', '.join(known)}"
-        )
-    return Edition(folder / (name or known[-1]))
+    say(f"Run again: {found.public} public and {found.hidden} hidden runs, all as the log says.")
+
+
+app.command("build")(build_page)

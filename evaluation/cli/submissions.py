@@ -21,22 +21,18 @@ from evaluation.leaderboard.bundle import (
     read_file,
 )
 from evaluation.leaderboard.edition import EditionError
+from evaluation.leaderboard.lines import TIERS
 from evaluation.leaderboard.log import LogError
-from evaluation.leaderboard.secret import Secret, SecretError
+from evaluation.leaderboard.secret import SecretError
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verdicts import TIERS, CannotCheckError, Verification
+from evaluation.leaderboard.verdicts import CannotCheckError, Verification
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import agent_entry
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import TRACKS
 from evaluation.report.serve import ServeError
-from evaluation.running.process import hide_from_others
 
-SecretOption = Annotated[
-    Path | None,
-    typer.Option("--secret", help="File with the edition's secret; by default in your settings."),
-]
 ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
 CodeOption = Annotated[
     str | None,
@@ -108,16 +104,11 @@ def verify_bundle(
     ] = None,
     through: ThroughOption = "replayed",
     agent: CodeOption = None,
-    secret: SecretOption = None,
     workers: WorkersOption = None,
 ) -> None:
     """Check a submission, tier by tier. Up to "replayed" no code of the agent is run."""
     check_tier(through)
     with sentences():
-        if through == "hidden-seed" and secret is None:
-            raise CommandError("hidden seeds need an edition's secret: --secret FILE")
-        hide_from_others()
-        salt = None if secret is None else Secret.load(secret).salt
         chosen = Protocol.load(protocol or _named_protocol(bundle))
         with Reporter(quiet=False) as report:
             verification = verify(
@@ -125,7 +116,6 @@ def verify_bundle(
                 chosen,
                 through=through,
                 agent=agent,
-                salt=salt,
                 workers=workers,
                 on_progress=report,
             )

@@ -13,9 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from agents.registry import AgentSpec
-from evaluation.leaderboard.edition import Accepted, Edition
+from evaluation.leaderboard.edition import MAX_TRIALS, Edition
 from evaluation.leaderboard.forms import run_forms, run_names
 from evaluation.leaderboard.replay import Columns, played_worlds
+from evaluation.leaderboard.standing import Accepted
 from evaluation.leaderboard.steps import read_steps
 from evaluation.protocol.entries import AgentEntry, canonical_json
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
@@ -44,32 +45,45 @@ GROUPS = (
 )
 
 
+EARLIER = "made with an earlier version"
+"""What is said of an entry whose code is not the one that is installed."""
+
+
 def edition_content(edition: Edition) -> dict[str, Any]:
     """Everything of an edition, after its log and files have been checked."""
-    pictures = Pictures()
-    refused = [one for one in edition.accepted() if one.tier == "refused"]
-    entries = edition.log.entries()
+    pictures, protocol = Pictures(), edition.protocol()
+    lines, accepted = edition.lines(), edition.accepted()
+    refused = [one for one in accepted if one.tier == "refused"]
+    end = edition.closed
     return {
         "title": "periodic-gp leaderboard",
-        "subtitle": f"Edition {edition.name}, protocol {edition.about['protocol']['name']}",
+        "subtitle": f"Edition {edition.name}, protocol {protocol.name}",
         "facts": [
-            ["Protocol", str(edition.about["protocol"]["description"])],
+            ["Protocol", protocol.description],
             ["SHA-256 of the protocol (worlds, seeds, limits, data)", edition.challenge],
-            ["Opened", str(entries[0]["time"])],
-            ["Last verdict", str(entries[-1]["time"])],
+            ["Opened", lines[0].time],
+            ["Last entry" if end is None else "Closed", lines[-1].time],
             ["Public key of the log", str(edition.about["public_key"])],
             ["SHA-256 of the salt", str(edition.about["salt_sha256"])],
-            ["Head of the log", f"{edition.log.head} ({len(entries)} entries)"],
+            *([["Salt of the hidden seeds", end.salt]] if end is not None else []),
+            ["Head of the log", f"{edition.log.head} ({len(lines)} entries)"],
         ],
-        "notes": [*NOTES, _TIERS, *map(_refusal, refused)],
+        "notes": [*NOTES, _TIERS, *_staleness(accepted), *map(_refusal, refused)],
         "boards": [board_content(board, pictures) for board in boards(edition)],
         "progress": None,
     }
 
 
+def _staleness(accepted: Sequence[Accepted]) -> list[str]:
+    """A note on the entries that the installed code did not make, if there are any."""
+    stale = [one.manifest.label for one in accepted if one.is_stale]
+    words = f"{EARLIER[0].upper()}{EARLIER[1:]} of their code than the one that built this page: "
+    return [f"{words}{', '.join(stale)}."] if stale else []
+
+
 def _refusal(one: Accepted) -> str:
-    verdicts = [verdict for entry in one.verdicts for verdict in entry["verdicts"]]
-    words = [verdict["words"] for verdict in verdicts if not verdict["passed"]]
+    verdicts = [verdict for line in one.verdicts for verdict in line.verdicts]
+    words = [verdict.words for verdict in verdicts if not verdict.passed]
     return f"Refused: {one.manifest.label} ({words[-1]})."
 
 
@@ -78,23 +92,34 @@ def _about(one: Accepted) -> About:
     packages = machine.get("packages")
     versions = packages if isinstance(packages, dict) else {}
     settings = ", ".join(f"{k} = {v}" for k, v in manifest.settings.items())
+    earlier = f" ({EARLIER})" if one.is_stale else ""
     lines = [
         ("Submission", manifest.id),
         ("Run as", manifest.agent),
         ("Settings", settings or "its defaults"),
         ("Training, by its author's word", f"{manifest.training_steps:,} interactions"),
-        ("SHA-256 of its code", manifest.source_sha256),
+        ("SHA-256 of its code", f"{manifest.source_sha256}{earlier}"),
         ("Submitted", manifest.created),
         ("Agent's time, by its author", f"{manifest.agent_seconds:,.1f} s for all runs"),
         ("Machine", f"Python {machine.get('python')}, {machine.get('platform')}"),
         ("Versions", ", ".join(f"{name} {found}" for name, found in versions.items())),
     ]
-    for entry in one.verdicts:
-        for verdict in entry["verdicts"]:
-            outcome = "passed" if verdict["passed"] else "refused"
-            lines.append((f"{verdict['tier']}: {outcome}", f"{verdict['words']} ({entry['time']})"))
+    if one.trials:
+        lines.append(("Trials on hidden seeds", _trials(one)))
+    for line in one.verdicts:
+        for verdict in line.verdicts:
+            outcome = "passed" if verdict.passed else "refused"
+            lines.append((f"{verdict.tier}: {outcome}", f"{verdict.words} ({line.time})"))
     authors = ", ".join(manifest.authors)
     return About(one.tier, authors, manifest.link, tuple(lines), one.ms_per_step)
+
+
+def _trials(one: Accepted) -> str:
+    """How often it was tried, and how often nobody knows what came of it."""
+    begun = max(line.trial for line in one.trials)
+    lost = f", {one.lost_trials} without a verdict" if one.lost_trials else ""
+    more = f" (more than the {MAX_TRIALS} that there are)" if begun > MAX_TRIALS else ""
+    return f"{begun}{lost}{more}"
 
 
 def boards(edition: Edition) -> list[Board]:

@@ -3,19 +3,21 @@
 ::
 
     leaderboard/2026/edition.json       name, protocol, challenge, public key, hash of the salt
-                     log.jsonl         verdicts, signed; log.head
+                     log.jsonl         trials and verdicts, signed (``lines``); log.head
                      submissions/ID/   manifest.json, steps.parquet: the bundle as it was handed in
 
 What the worlds can say again is not kept: regrets, rewards and reference rows are replayed.
+
+Whoever is killed or loses power while writing leaves a folder that can be read: everything appears
+under its name when it is complete, and a submission before the line that speaks of it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +32,30 @@ from evaluation.leaderboard.bundle import (
     decode,
     read_file,
 )
-from evaluation.leaderboard.copies import remark_on
-from evaluation.leaderboard.forms import run_forms
-from evaluation.leaderboard.log import Log, LogError
+from evaluation.leaderboard.disk import move, part_of, sweep, write_file, write_folder
+from evaluation.leaderboard.hidden import HiddenSeeds
+from evaluation.leaderboard.lines import (
+    Closed,
+    Judged,
+    Line,
+    Opened,
+    Trial,
+    lines_of,
+    trials_before,
+)
+from evaluation.leaderboard.log import Entry, Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
-from evaluation.leaderboard.steps import read_steps
-from evaluation.leaderboard.verdicts import TIERS, Verification
+from evaluation.leaderboard.standing import Accepted
+from evaluation.leaderboard.verdicts import CannotCheckError, Verification
 from evaluation.protocol.entries import canonical_json
 from evaluation.protocol.protocol import Protocol
-from periodic_envs.files import write_atomically
 
 FORMAT = 2
 EDITION, LOG, SUBMISSIONS = "edition.json", "log.jsonl", "submissions"
 MAX_FILE_BYTES = 2**28
+MAX_TRIALS = 3
+"""On hidden seeds, of a submission."""
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-_OF_THE_LOG = ("kind", "number", "time", "previous")
 
 
 class EditionError(Exception):
@@ -52,7 +63,7 @@ class EditionError(Exception):
 
 
 class _Opening(msgspec.Struct, forbid_unknown_fields=True):
-    """What ``edition.json`` holds, and the first entry of the log."""
+    """What ``edition.json`` holds."""
 
     name: str
     protocol: dict[str, Any]
@@ -61,34 +72,6 @@ class _Opening(msgspec.Struct, forbid_unknown_fields=True):
     public_key: str
     salt_sha256: str
     format: int
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """A submission in an edition.
-
-    Attributes:
-        manifest: What it says about itself.
-        tier: The highest tier that it passed.
-        verdicts: What the log says about it.
-        folder: Where it is.
-    """
-
-    manifest: Manifest
-    tier: str
-    verdicts: list[dict[str, Any]]
-    folder: Path
-
-    @property
-    def ms_per_step(self) -> float | None:
-        """Time of the agent, as the maintainers have measured it, if they have run it."""
-        measured = [entry["ms_per_step"] for entry in self.verdicts if "ms_per_step" in entry]
-        return float(measured[-1]) if measured else None
-
-    @property
-    def steps(self) -> bytes:
-        """The bytes of its steps: the log knows their hash."""
-        return (self.folder / STEPS).read_bytes()
 
 
 class Edition:
@@ -114,7 +97,6 @@ class Edition:
     def open(cls, folder: Path, protocol: Protocol, secret: Secret) -> Edition:
         """Begin an edition: what is published now cannot be changed later."""
         check_new(folder.parent, folder.name)
-        (folder / SUBMISSIONS).mkdir(parents=True, exist_ok=True)
         opening = _Opening(
             name=folder.name,
             protocol={key: v for key, v in protocol.to_dict().items() if key != "agents"},
@@ -125,10 +107,18 @@ class Edition:
             format=FORMAT,
         )
         about = msgspec.to_builtins(opening)
-        write_atomically(folder / EDITION, (canonical_json(about) + "\n").encode())
-        edition = cls(folder)
-        edition.log.append({"kind": "opened", **about}, secret.key)
-        return edition
+        part = part_of(folder)
+        try:
+            shutil.rmtree(part, ignore_errors=True)
+            (part / SUBMISSIONS).mkdir(parents=True)
+            write_file(part / EDITION, (canonical_json(about) + "\n").encode())
+            Log(part / LOG, secret.public_key).append(Opened(edition=about).content(), secret.key)
+            move(part, folder)
+        except OSError as error:
+            raise EditionError(
+                f"cannot make the folder {str(folder)!r}: {error.strerror}"
+            ) from None
+        return cls(folder)
 
     def protocol(self) -> Protocol:
         """The worlds and seeds of the edition; its agent only fills the place."""
@@ -146,110 +136,132 @@ class Edition:
         if (secret.public_key, secret.salt_hash) != own:
             raise SecretError(f"this secret does not belong to edition {self.name}")
 
+    def lines(self) -> list[Line]:
+        """What the log says, after its signatures have been checked."""
+        return self._lines(self.log.entries())
+
+    def _lines(self, entries: list[Entry]) -> list[Line]:
+        lines = lines_of(entries)
+        assert isinstance(lines[0], Opened)
+        if lines[0].edition != self.about:
+            raise LogError(f"{EDITION} was changed after the edition was opened")
+        return lines
+
+    @property
+    def closed(self) -> Closed | None:
+        """The line that ended the edition, if it has ended."""
+        last = self.lines()[-1]
+        return last if isinstance(last, Closed) else None
+
+    def check_open(self) -> None:
+        """Refuse an edition that has ended."""
+        if (end := self.closed) is not None:
+            raise EditionError(f"edition {self.name} was closed on {end.time[:10]}: open a new one")
+
+    def close(self, secret: Secret) -> None:
+        """End the edition and publish its salt: everybody can run the hidden seeds from now on."""
+        self._append(lambda lines: Closed(salt=secret.salt.hex()), secret)
+
+    def begin_trial(
+        self, submission: str, steps: str, secret: Secret, *, more: bool = False
+    ) -> HiddenSeeds:
+        """Write down that a submission is about to be run on hidden seeds, and give them out.
+
+        Args:
+            submission: Its id.
+            steps: Digest of what it chose: another manifest around it is no new submission.
+            secret: The edition's.
+            more: Whether there may be more than ``MAX_TRIALS``.
+        """
+
+        def next_trial(lines: list[Line]) -> Trial:
+            before = len(trials_before(lines, submission, steps))
+            over = before >= MAX_TRIALS
+            if over and not more:
+                raise CannotCheckError(
+                    f"submission {submission[:12]} has had {before} trials on hidden seeds, and "
+                    f"more than {MAX_TRIALS} need --more-trials, which the log will say"
+                )
+            return Trial(submission=submission, steps=steps, trial=before + 1, more=over)
+
+        number = self._append(next_trial, secret)["trial"]
+        return HiddenSeeds(secret.salt, submission, number)
+
     def record(self, verification: Verification, secret: Secret) -> bool:
         """Write verdicts into the log, and keep the submission if it was replayed.
 
         Returns:
             Whether it is in the edition now.
         """
-        self.check_secret(secret)
-        manifest, accepted = verification.manifest, False
-        entry: dict[str, Any] = {"kind": "verdict"}
-        if manifest is not None:
-            entry |= {"submission": manifest.id, "label": manifest.label}
-            accepted = bool(verification.regrets) and verification.passed
-            if accepted:
-                self._keep(manifest, verification)
-                entry["accepted"] = True
-        if verification.ms_per_step is not None:
-            entry["ms_per_step"] = verification.ms_per_step
-        entry["verdicts"] = [asdict(verdict) for verdict in verification.verdicts]
-        self.log.append(entry, secret.key)
+        manifest = verification.manifest
+        accepted = manifest is not None and bool(verification.regrets) and verification.passed
+        line = verification.line(accepted=accepted)
+        with self.log.locked():
+            self.check_open()
+            submissions = self.folder / SUBMISSIONS
+            for place in (self.folder, submissions):
+                sweep(place)
+            if manifest is not None and accepted:
+                files = {MANIFEST: manifest.to_json(), STEPS: verification.steps}
+                write_folder(submissions / manifest.id, files)
+            self._append(lambda lines: line, secret)
         return accepted
 
-    def remark_on(self, verification: Verification) -> str:
-        """What there is to say of a submission beside those that are here: see ``copies``."""
-        assert verification.manifest is not None
-        forms = run_forms(self.protocol())
-        others = (
-            (one.manifest, read_steps(one.steps, forms, trusted=True)) for one in self.accepted()
-        )
-        return remark_on(verification.manifest, verification.actions, others)
+    def _append(self, make: Callable[[list[Line]], Line], secret: Secret) -> Entry:
+        """Add a line that is made from all lines before, unless the edition has ended."""
+        self.check_secret(secret)
 
-    def _keep(self, manifest: Manifest, verification: Verification) -> None:
-        """Put a submission into its folder."""
-        target = self.folder / SUBMISSIONS / manifest.id
-        part = target.with_name(f".{manifest.id}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        write_atomically(part / MANIFEST, manifest.to_json())
-        write_atomically(part / STEPS, verification.steps)
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(part, target)
+        def content(entries: list[Entry]) -> Entry:
+            self.check_open()
+            return make(self._lines(entries)).content()
+
+        return self.log.append(content, secret.key)
 
     def accepted(self) -> list[Accepted]:
         """All submissions, after checking the log and every file that it speaks of."""
-        entries = self.log.entries()
-        self._check_opening(entries[:1])
-        by_id: dict[str, list[dict[str, Any]]] = {}
-        for entry in entries:
-            if entry["kind"] == "verdict" and "submission" in entry:
-                by_id.setdefault(str(entry["submission"]), []).append(entry)
-        submissions = (self._submission(name, verdicts) for name, verdicts in by_id.items())
-        return [submission for submission in submissions if submission is not None]
-
-    def _check_opening(self, first: list[dict[str, Any]]) -> None:
-        if not first or first[0].get("kind") != "opened":
-            raise LogError(f"{LOG} does not begin with the opening of the edition")
-        if {key: value for key, value in first[0].items() if key not in _OF_THE_LOG} != self.about:
-            raise LogError(f"{EDITION} was changed after the edition was opened")
+        by_id: dict[str, list[Line]] = {}
+        for line in self.lines():
+            if isinstance(line, Judged | Trial) and line.submission is not None:
+                by_id.setdefault(line.submission, []).append(line)
+        kept = {
+            name: lines
+            for name, lines in by_id.items()
+            if any(isinstance(line, Judged) and line.accepted for line in lines)
+        }
+        return [self._submission(name, lines) for name, lines in kept.items()]
 
     def strays(self) -> list[str]:
         """Folders that the log does not know: harmless, since rows come from the log alone."""
         known = {submission.folder.name for submission in self.accepted()}
-        return sorted({path.name for path in self.folder.glob(f"{SUBMISSIONS}/*")} - known)
+        there = {path.name for path in self.folder.glob(f"{SUBMISSIONS}/*")}
+        return sorted(name for name in there - known if not name.endswith(".part"))
 
-    def _submission(self, name: str, entries: list[dict[str, Any]]) -> Accepted | None:
-        """A submission by what the log says last about it; None if it was never let in."""
-        if not any(entry.get("accepted") for entry in entries):
-            return None
+    def _submission(self, name: str, lines: list[Line]) -> Accepted:
+        """A submission whose files are what the log says they are."""
+        if not re.fullmatch("[0-9a-f]{64}", name):
+            raise LogError(f"the log speaks of a submission {name[:12]!r}, which is no SHA-256")
         folder = self.folder / SUBMISSIONS / name
         files = {path.name for path in folder.glob("*")}
         if files != {MANIFEST, STEPS}:
             raise LogError(f"submission {name[:12]} does not hold its two files and no other")
-        manifest = Manifest.from_json(read_file(folder / MANIFEST, MAX_FILE_BYTES))
+        try:
+            manifest = Manifest.from_json(read_file(folder / MANIFEST, MAX_FILE_BYTES))
+            steps = read_file(folder / STEPS, MAX_FILE_BYTES)
+        except BundleError as error:
+            raise LogError(f"submission {name[:12]}: {error}") from None
         if manifest.id != name:
             raise LogError(f"the manifest of submission {name[:12]} was changed after its verdict")
-        self._check_hash(folder / STEPS, manifest.steps_sha256)
-        return Accepted(manifest, _standing(entries), entries, folder)
-
-    def _check_hash(self, path: Path, expected: str) -> None:
-        place = path.relative_to(self.folder).as_posix()
-        try:
-            content = read_file(path, MAX_FILE_BYTES)
-        except BundleError as error:
-            raise LogError(f"{place}, of which the log speaks: {error}") from None
-        if hashlib.sha256(content).hexdigest() != expected:
-            raise LogError(f"{place} was changed after it was recorded")
-
-
-def _standing(entries: list[dict[str, Any]]) -> str:
-    """The highest tier passed, or "refused" until the tier that refused it is passed."""
-    best = refused = -1
-    for verdict in (verdict for entry in entries for verdict in entry["verdicts"]):
-        place = TIERS.index(verdict["tier"])
-        if not verdict["passed"]:
-            refused = max(refused, place)
-            continue
-        best = max(best, place)
-        if place >= refused:
-            refused = -1
-    return "refused" if refused >= 0 else TIERS[best]
+        if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
+            raise LogError(f"{STEPS} of submission {name[:12]} was changed after its verdict")
+        return Accepted(manifest, lines, folder)
 
 
 def check_new(leaderboard: Path, name: str) -> None:
     """Refuse a name that is none, and an edition that is there already."""
     if not _NAME.match(name):
         raise EditionError(f"an edition's name has letters, digits, dots and dashes, got {name!r}")
-    if (leaderboard / name / EDITION).exists():
-        raise EditionError(f"there is an edition in {str(leaderboard / name)!r} already")
+    folder = leaderboard / name
+    if (folder / EDITION).exists():
+        raise EditionError(f"there is an edition in {str(folder)!r} already")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise EditionError(f"{str(folder)!r} is there already, and no edition is in it")

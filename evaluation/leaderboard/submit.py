@@ -40,6 +40,7 @@ def submit(
     authors: Sequence[str],
     link: str | None = None,
     declared_steps: int = 0,
+    isolation: str | None = None,
     workers: int | None = None,
     on_progress: Callable[[sweep.Progress], object] = lambda progress: None,
 ) -> Manifest:
@@ -53,6 +54,7 @@ def submit(
         authors: Who made the agent.
         link: Where to read about it.
         declared_steps: Interactions that its author trained it with, in the track "pretrained".
+        isolation: Where the agent is run; by default as far from the judge as can be here.
         workers: Processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
@@ -91,7 +93,7 @@ def submit(
             judged,
             store=opened,
             workers=workers,
-            isolation=strongest(),
+            isolation=isolation or strongest(),
             retry_failed=True,
             on_progress=watch,
         )

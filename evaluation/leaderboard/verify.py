@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from agents.registry import AgentSpec
 from evaluation.leaderboard.bundle import (
@@ -25,15 +24,19 @@ from evaluation.leaderboard.bundle import (
     read_steps_file,
 )
 from evaluation.leaderboard.forms import run_forms, run_names
+from evaluation.leaderboard.lines import TIERS, Verdict
 from evaluation.leaderboard.replay import played_worlds
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import check_track
-from evaluation.leaderboard.trial import judged, on_hidden_seeds, rerun
-from evaluation.leaderboard.verdicts import TIERS, Regrets, Report, Verdict, Verification
+from evaluation.leaderboard.trial import (
+    Conditions,
+    check_hidden,
+    judged,
+    on_hidden_seeds,
+    rerun,
+)
+from evaluation.leaderboard.verdicts import Verification
 from evaluation.protocol.protocol import Protocol
-
-SAMPLE = 12
-"""Runs that are run again."""
 
 TOLERANCE = 1e-9
 """Of regrets, relative: machines differ in the last digits."""
@@ -44,14 +47,8 @@ def verify(
     protocol: Protocol,
     *,
     through: str = "replayed",
-    agent: str | None = None,
-    salt: bytes | None = None,
-    uniform: Regrets | None = None,
     remark: Callable[[Verification], str] = lambda verification: "",
-    sample: int = SAMPLE,
-    rng: np.random.Generator | None = None,
-    workers: int | None = None,
-    on_progress: Report = lambda progress: None,
+    **conditions: Any,
 ) -> Verification:
     """Take a bundle through the tiers until one refuses it.
 
@@ -59,27 +56,22 @@ def verify(
         folder: The bundle.
         protocol: What it must be of; nothing in the bundle chooses a world.
         through: The last tier to try.
-        agent: Where its code is, for the tiers that run it; not needed for built-in agents.
-        salt: The secret that hidden seeds are derived from.
-        uniform: What choosing at random loses in the public runs, if it is known already.
         remark: Called once it is replayed: what else there is to say of it, or a BundleError.
-        sample: Runs that are run again.
-        rng: Chooses them; by default nobody can know beforehand.
-        workers: Processes that run the agent; by default one per core.
-        on_progress: Called with the progress of the tiers that run the agent.
+        conditions: How the agent is run, in the tiers that run it: see ``Conditions``.
 
     Raises:
         CannotCheckError: If a tier cannot be tried at all, which is nobody's verdict.
     """
+    how = Conditions(**conditions)
+    if through == "hidden-seed":
+        check_hidden(how)  # now, and not after all the other tiers
     verification = Verification()
     checks: dict[str, Callable[[], str]] = {
         "well-formed": lambda: _well_formed(verification, folder, protocol),
         "replayed": lambda: _replayed(verification, protocol) + remark(verification),
-        "re-run": lambda: rerun(
-            verification, judged(verification, protocol, agent), sample, rng, workers, on_progress
-        ),
+        "re-run": lambda: rerun(verification, judged(verification, protocol, how.agent), how),
         "hidden-seed": lambda: on_hidden_seeds(
-            verification, judged(verification, protocol, agent), salt, uniform, workers, on_progress
+            verification, judged(verification, protocol, how.agent), how
         ),
     }
     for tier in TIERS[: TIERS.index(through) + 1]:

@@ -18,6 +18,7 @@ from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol.entries import AgentEntry, agent_entry
 from evaluation.protocol.protocol import Protocol
+from evaluation.running.isolation import PROCESS
 
 ROOT = Path(__file__).parents[2]
 CHEAT = ROOT / "examples" / "memorising_agent.py"
@@ -37,6 +38,7 @@ def entry(name: str, label: str | None = None) -> AgentEntry:
 def submitted(folder: Path, name: str = "random", label: str | None = None, **words: str) -> Path:
     """The bundle of an agent in the small protocol."""
     about = {"authors": ["A. Author"], "link": "https://example.org", "workers": 1, **words}
+    about["isolation"] = PROCESS  # quicker than a sandbox
     submit(entry(name, label), PROTOCOL, folder, **about)
     return folder
 

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import threading
 import urllib.request
 from pathlib import Path
@@ -13,11 +14,13 @@ from evaluation.cli.sweeps import chosen_results
 from evaluation.report.content import LiveStore, store_content
 from evaluation.report.serve import PageServer
 from evaluation.report.sheet import Pictures
+from evaluation.running import sandbox
 from evaluation.running.sweep import run
 from evaluation.store import Store
 from tests.test_evaluation.test_cli import call as call_here
 
 ROOT = Path(__file__).parents[2]
+SECRET = ("--secret", "secret.json")
 TINY = """
 envs = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]
 agents = ["random", "fixed"]
@@ -53,33 +56,129 @@ def test_submit_your_agent_in_three_commands(tmp_path: Path) -> None:
     assert str(ROOT) not in json.dumps(manifest)
 
 
-def test_an_edition_from_opening_to_page(tmp_path: Path) -> None:
-    (tmp_path / "tiny.toml").write_text(TINY)
-    secret = ("--secret", "secret.json")
-    opened = call("leaderboard", "open", "s1", "--protocol", "tiny.toml", *secret, folder=tmp_path)
+def content_of(page: Path) -> dict:
+    text = page.read_text()
+    return json.loads(re.findall(r'type="application/json"[^>]*>(.*?)</script>', text, re.S)[0])
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory) -> tuple[Path, str]:
+    """A folder with an edition whose agents were run on hidden seeds, and what was said."""
+    folder = tmp_path_factory.mktemp("edition")
+    (folder / "tiny.toml").write_text(TINY)
+    opened = call("leaderboard", "open", "s1", "--protocol", "tiny.toml", *SECRET, folder=folder)
     assert "keep it to yourself" in opened
-    filled = call("leaderboard", "fill", "--protocol", "tiny.toml", *secret, folder=tmp_path)
-    assert filled.count("hidden-seed passed") == 2
-    again = call("leaderboard", "fill", "--protocol", "tiny.toml", *secret, folder=tmp_path)
+    words = ("leaderboard", "fill", "--protocol", "tiny.toml", *SECRET)
+    if sandbox.available() is None:
+        assert "install bubblewrap" in call(*words, folder=folder, code=1)
+        words = (*words, "--without-sandbox")
+    said = call(*words, folder=folder)
+    assert said.count("hidden-seed passed") == 2
+    again = call(*words, folder=folder)
     assert again.count("is in edition s1 already") == 2
-    assert "3 entries and 2 submissions are intact" in call("leaderboard", "check", folder=tmp_path)
-    (folder, *_) = (tmp_path / "leaderboard" / "s1" / "submissions").iterdir()
-    tiny = ("--protocol", "tiny.toml", "--through", "re-run")
-    said = call("verify", str(folder.relative_to(tmp_path)), *tiny, folder=tmp_path)
-    assert said.count("passed") == 3
-    assert "page.html" in call("leaderboard", "build", "--out", "page.html", folder=tmp_path)
-    page = (tmp_path / "page.html").read_text()
-    content = json.loads(re.findall(r'type="application/json"[^>]*>(.*?)</script>', page, re.S)[0])
-    (board,) = content["boards"]
+    return folder, said
+
+
+@pytest.fixture
+def edition(filled: tuple[Path, str], tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return Path(shutil.copytree(filled[0], tmp_path / "copy"))
+
+
+def test_an_edition_is_opened_filled_and_shown(filled: tuple[Path, str], edition: Path) -> None:
+    assert filled[1].count(f"in {sandbox.available()}" if sandbox.available() else "without") == 4
+    checked = call("leaderboard", "check", folder=edition)
+    assert "5 entries, 2 submissions: intact" in checked
+    assert "closed" not in checked
+    call("leaderboard", "build", "--out", "page.html", folder=edition)
+    (board,) = content_of(edition / "page.html")["boards"]
     assert board["title"] == "Verified, online"
     assert {row["agent"]: row["tier"] for row in board["rows"]} == {
         "fixed": "hidden-seed",
         "random": "hidden-seed",
     }
-    log = tmp_path / "leaderboard" / "s1" / "log.jsonl"
+    for row in board["rows"]:
+        assert ["Trials on hidden seeds", "1"] in row["provenance"]
+
+
+def test_a_published_entry_is_verified_where_it_lies(edition: Path) -> None:
+    (folder, *_) = (edition / "leaderboard" / "s1" / "submissions").iterdir()
+    tiny = ("--protocol", "tiny.toml", "--through", "re-run")
+    said = call("verify", str(folder.relative_to(edition)), *tiny, folder=edition)
+    assert said.count("passed") == 3
+    none = ("--protocol", "tiny.toml", "--through", "hidden-seed")
+    said = call("verify", str(folder.relative_to(edition)), *none, folder=edition, code=1)
+    assert "hidden seeds are an edition's: periodic-gp leaderboard add" in said
+
+
+def test_an_edition_is_closed_revealed_and_checked(edition: Path) -> None:
+    assert "Closed edition s1" in call("leaderboard", "close", "s1", *SECRET, folder=edition)
+    for words in (("close", "s1"), ("fill",), ("add", "leaderboard")):
+        said = call("leaderboard", *words, *SECRET, folder=edition, code=1)
+        assert "edition s1 was closed on" in said
+    checked = call("leaderboard", "check", "--rerun", "2", folder=edition)
+    assert "the salt is the promised one, and 20 hidden seeds are of it" in checked
+    assert "Run again: 4 public and 4 hidden runs, all as the log says" in checked
+    call("leaderboard", "build", "--out", "page.html", folder=edition)
+    facts = dict(content_of(edition / "page.html")["facts"])
+    secret = json.loads((edition / "secret.json").read_text())
+    assert facts["Salt of the hidden seeds"] == secret["salt"]
+
+
+def test_what_other_code_made_is_marked(edition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.leaderboard.standing.code_hash", lambda name: "1" * 64)
+    checked = call("leaderboard", "check", "--rerun", "all", folder=edition)
+    assert "random: made with an earlier version" in checked
+    assert "Not run again, made with an earlier version: random, fixed" in checked
+    words = ("fill", "--protocol", "tiny.toml", "--through", "replayed")
+    again = call("leaderboard", *words, *SECRET, folder=edition)
+    assert "fixed: is in edition s1 already (made with an earlier version)" in again
+    call("leaderboard", "build", "--out", "page.html", folder=edition)
+    content = content_of(edition / "page.html")
+    assert any("made with an earlier version" in note.lower() for note in content["notes"])
+
+
+def test_what_is_wrong_with_an_edition_is_one_sentence(edition: Path) -> None:
+    folder = edition / "leaderboard" / "s1"
+    head = (folder / "log.head").read_bytes()
+    (folder / "log.head").write_bytes((folder / "log.jsonl").read_bytes().splitlines()[-1])
+    for command in ("check", "build"):
+        assert "log.head does not say" in call("leaderboard", command, folder=edition, code=1)
+    (folder / "log.head").write_bytes(head)
+    (folder / "submissions" / "stranger").mkdir()
+    assert "add it (again), or remove" in call("leaderboard", "check", folder=edition, code=1)
+    (folder / "submissions" / "stranger").rmdir()
+    about = json.loads((folder / "edition.json").read_text())
+    for change, reason in (
+        ({"protocol": None}, "got `null`"),
+        ({"protocol": {}}, "was opened with another version|edition.json was changed|envs"),
+        ({"public_key": "x"}, "is none"),
+        ({"format": 1}, "is of format 1"),
+    ):
+        (folder / "edition.json").write_text(json.dumps({**about, **change}))
+        for command in ("check", "build"):
+            assert re.search(reason, call("leaderboard", command, folder=edition, code=1))
+    (folder / "edition.json").write_text(json.dumps(about))
+    log = folder / "log.jsonl"
     log.write_text(log.read_text().replace("fixed", "mixed"))
-    assert "its signature does not fit" in call("leaderboard", "check", folder=tmp_path, code=1)
-    assert "Error" in call("leaderboard", "build", folder=tmp_path, code=1)
+    for command in ("check", "build"):
+        assert "its signature does not fit" in call("leaderboard", command, folder=edition, code=1)
+
+
+def test_places_that_cannot_be_written_are_one_sentence(edition: Path) -> None:
+    (edition / "file").write_text("")
+    tiny = ("--protocol", "tiny.toml", "--secret", "other.json")
+    said = call("leaderboard", "open", "s2", *tiny, "--folder", "file", folder=edition, code=1)
+    assert "cannot make the folder 'file/s2'" in said
+    assert not (edition / "other.json").exists()
+    tiny = ("--protocol", "tiny.toml", "--secret", "file/other.json")
+    said = call("leaderboard", "open", "s2", *tiny, folder=edition, code=1)
+    assert "cannot write the secret 'file/other.json'" in said
+    said = call("leaderboard", "build", "--out", "/proc/page.html", folder=edition, code=1)
+    assert "cannot write '/proc/page.html'" in said
+    for words in (("--rerun", "some"), ("--rerun", "-1")):
+        said = call("leaderboard", "check", *words, folder=edition, code=1)
+        assert '--rerun must be a whole number or "all"' in said
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ import pytest
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
 from evaluation.leaderboard.forms import run_forms
+from evaluation.leaderboard.lines import Verdict
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verdicts import CannotCheckError, Verdict
+from evaluation.leaderboard.verdicts import CannotCheckError
 from evaluation.leaderboard.verify import verify
 from evaluation.running.sources import agent_source
 from tests.test_evaluation.submissions import (

@@ -8,12 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.leaderboard.bundle import STEPS
-from evaluation.leaderboard.copies import digest_of
+from evaluation.leaderboard.copies import digest_of, remark_on
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.forms import run_forms
+from evaluation.leaderboard.lines import Verdict
 from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.steps import read_steps
-from evaluation.leaderboard.verdicts import Verdict
+from evaluation.leaderboard.verdicts import Verification
 from evaluation.leaderboard.verify import verify
 from tests.test_evaluation.submissions import (
     PROTOCOL,
@@ -47,7 +48,12 @@ def thief(edition: tuple[Edition, Path], tmp_path: Path) -> Path:
 
 
 def last(edition: tuple[Edition, Path], bundle: Path) -> Verdict:
-    return verify(bundle, PROTOCOL, remark=edition[0].remark_on).verdicts[-1]
+    def remark(found: Verification) -> str:
+        others = [(one.manifest, read_steps(one.steps, forms, trusted=True)) for one in accepted]
+        return remark_on(found.manifest, found.actions, others)
+
+    accepted, forms = edition[0].accepted(), run_forms(PROTOCOL)
+    return verify(bundle, PROTOCOL, remark=remark).verdicts[-1]
 
 
 def slower(bundle: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from evaluation.leaderboard.bundle import STEPS
 from evaluation.leaderboard.content import boards, edition_content
 from evaluation.leaderboard.edition import EDITION, LOG, Edition, EditionError
+from evaluation.leaderboard.lines import HiddenRuns, Verdict
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.verify import verify
@@ -87,7 +87,7 @@ def test_the_page_shows_what_was_replayed(edition: Edition) -> None:
             lambda s: edit(one(s), authors=["Somebody else"]),
             "the manifest of submission .* changed",
         ),
-        (lambda s: append(one(s) / STEPS), "steps.parquet was changed"),
+        (lambda s: append(one(s) / STEPS), "steps.parquet of submission .* was changed"),
         (lambda s: (one(s) / "other").mkdir(), "does not hold its two files"),
         (lambda s: (one(s) / STEPS).unlink(), "does not hold its two files"),
         (lambda s: (s.folder / LOG).unlink(), "does not end where|does not begin"),
@@ -135,7 +135,9 @@ def test_who_is_caught_later_is_named_and_not_ranked(tmp_path: Path, finished) -
     edition, secret = Edition(Path(shutil.copytree(finished[0], tmp_path / "s1"))), finished[1]
     bundle = next(a.folder for a in edition.accepted() if a.manifest.label == "random")
     found = verify(bundle, PROTOCOL)
-    found.verdicts.append(replace(found.verdicts[-1], tier="hidden-seed", passed=False))
+    edition.begin_trial(found.manifest.id, found.digest, secret)
+    found.verdicts.append(Verdict("hidden-seed", False, "it knows the public seeds"))
+    found.hidden = HiddenRuns(1, (), {})
     edition.record(found, secret)
     assert all("random" not in board.about for board in boards(edition))
     edition.record(verify(bundle, PROTOCOL), secret)  # a lower tier does not wash it clean

@@ -1,0 +1,71 @@
+"""Files and folders that survive a power cut: there as a whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from periodic_envs.files import write_atomically
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file, and do not return before it is on the disk under its name."""
+    write_atomically(path, data)
+    settle(path.parent)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make a folder with these files, which appears when it is complete.
+
+    What is there under its name already is replaced, unless it holds these very files.
+    """
+    if _holds(folder, files):
+        return
+    part = part_of(folder)
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    for name, data in files.items():
+        write_file(part / name, data)
+    shutil.rmtree(folder, ignore_errors=True)
+    move(part, folder)
+
+
+def part_of(folder: Path) -> Path:
+    """Where a folder is made until it is complete."""
+    return folder.with_name(f".{folder.name}.part")
+
+
+def move(part: Path, folder: Path) -> None:
+    """Give a complete folder its name."""
+    os.replace(part, folder)
+    settle(folder.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what was left half written by a process that was killed."""
+    for path in folder.glob(".*.part"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def settle(folder: Path) -> None:
+    """Have the names of a folder written to the disk, where the system can."""
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
+    try:
+        there = {path.name: path.read_bytes() for path in folder.iterdir()}
+    except OSError:
+        return False
+    return there == dict(files)

@@ -1,0 +1,104 @@
+"""Who takes submissions into an edition: verifies them, and writes down what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from evaluation.leaderboard.bundle import Manifest
+from evaluation.leaderboard.copies import remark_on
+from evaluation.leaderboard.edition import Edition
+from evaluation.leaderboard.forms import run_forms
+from evaluation.leaderboard.hidden import HiddenSeeds
+from evaluation.leaderboard.secret import Secret
+from evaluation.leaderboard.steps import Actions, read_steps
+from evaluation.leaderboard.trial import uniform_regrets
+from evaluation.leaderboard.verdicts import Regrets, Report, Verification
+from evaluation.leaderboard.verify import verify
+from evaluation.protocol.protocol import Protocol
+
+
+class Judge:
+    """A maintainer of an edition, who has its secret.
+
+    Args:
+        edition: The edition, which must not have ended.
+        secret: Its secret.
+        through: The last tier to try.
+        agent: Where the code of the submissions is; not needed for built-in agents.
+        more_trials: Whether a submission may have more trials than others.
+        without_sandbox: Whether hidden seeds are given out where there is no sandbox.
+        sample: Runs that are run again.
+        workers: Processes that run agents; by default one per core.
+
+    Attributes:
+        protocol: The edition's.
+    """
+
+    def __init__(
+        self,
+        edition: Edition,
+        secret: Secret,
+        *,
+        through: str,
+        agent: str | None = None,
+        more_trials: bool = False,
+        without_sandbox: bool = False,
+        sample: int | None = None,
+        workers: int | None = None,
+    ) -> None:
+        edition.check_secret(secret)
+        edition.check_open()
+        self._edition, self._secret, self._through = edition, secret, through
+        self._agent, self._workers, self._more_trials = agent, workers, more_trials
+        self._sample = {} if sample is None else {"sample": sample}
+        self._without_sandbox = without_sandbox
+        self.protocol: Protocol = edition.protocol()
+        self._actions: dict[str, Actions] = {}
+
+    @cached_property
+    def _uniform(self) -> Regrets:
+        return uniform_regrets(self.protocol)
+
+    def judge(
+        self, bundle: Path, on_progress: Report = lambda progress: None
+    ) -> tuple[Verification, bool]:
+        """Verify a bundle and record the verdicts; whether it is in the edition now."""
+        verification = verify(
+            bundle,
+            self.protocol,
+            through=self._through,
+            remark=self._remark,
+            agent=self._agent,
+            begin_trial=self._begin_trial,
+            uniform=self._uniform,
+            without_sandbox=self._without_sandbox,
+            workers=self._workers,
+            on_progress=on_progress,
+            **self._sample,
+        )
+        return verification, self._edition.record(verification, self._secret)
+
+    def _begin_trial(self, verification: Verification) -> HiddenSeeds:
+        assert verification.manifest is not None
+        assert verification.digest is not None
+        return self._edition.begin_trial(
+            verification.manifest.id,
+            verification.digest,
+            self._secret,
+            more=self._more_trials,
+        )
+
+    def _remark(self, verification: Verification) -> str:
+        """What there is to say of a submission beside those that are there: see ``copies``."""
+        assert verification.manifest is not None
+        return remark_on(verification.manifest, verification.actions, self._others())
+
+    def _others(self) -> Iterator[tuple[Manifest, Actions]]:
+        forms = run_forms(self.protocol)
+        for one in self._edition.accepted():
+            name = one.manifest.id
+            if name not in self._actions:
+                self._actions[name] = read_steps(one.steps, forms, trusted=True)
+            yield one.manifest, self._actions[name]
