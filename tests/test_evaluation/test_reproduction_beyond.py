@@ -212,7 +212,8 @@ def test_our_aims_are_not_counted_among_the_paper_s_claims(tmp_path: Path) -> No
         Section("beyond", "Beyond the paper", [aim], ["Our text."], ours=True),
         Section("gains", "Theirs", [holds, asked], ["Their text."]),
     ]
-    page = write_sections(tmp_path, "page", sections, QUICK).read_text()
+    stamp = make_stamp("x", study="evaluation.studies.paper")
+    page = write_sections(tmp_path, "page", sections, QUICK, stamp).read_text()
     assert "Of 2 claims 2 hold." in page
     assert "Of 1 aims of ours 1 do not hold." in page
     assert "### 2. Section 2\n\n**We ask:** Does it work?" in page
