@@ -13,7 +13,8 @@ from agents.auto.structures import NOISE, structure
 from agents.registry import AgentSpec
 from evaluation.protocol.entries import WorldSpec
 from evaluation.running.play import play
-from evaluation.studies.flagship import AUTO, PRETRAINED
+from evaluation.studies.flagship import AUTO, PRETRAINED, FlagshipLab
+from evaluation.studies.flagship.madrid import MADRID
 from evaluation.studies.pictures import new_figure
 from periodic_envs.arrays import Array
 
@@ -22,9 +23,11 @@ PERIODS = np.arange(6.0, 60.5, 0.5)
 TITLES = ("measured, mean of ten days", "told nothing: next day", "pretrained: next day")
 
 
-def pictures(docs: Path) -> dict[str, Any]:
+def pictures(lab: FlagshipLab) -> dict[str, Any]:
     """What both entries learned in one development window; returns the evidence over periods."""
-    env: Any = WorldSpec("PeriodicGP-Madrid-v0", {"start": WINDOW}).make()
+    docs = lab.size.docs or Path()
+    lab.uses(agents=[AUTO], worlds=[MADRID])
+    env: Any = WorldSpec(MADRID, {"start": WINDOW}).make()
     agents: list[Any] = [play(env, AgentSpec.parse(name), 0).agent for name in (AUTO, PRETRAINED)]
     beliefs = [np.stack([agent.belief(240.0 + h)[0] for h in range(24)]) for agent in agents]
     process = env.episode.process

@@ -9,7 +9,7 @@ from pathlib import Path
 from evaluation.protocol.protocol import Protocol
 from evaluation.store import Store
 from evaluation.studies.lab import Lab, Reporting, StudySize, silent
-from evaluation.studies.markdown import write_page
+from evaluation.studies.pages import stamped, write_page
 from evaluation.studies.zoo.argument import claims
 from evaluation.studies.zoo.bench import Bench
 from evaluation.studies.zoo.controls import run_controls
@@ -80,7 +80,8 @@ def write_zoo(
     text = zoo_text(bench, controls, judged, size=size, horizon=protocol.horizon)
     if results.failures:
         text += f"\n## Runs that failed\n\n{failures_note(results.failures)}\n"
-    return write_page(out, "zoo", text, zoo_numbers(bench, controls, judged))
+    stamp = lab.stamp(f"{COMMAND}{size.option}", study=__name__)
+    return write_page(out, "zoo", text, zoo_numbers(bench, controls, judged), [stamp])
 
 
 def write_controls(
@@ -92,11 +93,13 @@ def write_controls(
     reporting: Reporting = silent,
 ) -> Path:
     """The controls by themselves, on a page of their own; its path. Arguments as above."""
-    controls = run_controls(_protocol(size, []), Lab(size, store, out, workers, reporting))
+    lab = Lab(size, store, out, workers, reporting)
+    controls = run_controls(_protocol(size, []), lab)
     page = out / "zoo-controls.md"
     command = f"{COMMAND}{size.option} --controls"
     written = f"Written by `{command}`; for docs/zoo.md, which says the rest."
-    page.write_text("\n\n".join([*controls_parts(controls), written]) + "\n", encoding="utf-8")
+    text = "\n\n".join([*controls_parts(controls), written]) + "\n"
+    page.write_text(stamped(text, [lab.stamp(command, study=__name__)]), encoding="utf-8")
     return page
 
 
