@@ -20,6 +20,7 @@ from evaluation.results import Results
 from evaluation.running.executors.pool import worker_pool
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
+from periodic_envs.files import write_figure
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -132,7 +133,7 @@ class Lab(Generic[Size]):
 
     def picture(self, figure: Figure, name: str, caption: str) -> str:
         """Save a figure; the Markdown that shows it."""
-        figure.savefig(self.pictures / f"{name}.png")
+        write_figure(figure, self.pictures / f"{name}.png")
         return f"![{caption}]({self.pictures.name}/{name}.png)\n\n*{caption}*"
 
 

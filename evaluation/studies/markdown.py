@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evaluation.statistics import Interval
+from periodic_envs.files import write_atomically
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
@@ -54,9 +55,9 @@ def estimates(intervals: Mapping[str, Interval]) -> dict[str, float]:
 def write_page(folder: Path, stem: str, text: str, numbers: object) -> Path:
     """Write a page and, beside it, its numbers as JSON; the page's path."""
     page = folder / f"{stem}.md"
-    page.write_text(text, encoding="utf-8")
+    write_atomically(page, text.encode())
     content = json.dumps(numbers, indent=1)
-    (folder / f"{stem}.json").write_text(content + "\n", encoding="utf-8")
+    write_atomically(folder / f"{stem}.json", f"{content}\n".encode())
     return page
 
 

@@ -18,6 +18,7 @@ from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import regrets, study_lab, study_parser
 from evaluation.studies.markdown import listed, markdown_table, shown
 from evaluation.studies.pictures import BLUE, ORANGE, draw_curve, new_figure
+from periodic_envs.files import write_figure
 
 LEARNERS = {"ppo": BLUE, "recurrent-ppo, memory": ORANGE}
 GP = "periodic-gp-ucb"
@@ -63,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
     with study_lab("rl", options) as lab:
         results = lab.sweep(Protocol.load("rl-budget"))
-        draw(results).savefig(options.out)
+        write_figure(draw(results), options.out)
         labels = [label for name in LEARNERS for label in budgets(results, name).values()]
         for world in results.tasks:
             found = Comparison(regrets(results).loc[world])

@@ -22,6 +22,7 @@ from evaluation.studies.flagship.tables import tables
 from evaluation.studies.flagship.worlds import core, cost, merged, unknown_period
 from evaluation.studies.lab import study_lab
 from periodic_envs.data.errors import DataError
+from periodic_envs.files import write_atomically
 
 PARTS: dict[str, Callable[[FlagshipLab], Rows]] = {
     "tables": tables,
@@ -63,7 +64,7 @@ def _run(chosen: list[str], lab: FlagshipLab, options: Namespace) -> None:
             figures[name] = merged(figures.get("core", []), found) if partial else found
             print(section(name, found), flush=True)
         if kept:
-            kept.write_text(json.dumps(figures, indent=1) + "\n")
+            write_atomically(kept, f"{json.dumps(figures, indent=1)}\n".encode())
             write_page(figures, options.docs)
 
 

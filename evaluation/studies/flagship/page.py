@@ -12,13 +12,14 @@ from evaluation.studies.flagship import AUTO, UNKNOWN, Rows, sections, text
 from evaluation.studies.flagship.pictures import WINDOW
 from evaluation.studies.flagship.reach import MAX_CORE, reach
 from evaluation.studies.flagship.written import interval, markdown, yes
+from periodic_envs.files import write_atomically
 
 
 def write_page(figures: dict[str, Any], docs: Path) -> None:
     """Everything that has been computed so far."""
     written = [section(name, figures[name]) for name in SECTIONS if figures.get(name)]
     parts = [text.INTRODUCTION, reach(figures), text.DIAGNOSIS, *written, text.LIMITS]
-    (docs / "auto-gp.md").write_text("\n".join(parts), encoding="utf-8")
+    write_atomically(docs / "auto-gp.md", "\n".join(parts).encode())
 
 
 def section(name: str, found: Any) -> str:

@@ -16,6 +16,7 @@ from evaluation.running.play import play
 from evaluation.studies.flagship import AUTO, PRETRAINED
 from evaluation.studies.pictures import new_figure
 from periodic_envs.arrays import Array
+from periodic_envs.files import write_figure
 
 WINDOW = "2017-11-03"
 PERIODS = np.arange(6.0, 60.5, 0.5)
@@ -44,7 +45,7 @@ def _draw_profiles(path: Path, *tables: Array) -> None:
         axes.set(title=title, xlabel="hour of day")
     panels[0].set_ylabel("station (arm)")
     figure.colorbar(image, ax=panels, label="NO, ug/m3")
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)
 
 
 def _evidence(agent: Any) -> Array:
@@ -65,4 +66,4 @@ def _draw_evidence(path: Path, evidence: Array) -> None:
     axes.axhline(0.0, color="grey", lw=0.8)
     axes.axvline(24.0, color="grey", lw=0.8, ls=":")
     axes.set(xlabel="period, hours", ylabel="log evidence\nagainst no season")
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)

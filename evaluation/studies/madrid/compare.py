@@ -23,6 +23,7 @@ from evaluation.studies.madrid.calibrate import DEFAULT_FOLDER, ROOT, no_table
 from evaluation.studies.markdown import markdown_table
 from periodic_envs.arrays import Array
 from periodic_envs.data.madrid.simulator import HOURS_PER_DAY, MadridSimulator
+from periodic_envs.files import write_atomically, write_figure
 
 DAYS = 10
 SEEDS = 40
@@ -246,7 +247,7 @@ def draw(
             ", seed 0" if row == 3 else ""
         )
         draw_window(axes, group[november], title, stations)
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)
 
 
 def markdown(tables: dict[str, pd.DataFrame]) -> str:
@@ -283,7 +284,7 @@ def main() -> None:
     page = docs / "madrid_simulator.md"
     head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     tail = rest.partition(END)[2]
-    page.write_text(f"{head}{BEGIN}\n{figures}\n{END}{tail}", encoding="utf-8")
+    write_atomically(page, f"{head}{BEGIN}\n{figures}\n{END}{tail}".encode())
 
 
 if __name__ == "__main__":
