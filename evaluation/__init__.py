@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -35,6 +36,15 @@ def _is_command_line() -> bool:
     return bool(sys.argv) and Path(sys.argv[0]).stem == "periodic-gp"
 
 
+def _leave_current_folder() -> None:
+    """``python -m`` imports from the current folder first, where strangers' files may be."""
+    if sys.argv[:1] == ["-m"]:
+        here = {"", os.getcwd()}
+        ours = str(Path(__file__).resolve().parent.parent)
+        sys.path[:] = [*(place for place in sys.path if place not in here), ours]
+
+
+_leave_current_folder()
 _require_our_agents()
 
 __all__ = ["Protocol", "run"]

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.optimize import minimize
 
 from agents.auto.history import History
 from agents.gp import Actions, Array, Kernel, Sum, Term
@@ -82,6 +81,8 @@ def refit(
         least = min(0.0, float(np.log(MIN_NOISE / noise_variance)))
         bounds = [(-far, far)] * (len(theta) - 1) + [(least, far)]
         options = {"maxiter": ITERATIONS}
+        from scipy.optimize import minimize  # slow to import, and not always needed
+
         found = minimize(
             _loss, theta, known, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from agents.arrays import Array, Rng
 from agents.gp.actions import Box, Finite, InContext, Integers
@@ -92,6 +91,8 @@ class UCB:
 
     def _climb(self, t: float, beta: float, values: Array, box: Box) -> Array:
         """L-BFGS-B from the best candidates."""
+        from scipy.optimize import minimize  # slow to import, and not always needed
+
         best = self._first(values)
 
         def descend(x: Array) -> tuple[float, Array]:

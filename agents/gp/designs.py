@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import qmc
 
 from agents.arrays import Array
 from agents.gp.actions import Box
@@ -19,6 +18,8 @@ def grid(box: Box, n: int) -> Array:
 
 def sobol(box: Box, n: int, shift: ArrayLike = 0.0) -> Array:
     """The first ``n`` Sobol points, all moved by ``shift`` (around the unit cube), shape (n, d)."""
+    from scipy.stats import qmc  # slow to import, and not always needed
+
     unit = (qmc.Sobol(box.dimension, scramble=False).random_base2(int(np.log2(n))) + shift) % 1.0
     return np.asarray(box.low + unit * (box.high - box.low))
 

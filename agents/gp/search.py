@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import minimize
 
 from agents.arrays import Array, Rng
 from agents.gp.evidence import Evidence, Stretch
@@ -164,6 +163,8 @@ class Model:
     def descend(self, theta: Array) -> Array:
         """The end of a descent by L-BFGS-B; the bounds give way to a start outside."""
         bounds = _reaching(self.bounds, theta)
+        from scipy.optimize import minimize  # slow to import, and not always needed
+
         return np.asarray(minimize(self.loss, theta, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
     def lowest(self, thetas: Sequence[Array]) -> Array:

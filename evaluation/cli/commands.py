@@ -11,8 +11,15 @@ from evaluation.cli import data, leaderboard, priors, stale, studies, submission
 from evaluation.cli.shared import CommandError, screen, show_version
 from evaluation.database import StoreError
 from evaluation.protocol.entries import ProtocolError
+from evaluation.running.executors.base import SweepStoppedError
 from evaluation.running.executors.dask import DaskUnavailableError
 from periodic_envs.data import DataError
+
+MENDABLE = (
+    *(CommandError, DataError, ProtocolError, StoreError),
+    *(DaskUnavailableError, SweepStoppedError),
+)
+"""What the user can mend: said in one sentence."""
 
 app = typer.Typer(
     help="Decision-making in a world that repeats.",
@@ -40,7 +47,7 @@ app.add_typer(data.app, name="data")
 
 
 def run() -> None:
-    """Run the command that was given; what the user can mend is said in one sentence."""
+    """Run the command that was given."""
     errors = screen(stderr=True, soft_wrap=True)
 
     def show(message: Any, *_: Any, **__: Any) -> None:
@@ -49,7 +56,7 @@ def run() -> None:
     warnings.showwarning = show
     try:
         app()
-    except (CommandError, DataError, ProtocolError, StoreError, DaskUnavailableError) as error:
+    except MENDABLE as error:
         errors.print(f"Error: {error}", markup=False, highlight=False, style="red")
         raise SystemExit(1) from None
 

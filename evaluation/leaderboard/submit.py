@@ -25,6 +25,7 @@ from evaluation.leaderboard.steps import write_steps
 from evaluation.protocol.entries import AgentEntry, ProtocolError, canonical_json, track_of
 from evaluation.protocol.protocol import Protocol
 from evaluation.running import sweep
+from evaluation.running.isolation import strongest
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of
 from evaluation.running.sources import own_hash
@@ -90,7 +91,7 @@ def submit(
             judged,
             store=opened,
             workers=workers,
-            isolated=True,
+            isolation=strongest(),
             retry_failed=True,
             on_progress=watch,
         )

@@ -18,6 +18,7 @@ from evaluation.protocol.entries import AgentEntry, ProtocolError
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES
 from evaluation.results import UNIFORM
+from evaluation.running.isolation import strongest
 from evaluation.running.record import Record
 from evaluation.running.run import runs_of, with_key
 from evaluation.running.sources import own_hash
@@ -129,7 +130,7 @@ def rerun(
     runs = agent_runs(protocol)
     rng = rng or np.random.default_rng()
     chosen = sorted(rng.choice(len(runs), min(sample, len(runs)), replace=False).tolist())
-    again = [replace(runs[i], isolated=True) for i in chosen]
+    again = [replace(runs[i], isolation=strongest()) for i in chosen]
     outcomes = execute_all(again, workers=workers, on_progress=on_progress)
     for i, run in zip(chosen, again, strict=True):
         outcome, where = outcomes[run.key], f"{run.env}, seed {run.seed}"
@@ -195,7 +196,7 @@ def _hidden_regrets(
 ) -> Regrets:
     """Regret of the agent in the hidden worlds."""
     runs = [
-        with_key(replace(run, agent_seed=hidden.agent(run.env, run.seed), isolated=True))
+        with_key(replace(run, agent_seed=hidden.agent(run.env, run.seed), isolation=strongest()))
         for run in agent_runs(unseen)
     ]
     outcomes = execute_all(runs, workers=workers, on_progress=on_progress)

@@ -10,12 +10,32 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from types import FrameType
 
 if sys.platform != "win32":
     import resource
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder of our packages."""
+MAX_FILE_BYTES = 2**26
+"""Of any file that an isolated agent writes."""
+MAX_OPEN_FILES = 256
+
+
+def own_python(code: str, *, folders: Sequence[str] = ()) -> list[str]:
+    """The command of a process of ours, which imports nothing from the current folder.
+
+    ``python -m`` and ``python -c`` look there first, and a stranger's ``numpy.py`` may be there.
+
+    Args:
+        code: What it does; ``sys`` is imported.
+        folders: To import from as well, after all others.
+    """
+    path = f"import sys; sys.path += {[str(ROOT), *folders]!r}; "
+    return [sys.executable, "-I", "-B", "-c", path + code]
 
 
 def close_files(kept: set[int]) -> None:
@@ -46,21 +66,28 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def end_children() -> None:
-    """Kill all children, adopted ones included."""
+def end_children(but: Collection[int] = ()) -> None:
+    """Kill all children, adopted ones included, but for these."""
     me = os.getpid()
     while True:
         try:
             with open(f"/proc/{me}/task/{me}/children") as file:
-                children = [int(child) for child in file.read().split()]
+                children = {int(child) for child in file.read().split()} - set(but)
         except OSError:  # not on this system: the agent itself is waited for
-            children = []
+            children = set()
         for child in children:
-            os.kill(child, signal.SIGKILL)
-        try:
-            os.waitpid(-1, 0 if children else os.WNOHANG)
-        except ChildProcessError:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        if not children:
             return
+        for child in children:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when its parent ends (Linux)."""
+    _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class OverTimeError(BaseException):
@@ -90,13 +117,43 @@ def limited(seconds: float, memory_mb: float) -> Iterator[None]:
 
 
 def limit_for_good(cpu_seconds: float, memory_mb: float) -> None:
-    """Limit the whole process, never to be raised again. The judge's clock is the stricter one."""
+    """Limit the whole process of an isolated agent, never to be raised again.
+
+    The judge's clock is the stricter one.
+    """
+    limit_memory_for_good(memory_mb)
+    if math.isfinite(cpu_seconds):
+        _lower(resource.RLIMIT_CPU, math.ceil(cpu_seconds) + 5)
+    _lower(resource.RLIMIT_FSIZE, MAX_FILE_BYTES)
+    _lower(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def limit_memory_for_good(memory_mb: float) -> None:
+    """Limit what this process takes beyond what it has now, never to be raised again."""
     most = _address_space(memory_mb) if math.isfinite(memory_mb) else None
     if most is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    if math.isfinite(cpu_seconds):
-        longest = math.ceil(cpu_seconds) + 5
-        resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))
+        _lower(resource.RLIMIT_AS, most)
+        _give_up_limits()
+
+
+def _give_up_limits() -> None:
+    """Even root cannot raise a limit without the capability for it (Linux)."""
+    resources, version = 24, 0x20080522  # CAP_SYS_RESOURCE, _LINUX_CAPABILITY_VERSION_3
+    with contextlib.suppress(Exception):  # not on this system
+        libc = ctypes.CDLL(None)
+        libc.prctl(24, resources, 0, 0, 0)  # PR_CAPBSET_DROP: a new program has it neither
+        header, data = (ctypes.c_uint32 * 2)(version, 0), (ctypes.c_uint32 * 6)()
+        if libc.capget(header, data) == 0:
+            for place in range(3):  # effective, permitted, inheritable
+                data[place] &= ~(1 << resources)
+            libc.capset(header, data)
+
+
+def _lower(what: int, most: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(what, (most, most))
 
 
 def _over_time(signum: int, frame: FrameType | None) -> None:

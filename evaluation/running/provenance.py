@@ -51,16 +51,20 @@ def _blas() -> str:
 
 
 def _commit(folder: Path) -> str | None:
-    command = ["git", "-C", str(folder), "rev-parse", "HEAD"]
+    if not (folder / ".git").exists():
+        return None
+    # Without a lock: one that is killed while it looks would leave it behind.
+    git = ["git", "--no-optional-locks", "-C", str(folder)]
+    changes = ["status", "--porcelain", "--untracked-files=no"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        asked = [
+            subprocess.run([*git, *what], capture_output=True, text=True, timeout=10, check=True)
+            for what in (["rev-parse", "HEAD"], changes)
+        ]
+    except (OSError, subprocess.SubprocessError):
         return None
-    if not (folder / ".git").exists() or done.returncode:
-        return None
-    changed = ["git", "-C", str(folder), "status", "--porcelain", "--untracked-files=no"]
-    dirty = subprocess.run(changed, capture_output=True, text=True, timeout=10, check=False).stdout
-    return done.stdout.strip() + (" with changes" if dirty.strip() else "")
+    commit, changed = (done.stdout.strip() for done in asked)
+    return commit + (" with changes" if changed else "")
 
 
 def command_line() -> str:

@@ -41,7 +41,8 @@ class Run:
         training: Key of the training that an agent builds on, None if there is none.
         learned: The packed record of that training: added when it is there.
         agent_seed: Of the agent, where it must not give the world's away; None for ``seed``.
-        isolated: Whether the agent has a process of its own, without the world.
+        isolation: Where the agent is: "sandbox", "process" (of its own, without the world) or
+            "none" (with the world).
         horizon: Steps that the run has, None if it is not known.
     """
 
@@ -59,7 +60,7 @@ class Run:
     training: str | None = None
     learned: bytes | None = None
     agent_seed: int | None = None
-    isolated: bool = False
+    isolation: str = "none"
     horizon: int | None = None
 
 

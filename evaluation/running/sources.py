@@ -10,17 +10,18 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import importlib.util
 import inspect
+import os
+import sys
 from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import NamedTuple
 
 from agents.registry import AgentSpec, UnknownAgentError, names
+from evaluation.running.process import ROOT
 from evaluation.running.provenance import version_of
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The folder of our packages."""
 DATA_SUFFIXES = (".csv", ".json", ".npz", ".toml")
 """Files that count with the modules beside them."""
 FOLLOWED = {"evaluation": ("evaluation", "agents"), "periodic_envs": ("periodic_envs",)}
@@ -134,12 +135,12 @@ def hash_of(files: Iterable[Path]) -> str:
 def _files_of_module(name: str, module: str) -> list[Path]:
     """Of its top-level package, which can be found without importing anything."""
     top = module.partition(".")[0]
-    try:
-        found = importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        found = None
+    found = find_package(top)
     if found is None:
-        raise UnknownAgentError(f"cannot find the agent {name!r}: no module {top!r} is installed")
+        beside = f"; write {top}.py:Class for a file" if Path(f"{top}.py").is_file() else ""
+        raise UnknownAgentError(
+            f"cannot find the agent {name!r}: no module {top!r} is installed{beside}"
+        )
     folders = [Path(folder) for folder in found.submodule_search_locations or ()]
     if not folders:
         alone = Path(found.origin or "")
@@ -148,6 +149,23 @@ def _files_of_module(name: str, module: str) -> list[Path]:
     if len(files) > MAX_PACKAGE_FILES:
         raise UnknownAgentError(f"{name!r}: its package has more than {MAX_PACKAGE_FILES:,} files")
     return files
+
+
+def find_package(top: str) -> ModuleSpec | None:
+    """Where a package or module is installed, without importing it.
+
+    The current folder does not count: processes of ours do not import from it.
+    """
+    before, here = sys.path[:], {"", os.getcwd()}
+    sys.path[:] = [place for place in before if place not in here]
+    try:
+        finders = [getattr(finder, "find_spec", None) for finder in sys.meta_path]
+        found = (find(top, None) for find in finders if find is not None)
+        return next((spec for spec in found if spec is not None), None)
+    except (ImportError, ValueError):
+        return None
+    finally:
+        sys.path[:] = before
 
 
 def _require_defined(path: Path, attribute: str) -> None:

@@ -13,6 +13,7 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import TRAINING
 from evaluation.results import Results
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
+from evaluation.running.isolation import NONE
 from evaluation.running.record import Record
 from evaluation.running.run import Run, runs_of
 from evaluation.store import Store
@@ -47,7 +48,7 @@ def run(
     workers: int | None = None,
     dask: str | None = None,
     retry_failed: bool = False,
-    isolated: bool = False,
+    isolation: str = NONE,
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> Results:
     """Run a protocol and return what came of it.
@@ -61,8 +62,9 @@ def run(
         workers: Processes; 0 to run everything in this one. By default one per core.
         dask: "tcp://host:port" of a Dask scheduler, or "local", instead of processes.
         retry_failed: Whether runs that failed before are tried again.
-        isolated: Whether agents have processes of their own, without the worlds: slower by some
-            0.1 ms a step, for agents that are not trusted.
+        isolation: Where agents are. For those that are not trusted "sandbox", or "process" where
+            there is none: processes of their own, without the worlds. Slower by the start of
+            Python for every run, and by some 0.1 ms a step.
         on_progress: Called with how far it is, at the start and after every run.
     """
     if not isinstance(protocol, Protocol):
@@ -78,7 +80,7 @@ def run(
     stored = store.begin(protocol, runs)
     by_key = {run.key: run for run in runs}
     finished = store.finished(by_key, failures=not retry_failed)
-    missing = [replace(by_key[key], isolated=isolated) for key in by_key if key not in finished]
+    missing = [replace(by_key[key], isolation=isolation) for key in by_key if key not in finished]
     failed = len(finished - store.finished(finished, failures=False))
     on_progress(Progress(len(by_key), len(finished), failed))
     if missing:

@@ -1,24 +1,21 @@
 """What happens in a worker process: runs are run, each within its limits.
 
-A worker never runs an agent itself. It forks a child for every run, so that whatever an agent
-changes in its process (classes, signals, threads, memory) is gone with it, and supervises it: a
-child that outlives its time is killed. Children answer in bytes of plain numbers, never in pickles:
-an agent could have written those. The worker hands the bytes on; the driver checks them.
+A worker never runs an agent itself: it forks a child for every run and supervises it
+(``supervision.py``). It hands on what children say as it is; the driver checks it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
-import struct
-import sys
 import time
 import warnings
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -27,20 +24,25 @@ from threadpoolctl import threadpool_limits
 from evaluation.protocol.tracks import TRAINING
 from evaluation.references import reference_regrets
 from evaluation.running.channel import AgentChannel
-from evaluation.running.isolation import (
-    AgentFailedError,
-    IsolatedAgent,
-    open_zygote,
-    preload_of,
-    zygote_file,
-)
+from evaluation.running.isolation import NONE, AgentFailedError, IsolatedAgent
+from evaluation.running.ledger import Ledger
 from evaluation.running.play import play
-from evaluation.running.process import OverTimeError, close_files, hide_from_others, limited, worded
+from evaluation.running.process import (
+    OverTimeError,
+    adopt_orphans,
+    end_children,
+    hide_from_others,
+    limited,
+    worded,
+)
 from evaluation.running.provenance import machine
-from evaluation.running.record import MAX_BYTES, Record, RecordError, check, pack
+from evaluation.running.record import Record, RecordError, check, pack
 from evaluation.running.run import Run
+from evaluation.running.sandbox import SandboxError
 from evaluation.running.sources import runner_source, sources_of
+from evaluation.running.supervision import over_time, supervised
 from evaluation.running.training import learned_before, train
+from evaluation.running.zygote import open_zygote, preload_of
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.madrid import SimulatedDataWarning
 
@@ -48,23 +50,25 @@ ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB")
 }
 """For the environment of workers: two that share cores must not fight over them."""
-GRACE_SECONDS = 2.0
-"""After its time a run may still say so itself; then it is killed."""
-TRIES = 2
-"""A child may have been killed from outside: it gets one more chance."""
-_HEAD = struct.Struct("<Q?")
-"""Before what a child says: how long it is, and whether it is the reason of a failure."""
 
 
 def start_worker(environment: dict[str, str]) -> None:
     """Ctrl-C is the driver's to handle; what it knows of the data, the worker knows, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end_all)
     hide_from_others()
+    adopt_orphans()
     os.environ.update(environment)
     # The driver has said so, once; every child of every worker would say it again.
     warnings.simplefilter("ignore", SimulatedDataWarning)
     prepare()
     open_zygote()
+
+
+def _end_all(signum: int, frame: FrameType | None) -> None:
+    """The pool ends this worker: what it has started ends with it."""
+    end_children()
+    os._exit(0)
 
 
 def prepare() -> None:
@@ -73,11 +77,19 @@ def prepare() -> None:
     runner_source()
 
 
-def execute_all(runs: Sequence[Run]) -> list[Record]:
-    """Run runs one after the other, each in a process of its own where the system can fork."""
+def execute_all(runs: Sequence[Run], ledger: Path) -> None:
+    """Run runs one after the other, each in a process of its own where the system can fork.
+
+    Args:
+        runs: Which.
+        ledger: Where to write down that a run is begun, and what came of it.
+    """
     for run in runs:
         _preload(run)
-    return [_supervised(run) if hasattr(os, "fork") else execute(run) for run in runs]
+    with Ledger(ledger) as written:
+        for run in runs:
+            written.begin()
+            written.finish(supervised(run, execute) if hasattr(os, "fork") else execute(run))
 
 
 _preloaded: set[tuple[str, str]] = set()
@@ -91,88 +103,8 @@ def _preload(run: Run) -> None:
     _preloaded.add(what)
     with contextlib.suppress(Exception):  # the child will say what is missing or broken
         sources_of(run.world.make().setup.world, run.agent_spec)
-        for module in () if run.isolated else preload_of(what[1]):
+        for module in preload_of(what[1]) if run.isolation == NONE else ():
             import_module(module)
-
-
-def _supervised(run: Run) -> Record:
-    """Run one run in a child process."""
-    for _ in range(TRIES):
-        answer, status = _ask_child(run)
-        if answer is not None:
-            return answer
-        if status is None:
-            return Record(run.key, over_time(run), sources=run.sources)
-    return Record(run.key, f"its process died (exit code {status})", sources=run.sources)
-
-
-def _ask_child(run: Run) -> tuple[Record | None, int | None]:
-    """What the child says, or None and its exit code, or None twice if it had to be killed."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    start = time.perf_counter()
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(ours)
-        _be_child(run, theirs)
-    os.close(theirs)
-    data = _read(ours, run.limits.seconds + GRACE_SECONDS)
-    os.close(ours)
-    if data is None:
-        os.kill(child, signal.SIGKILL)
-    status = _ended(child)
-    if data is None:
-        return None, None
-    head, body = data[: _HEAD.size], data[_HEAD.size :]
-    if len(head) < _HEAD.size or _HEAD.unpack(head)[0] != len(body):  # nothing, or half an answer
-        return None, os.waitstatus_to_exitcode(status)
-    reason, packed = (body.decode("utf-8", "replace"), b"") if head[-1] else (None, body)
-    # The clock and the machine are the worker's own: the child could say anything.
-    seconds = time.perf_counter() - start
-    return Record(run.key, reason, packed, seconds, machine(), run.sources), 0
-
-
-def _ended(child: int) -> int:
-    """Wait for a child that has closed its pipe; one that goes on all the same is killed."""
-    end = time.monotonic() + GRACE_SECONDS
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status
-        time.sleep(0.001)
-    os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1]
-
-
-def _be_child(run: Run, pipe: int) -> None:
-    """Answer and end, without a way back into the worker's code."""
-    try:
-        close_files({pipe} | (zygote_file() if run.isolated else set()))
-        os.dup2(2, 1)  # what an agent prints is no output of the harness
-        record = execute(run)
-        failed = record.reason is not None
-        body = str(record.reason).encode("utf-8", "replace") if failed else record.packed
-        with os.fdopen(pipe, "wb") as file:
-            file.write(_HEAD.pack(len(body), failed) + body)
-    finally:
-        os._exit(0)
-
-
-def _read(pipe: int, seconds: float) -> bytes | None:
-    """All that comes until the pipe is closed; None if it is not closed in time."""
-    parts: list[bytes] = []
-    end, size = time.monotonic() + seconds, 0
-    while size <= MAX_BYTES:
-        ready, _, _ = select.select([pipe], [], [], max(end - time.monotonic(), 0.0))
-        if not ready:
-            return None
-        part = os.read(pipe, 2**20)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
-        size += len(part)
-    return None
 
 
 def execute(run: Run) -> Record:
@@ -191,17 +123,12 @@ def execute(run: Run) -> Record:
         reason = f"took more than {run.limits.memory_mb:g} MB of memory"
     except KeyboardInterrupt:
         raise
-    except (AgentFailedError, RecordError) as error:
+    except (AgentFailedError, RecordError, SandboxError) as error:
         reason = str(error)
     except BaseException as error:  # an agent can fail in any way, sys.exit() included
         reason = worded(error)
     seconds = time.perf_counter() - start
     return Record(run.key, reason, packed, seconds, machine(), run.sources)
-
-
-def over_time(run: Run) -> str:
-    """The reason of a run that took too long."""
-    return f"took more than {run.limits.seconds:g} seconds"
 
 
 def _columns(run: Run) -> dict[str, Any]:
@@ -214,14 +141,19 @@ def _columns(run: Run) -> dict[str, Any]:
         return train(run, env)
     if run.agent_spec is None:
         return _references(run, env)
-    alone = partial(IsolatedAgent, memory_mb=run.limits.memory_mb, cpu_seconds=run.limits.seconds)
+    isolated = partial(
+        IsolatedAgent,
+        isolation=run.isolation,
+        memory_mb=run.limits.memory_mb,
+        cpu_seconds=run.limits.seconds,
+    )
     found = play(
         env,
         run.agent_spec,
         run.seed,
         learned=learned_before(run),
         agent_seed=run.agent_seed,
-        open_channel=alone if run.isolated else AgentChannel,
+        open_channel=AgentChannel if run.isolation == NONE else isolated,
     )
     return {
         "t": found.t,

@@ -22,6 +22,7 @@ from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
 from evaluation.studies.pages import PageError
 from evaluation.studies.stamp import Stamp, make_stamp
+from periodic_envs.files import write_figure
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -156,7 +157,7 @@ class Lab(Generic[Size]):
 
     def picture(self, figure: Figure, name: str, caption: str) -> str:
         """Save a figure; the Markdown that shows it."""
-        figure.savefig(self.pictures / f"{name}.png")
+        write_figure(figure, self.pictures / f"{name}.png")
         return f"![{caption}]({self.pictures.name}/{name}.png)\n\n*{caption}*"
 
 

@@ -24,9 +24,8 @@ def write_page(
 ) -> Path:
     """Write a page and, beside it, its numbers as JSON; the page's path."""
     page = folder / f"{stem}.md"
-    page.write_text(stamped(text, stamps), encoding="utf-8")
-    content = json.dumps(numbers, indent=1)
-    (folder / f"{stem}.json").write_text(content + "\n", encoding="utf-8")
+    write_atomically(page, stamped(text, stamps).encode())
+    write_atomically(folder / f"{stem}.json", f"{json.dumps(numbers, indent=1)}\n".encode())
     return page
 
 

@@ -23,6 +23,7 @@ from evaluation.studies.lab import regrets, study_lab, study_parser
 from evaluation.studies.markdown import listed, markdown_table, shown
 from evaluation.studies.pages import require_parts, write_part
 from evaluation.studies.pictures import BLUE, ORANGE, draw_curve, new_figure
+from periodic_envs.files import write_figure
 
 PAGE, PICTURE, STUDY = "rl.md", "rl.png", "evaluation.studies.rl"
 LEARNERS = {"ppo": BLUE, "recurrent-ppo, memory": ORANGE}
@@ -115,7 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
             if options.docs:
                 write_part(options.docs / PAGE, text, stamp)
                 if name == "budget":
-                    draw(results).savefig(options.docs / PICTURE)
+                    write_figure(draw(results), options.docs / PICTURE)
 
 
 if __name__ == "__main__":

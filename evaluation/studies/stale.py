@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.registry import online_names
-from evaluation.running.sources import ROOT
+from evaluation.running.process import ROOT
 from evaluation.studies.stamp import GONE, Stamp, StampError, code_of, stamps_in
 
 PAGES = {

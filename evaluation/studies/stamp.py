@@ -18,9 +18,9 @@ import gymnasium as gym
 import msgspec
 
 from agents.registry import UnknownAgentError, online_names
+from evaluation.running.process import ROOT
 from evaluation.running.provenance import machine
 from evaluation.running.sources import (
-    ROOT,
     agent_source,
     closure,
     file_of,

@@ -401,3 +401,24 @@ class Forges(Good):
             return file.getvalue()
 
         worker.pack = pack
+
+
+class LiftsItsLimits(Good):
+    """Raises its limit of memory, then takes more than it was given."""
+
+    def act(self, observation):
+        import resource
+
+        endless = (resource.RLIM_INFINITY,) * 2
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, endless)
+        self.eaten = np.ones(2**27)  # 1 GB
+        return 0
+
+
+class Chatters(Good):
+    """Prints without end."""
+
+    def act(self, observation):
+        print("so much to say " * 100_000, flush=True)
+        return super().act(observation)

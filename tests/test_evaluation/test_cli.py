@@ -143,6 +143,7 @@ def test_play_takes_a_file() -> None:
         ),
         (["play", "No-v0", "gp-ucb"], "there is no environment 'No-v0'"),
         (["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"], "no folder 'no'"),
+        (["agents", "agents:__doc__"], "agents:__doc__ makes no agent"),
         (["envs", "PeriodicGP-RideShre-v0"], "did you mean PeriodicGP-RideShare-v0"),
         (["envs", "CartPole-v1"], "CartPole-v1 is not an environment of this suite"),
         (["envs", "--picture", "x.png"], "--picture needs an id"),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system 
 @pytest.fixture(scope="module")
 def isolated():
     names = ("random", "gp-ucb", "Good", "SearchesMemory", "SearchesFiles", "Talks")
-    return run(protocol(*names), workers=2, isolated=True)
+    return run(protocol(*names), workers=2, isolation="process")
 
 
 def test_the_numbers_are_the_same(isolated) -> None:
@@ -30,7 +30,7 @@ def test_the_numbers_are_the_same(isolated) -> None:
 
 def test_boxes_cross_the_line_unchanged() -> None:
     world = {"envs": ["PeriodicGP-Synthetic-v0:dim=2"], "horizon": 3, "seeds": "4"}
-    alone = run(protocol("gp-thompson", **world), workers=1, isolated=True).steps
+    alone = run(protocol("gp-thompson", **world), workers=1, isolation="process").steps
     pd.testing.assert_frame_equal(alone, run(protocol("gp-thompson", **world), workers=0).steps)
 
 
@@ -48,7 +48,7 @@ def test_in_one_process_the_spy_finds_the_world() -> None:
 
 def test_every_failure_is_told() -> None:
     bad = ("Raises", "RaisesAtBirth", "Exits", "Leaves", "Eats", "WrongType", "Rambles")
-    found = reasons(run(protocol(*bad, seeds="0:1"), workers=2, isolated=True))
+    found = reasons(run(protocol(*bad, seeds="0:1"), workers=2, isolation="process"))
     assert "RuntimeError: a bad day (faulty_agents.py, line" in found["Raises"]
     assert "never born" in found["RaisesAtBirth"]
     assert found["Exits"] == "the agent's process ended"
@@ -60,11 +60,11 @@ def test_every_failure_is_told() -> None:
 
 def test_a_stubborn_agent_is_ended_with_its_run(tmp_path) -> None:
     found = reasons(
-        run(protocol("HangsStubbornly", seeds="0:1", seconds=1.0), workers=1, isolated=True)
+        run(protocol("HangsStubbornly", seeds="0:1", seconds=1.0), workers=1, isolation="process")
     )
     assert "took more than 1 seconds" in found["HangsStubbornly"]
     log = tmp_path / "log"
-    run(protocol(f"Counts:log={log},pause=0.01", seeds="0:1"), workers=1, isolated=True)
+    run(protocol(f"Counts:log={log},pause=0.01", seeds="0:1"), workers=1, isolation="process")
     pid, end = int(log.read_text()), time.monotonic() + 10.0
     while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
         time.sleep(0.05)
@@ -72,13 +72,15 @@ def test_a_stubborn_agent_is_ended_with_its_run(tmp_path) -> None:
 
 
 def test_answers_that_were_not_asked_for_are_refused() -> None:
-    found = reasons(run(protocol("AnswersAhead", seeds="0:1"), workers=1, isolated=True))
+    found = reasons(run(protocol("AnswersAhead", seeds="0:1"), workers=1, isolation="process"))
     assert found["AnswersAhead"] == "the agent's process spoke before it was asked"
 
 
 def test_what_an_agent_started_is_ended_with_it(tmp_path) -> None:
     log = tmp_path / "log"
-    run(protocol(f"LeavesSomebody:log={log}", "random", seeds="0:1"), workers=1, isolated=True)
+    run(
+        protocol(f"LeavesSomebody:log={log}", "random", seeds="0:1"), workers=1, isolation="process"
+    )
     end = time.monotonic() + 10.0
     while time.monotonic() < end and os.path.exists(f"/proc/{log.read_text()}"):
         time.sleep(0.05)
@@ -97,7 +99,9 @@ def test_without_a_zygote_it_says_so() -> None:
     from evaluation.running.run import runs_of
 
     run = next(run for run in runs_of(protocol("Good")) if run.agent_spec is not None)
-    assert "isolated agents need worker processes" in execute(replace(run, isolated=True)).reason
+    assert (
+        "isolated agents need worker processes" in execute(replace(run, isolation="process")).reason
+    )
 
 
 def test_code_is_read_and_not_run(tmp_path) -> None:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from agents.arrays import Array, Rng
 from agents.base import Problem, is_news, time_of
@@ -28,6 +27,8 @@ def arms_of(problem: Problem, count: int) -> NDArray[Any]:
     dim = problem.dim
     if dim == 1:
         return np.linspace(-1.0, 1.0, count, dtype=np.float32)[:, None]
+    from scipy.stats import qmc  # slow to import, and not always needed
+
     spread = np.asarray(qmc.Halton(dim, scramble=False).random(count), dtype=np.float32)
     return 2.0 * spread - 1.0
 

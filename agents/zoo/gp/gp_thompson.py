@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from agents.arrays import Rng
 from agents.gp import Array, Box, Predictive
@@ -34,6 +33,8 @@ def _spread_points(box: Box) -> Array:
     if box.dimension == 1:
         spread = np.linspace(-1.0, 1.0, LINE_CANDIDATES)[:, None]
     else:
+        from scipy.stats import qmc  # slow to import, and not always needed
+
         spread = 2.0 * qmc.Sobol(box.dimension, scramble=False).random(BOX_CANDIDATES) - 1.0
     return np.asarray(spread * box.high)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from agents.arrays import Array, Rng
 from agents.base import Problem
@@ -57,6 +56,8 @@ class ModelReuseUCB(LinearAgent):
         **common: Any,
     ) -> None:
         self._window, self._level = int(at_least_one("window", window)), share("level", level)
+        from scipy.stats import chi2  # slow to import, and not always needed
+
         self._quantile = float(chi2.ppf(1.0 - self._level, self._window))
         super().__init__(problem, rng, **common)
 

@@ -14,21 +14,34 @@ from evaluation.running.worker import execute
 SECONDS_PER_BATCH = 0.5
 """Short runs are handed out together until they are expected to take this long."""
 MAX_RUNS_PER_BATCH = 64
-DEATHS_ALLOWED = 1
-"""A process may have been killed from outside: its run gets one more chance, alone."""
+MAX_IDLE_DEATHS = 3
+"""So many processes in a row may die before they begin anything."""
 
 
 class BatchLostError(Exception):
-    """The process of a batch is gone, and its records with it.
+    """The process of a batch is gone.
 
     Args:
-        reason: Why, as the record of a run says it.
-        hung: Whether it was stopped for taking too long: trying again would take as long.
+        reason: Why, as the record of the run that it was at says it.
+        finished: The records of the runs that it had finished, in order.
+        begun: How many of its runs had been started; none of these is started again.
     """
 
-    def __init__(self, reason: str, hung: bool) -> None:
-        super().__init__(reason, hung)
-        self.reason, self.hung = reason, hung
+    def __init__(self, reason: str, finished: Sequence[Record] = (), begun: int = 0) -> None:
+        super().__init__(reason, finished, begun)
+        self.reason, self.finished, self.begun = reason, finished, begun
+
+
+class ClusterLostError(Exception):
+    """A part of a cluster is gone with a batch, and nobody knows how far it was: why.
+
+    It is nobody's failure, so nothing is stored of these runs, and none of them is started again
+    by this sweep.
+    """
+
+
+class SweepStoppedError(Exception):
+    """The sweep could not go on or is not complete: one sentence that says why and what to do."""
 
 
 class Executor(Protocol):
@@ -53,12 +66,19 @@ def batch_seconds(runs: Sequence[Run]) -> float:
 
 
 def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Record]:
-    """Run all runs; records come as they are finished, one for every run, checked.
+    """Run all runs; records come as they are finished, checked.
 
-    A batch whose process dies costs nobody but the guilty: its runs are run again one by one.
+    No run is started twice: an agent must not meet a world that it has seen before. A batch whose
+    process dies costs nobody but the run that it was at, which has failed; runs that were not
+    begun are handed out again.
+
+    Raises:
+        SweepStoppedError: At the end, if runs were lost in a cluster; at once, if processes die
+            before they begin anything.
     """
     waiting = _Waiting(runs)
     running: dict[Future[list[Record]], list[Run]] = {}
+    lost = 0
     while waiting or running:
         while waiting and len(running) < executor.capacity:
             batch = waiting.take()
@@ -68,13 +88,20 @@ def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Record]:
             batch = running.pop(future)
             try:
                 records = future.result()
-            except BatchLostError as lost:
-                yield from waiting.give_back(batch, lost)
+            except BatchLostError as error:
+                records = waiting.give_back(batch, error)
+            except ClusterLostError:
+                lost += len(batch)
                 continue
-            for run, record in zip(batch, records, strict=True):
+            for run, record in zip(batch, records, strict=False):
                 record = checked(record, run)
                 waiting.learn(run, record)
                 yield record
+    if lost:
+        raise SweepStoppedError(
+            f"{lost:,} runs were lost in the cluster and are not stored; give the same command "
+            "again to run them (finished runs are kept)"
+        )
 
 
 class _Waiting:
@@ -82,17 +109,14 @@ class _Waiting:
 
     def __init__(self, runs: Iterable[Run]) -> None:
         self._runs = deque(runs)
-        self._alone: deque[Run] = deque()
-        self._deaths: dict[str, int] = {}
+        self._idle_deaths = 0
         self._seconds: dict[tuple[str, str], float] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._runs or self._alone)
+        return bool(self._runs)
 
     def take(self) -> list[Run]:
         """The next batch: one run, and more as long as they are known to be short."""
-        if self._alone:
-            return [self._alone.popleft()]
         batch = [self._runs.popleft()]
         expected = self._expected(batch[0])
         while self._runs and len(batch) < MAX_RUNS_PER_BATCH:
@@ -108,18 +132,20 @@ class _Waiting:
     def learn(self, run: Run, record: Record) -> None:
         """Remember how long such a run takes."""
         self._seconds[run.env, run.agent] = record.seconds
+        self._idle_deaths = 0
 
-    def give_back(self, batch: list[Run], lost: BatchLostError) -> Iterator[Record]:
-        """Runs of a lost batch are run alone; the one that is lost again has failed."""
-        if len(batch) > 1:
-            self._alone.extend(batch)
-            return
-        (run,) = batch
-        deaths = self._deaths[run.key] = self._deaths.get(run.key, 0) + 1
-        if lost.hung or deaths > DEATHS_ALLOWED:
-            yield Record(run.key, lost.reason, sources=run.sources)
-        else:
-            self._alone.append(run)
+    def give_back(self, batch: Sequence[Run], lost: BatchLostError) -> list[Record]:
+        """The records of a lost batch; what was not begun is still to run."""
+        begun = max(lost.begun, len(lost.finished))
+        self._runs.extendleft(reversed(batch[begun:]))
+        self._idle_deaths = 0 if begun else self._idle_deaths + 1
+        if self._idle_deaths > MAX_IDLE_DEATHS:
+            raise SweepStoppedError(
+                f"worker processes end before they begin anything ({lost.reason}); finished runs "
+                "are kept: see that there is memory enough, and give the same command again"
+            )
+        failed = batch[len(lost.finished) : begun]
+        return [*lost.finished, *(Record(r.key, lost.reason, sources=r.sources) for r in failed)]
 
 
 class InProcess:

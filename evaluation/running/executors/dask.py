@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from evaluation.running.executors.base import BatchLostError
+from evaluation.running.executors.base import BatchLostError, ClusterLostError
 from evaluation.running.executors.pool import Pool
 from evaluation.running.record import Record
 from evaluation.running.run import Run
@@ -71,8 +71,8 @@ def _hand_over(done: Any, future: Future[list[Record]]) -> None:
         answer = done.result()
     else:
         error = done.exception() if done.status == "error" else done.status
-        answer = BatchLostError(f"lost in the cluster: {error}", hung=False)
-    if isinstance(answer, BatchLostError):
+        answer = ClusterLostError(f"lost in the cluster: {error}")
+    if isinstance(answer, BatchLostError | ClusterLostError):
         future.set_exception(answer)
     else:
         future.set_result(answer)

@@ -23,6 +23,7 @@ from evaluation.studies.flagship.worlds import core, cost, merged, unknown_perio
 from evaluation.studies.lab import study_lab
 from evaluation.studies.stamp import Stamp, StampError, stamps_in
 from periodic_envs.data.errors import DataError
+from periodic_envs.files import write_atomically
 
 COMMAND = "python -m evaluation.studies.flagship"
 PARTS: dict[str, Callable[[FlagshipLab], Any]] = {
@@ -66,7 +67,7 @@ def _run(chosen: list[str], lab: FlagshipLab, options: Namespace) -> None:
             found, stamp = merged(figures.get(name, []), found), stamp.over(stamps.get(name))
         figures[name], stamps[name] = found, stamp
         if kept:
-            kept.write_text(json.dumps(figures, indent=1) + "\n")
+            write_atomically(kept, f"{json.dumps(figures, indent=1)}\n".encode())
             write_page(figures, options.docs, stamps.values())
 
 

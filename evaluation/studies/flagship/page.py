@@ -14,6 +14,7 @@ from evaluation.studies.flagship.reach import MAX_CORE, reach
 from evaluation.studies.flagship.written import interval, markdown, yes
 from evaluation.studies.pages import stamped
 from evaluation.studies.stamp import Stamp
+from periodic_envs.files import write_atomically
 
 PAGE = "auto-gp.md"
 
@@ -22,7 +23,7 @@ def write_page(figures: dict[str, Any], docs: Path, stamps: Iterable[Stamp]) -> 
     """Everything that has been computed so far, and what each part was made with."""
     written = [section(name, figures[name]) for name in SECTIONS if figures.get(name)]
     parts = [text.INTRODUCTION, reach(figures), text.DIAGNOSIS, *written, text.LIMITS]
-    (docs / PAGE).write_text(stamped("\n".join(parts), stamps), encoding="utf-8")
+    write_atomically(docs / PAGE, stamped("\n".join(parts), stamps).encode())
 
 
 def section(name: str, found: Any) -> str:

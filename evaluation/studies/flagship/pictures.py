@@ -17,6 +17,7 @@ from evaluation.studies.flagship import AUTO, PRETRAINED, FlagshipLab
 from evaluation.studies.flagship.madrid import MADRID
 from evaluation.studies.pictures import new_figure
 from periodic_envs.arrays import Array
+from periodic_envs.files import write_figure
 
 WINDOW = "2017-11-03"
 PERIODS = np.arange(6.0, 60.5, 0.5)
@@ -47,7 +48,7 @@ def _draw_profiles(path: Path, *tables: Array) -> None:
         axes.set(title=title, xlabel="hour of day")
     panels[0].set_ylabel("station (arm)")
     figure.colorbar(image, ax=panels, label="NO, ug/m3")
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)
 
 
 def _evidence(agent: Any) -> Array:
@@ -68,4 +69,4 @@ def _draw_evidence(path: Path, evidence: Array) -> None:
     axes.axhline(0.0, color="grey", lw=0.8)
     axes.axvline(24.0, color="grey", lw=0.8, ls=":")
     axes.set(xlabel="period, hours", ylabel="log evidence\nagainst no season")
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)

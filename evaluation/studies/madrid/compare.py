@@ -25,6 +25,7 @@ from evaluation.studies.pages import write_part
 from evaluation.studies.stamp import make_stamp
 from periodic_envs.arrays import Array
 from periodic_envs.data.madrid.simulator import HOURS_PER_DAY, MadridSimulator
+from periodic_envs.files import write_figure
 
 DAYS = 10
 SEEDS = 40
@@ -248,7 +249,7 @@ def draw(
             ", seed 0" if row == 3 else ""
         )
         draw_window(axes, group[november], title, stations)
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)
 
 
 def markdown(tables: dict[str, pd.DataFrame]) -> str:

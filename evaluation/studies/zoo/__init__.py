@@ -17,6 +17,7 @@ from evaluation.studies.zoo.controls_text import controls_parts
 from evaluation.studies.zoo.families import sweep_agents
 from evaluation.studies.zoo.page import COMMAND, failures_note, zoo_numbers, zoo_text
 from evaluation.studies.zoo.picture import heat_map
+from periodic_envs.files import write_atomically, write_figure
 
 __all__ = ["FULL", "QUICK", "Bench", "ZooSize", "write_controls", "write_zoo"]
 
@@ -75,7 +76,7 @@ def write_zoo(
     controls = run_controls(protocol, lab)
     bench = Bench.of(results)
     lab.pictures.mkdir(parents=True, exist_ok=True)
-    heat_map(bench).savefig(lab.pictures / "heat_map.png")
+    write_figure(heat_map(bench), lab.pictures / "heat_map.png")
     judged = claims(bench)
     text = zoo_text(bench, controls, judged, size=size, horizon=protocol.horizon)
     if results.failures:
@@ -99,7 +100,7 @@ def write_controls(
     command = f"{COMMAND}{size.option} --controls"
     written = f"Written by `{command}`; for docs/zoo.md, which says the rest."
     text = "\n\n".join([*controls_parts(controls), written]) + "\n"
-    page.write_text(stamped(text, [lab.stamp(command, study=__name__)]), encoding="utf-8")
+    write_atomically(page, stamped(text, [lab.stamp(command, study=__name__)]).encode())
     return page
 
 

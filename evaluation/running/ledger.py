@@ -1,0 +1,82 @@
+"""What a worker has begun and finished of a batch, in a file that outlives the worker.
+
+A worker that dies takes no finished record with it, and nobody needs to guess which run it was at:
+that one has failed, those before it are here, and those after it were never started.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluation.running.record import MAX_BYTES, Record
+from evaluation.running.run import Run
+
+_BEGUN = b"B"
+_LENGTHS = struct.Struct("<QQ")
+"""Of what is said about a record, and of its packed columns."""
+
+
+class Ledger:
+    """Written by a worker.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("ab", buffering=0)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def begin(self) -> None:
+        """From now on the next run has been started."""
+        self._file.write(_BEGUN)
+
+    def finish(self, record: Record) -> None:
+        """It has come to an end."""
+        about = json.dumps([record.reason, record.seconds, record.machine, record.sources]).encode()
+        self._file.write(_LENGTHS.pack(len(about), len(record.packed)) + about + record.packed)
+
+
+def read(path: Path, runs: Sequence[Run]) -> tuple[list[Record], int]:
+    """The records of a batch in order, and how many of its runs were begun."""
+    try:
+        content = memoryview(path.read_bytes())
+    except FileNotFoundError:
+        return [], 0
+    records: list[Record] = []
+    for number, run in enumerate(runs):
+        if content[:1] != _BEGUN:
+            return records, number
+        found = _record(content[1:], run)
+        if found is None:
+            return records, number + 1
+        records.append(found[0])
+        content = content[1 + found[1] :]
+    return records, len(records)
+
+
+def _record(content: memoryview, run: Run) -> tuple[Record, int] | None:
+    """A record and its length; None if it is not whole."""
+    if len(content) < _LENGTHS.size:
+        return None
+    about, packed = _LENGTHS.unpack(content[: _LENGTHS.size])
+    end = _LENGTHS.size + about + packed
+    if max(about, packed) > MAX_BYTES or end > len(content):
+        return None
+    columns = bytes(content[_LENGTHS.size + about : end])
+    try:
+        said: list[Any] = json.loads(bytes(content[_LENGTHS.size : _LENGTHS.size + about]))
+        reason, seconds, machine, sources = said
+        reason = None if reason is None else str(reason)
+        return Record(run.key, reason, columns, float(seconds), dict(machine), str(sources)), end
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,219 @@
+"""The sandbox: the same numbers, and nothing of the machine to see or to change."""
+
+import os
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from agents.registry import AgentSpec
+from evaluation.running import sandbox, seccomp
+from evaluation.running.sweep import run
+
+from .test_sweep import protocol, reasons
+
+REQUIRED = os.environ.get("PERIODIC_GP_REQUIRE_SANDBOX") == "1"
+needs_sandbox = pytest.mark.skipif(
+    not REQUIRED and sandbox.available() is None, reason=f"no sandbox: {sandbox.why_not()}"
+)
+BODY = """
+import ctypes, json, os, resource, socket, subprocess, sys, threading
+class Agent:
+    def __init__(self, problem, rng): pass
+    def update(self, observation, action, reward): pass
+    def act(self, observation):
+"""
+
+
+def answer(tmp_path: Path, code: str) -> str:
+    """What a line of Python comes to in the sandbox, or the error that it ends with."""
+    file = tmp_path / "probe.py"
+    lines = "".join(f"        {line}\n" for line in code.splitlines())
+    file.write_text(f"{BODY}{lines}        raise RuntimeError(repr(found))\n")
+    table = protocol("random", seeds="0:1").to_dict() | {"agents": [f"{file}:Agent"]}
+    results = run(type(protocol("random")).from_dict(table), workers=1, isolation="sandbox")
+    return results.failures[0].reason
+
+
+@needs_sandbox
+def test_the_numbers_are_the_same() -> None:
+    worlds = {"envs": ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0:dim=2"]}
+    names = ("random", "gp-thompson")
+    alone = run(protocol(*names, horizon=5, **worlds), workers=2, isolation="sandbox").steps
+    together = run(protocol(*names, horizon=5, **worlds), workers=0).steps
+    pd.testing.assert_frame_equal(alone, together)
+
+
+@needs_sandbox
+def test_every_failure_is_told() -> None:
+    bad = ("Raises", "RaisesAtBirth", "Exits", "Leaves", "Eats", "WrongType", "Rambles")
+    found = reasons(run(protocol(*bad, seeds="0:1"), workers=2, isolation="sandbox"))
+    assert "RuntimeError: a bad day (faulty_agents.py, line" in found["Raises"]
+    assert "never born" in found["RaisesAtBirth"]
+    assert found["Exits"] == "the agent's process ended"
+    assert "SystemExit: enough" in found["Leaves"]
+    assert "memory" in found["Eats"]
+    assert "left" in found["WrongType"]
+    assert found["Rambles"] == "the agent's process gave no answer to the question"
+
+
+@needs_sandbox
+def test_a_stubborn_agent_is_ended_with_its_run() -> None:
+    found = reasons(
+        run(protocol("HangsStubbornly", seeds="0:1", seconds=2.0), workers=1, isolation="sandbox")
+    )
+    assert "took more than 2 seconds" in found["HangsStubbornly"]
+    end = time.monotonic() + 20.0
+    while sandboxes() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not sandboxes()
+
+
+def sandboxes() -> list[str]:
+    shown = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True)
+    mine = "HangsStubbornly"
+    return [line for line in shown.stdout.splitlines() if "bwrap" in line and mine in line]
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("found = sorted(p for p in os.listdir('/proc') if p.isdigit())", "['1']"),
+        ("found = os.environ.get('SECRET_OF_THE_TEST'), os.getcwd()", "(None, '/home/agent')"),
+        ("found = [*os.listdir('/home/agent'), *set(os.listdir('/tmp')) - {tmp!r}]", "[]"),
+        ("found = os.path.exists({home!r}), os.path.exists({tests!r})", "(False, False)"),
+        ("found = [i[1] for i in socket.if_nameindex()]", "PermissionError"),
+        ("found = socket.socket()", "PermissionError"),
+        ("found = os.fork()", "PermissionError"),
+        ("found = subprocess.run(['true'])", "PermissionError"),
+        ("found = open({package!r}, 'a')", "Read-only file system"),
+        ("found = open('/usr/x', 'w')", "Read-only file system"),
+        ("found = open('/etc/x', 'w')", "Read-only file system"),
+        ("found = open('/dev/shm/x', 'w')", "Read-only file system"),
+        ("found = open('/proc/sys/kernel/core_pattern', 'r+')", "Read-only file system"),
+        ("found = open('/proc/1/environ').read()", "HOME=/home/agent"),
+        ("found = os.memfd_create('x')", "PermissionError"),
+        ("found = ctypes.CDLL(None).unshare(0x10000000)", "-1"),
+        ("found = ctypes.CDLL(None).ptrace(16, 1, 0, 0)", "-1"),
+        ("found = ctypes.CDLL(None).shmget(1, 4096, 0o1666)", "-1"),
+        ("found = os.kill(-1, 9)", "No such process"),
+        ("found = len([t for t in range(3) if not threading.Thread(target=int).start()])", "3"),
+        ("os.write(os.open('/tmp/x', 65), b'x'); found = os.listdir('/tmp')", "'x'"),
+        (
+            "with open('/tmp/big', 'wb') as file:\n"
+            "    for _ in range(80): file.write(bytes(2**20))\n"
+            "found = 'written'",
+            "File too large",
+        ),
+        (
+            "for limit in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE):\n"
+            "    resource.setrlimit(limit, (resource.RLIM_INFINITY,) * 2)\n"
+            "found = 'lifted'",
+            "not allowed to raise maximum limit",
+        ),
+    ],
+)
+def test_nothing_to_see_and_nothing_to_change(
+    tmp_path: Path, monkeypatch, code: str, expected: str
+) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_TEST", "1")
+    places = {
+        "home": str(Path.home() / ".config"),
+        "tests": str(Path(__file__).parent),
+        "package": str(Path(sandbox.__file__)),
+        "tmp": {*tmp_path.parts, *Path(sys.executable).parts},
+    }
+    assert expected in answer(tmp_path, code.format(**places))
+
+
+@needs_sandbox
+def test_one_agent_leaves_nothing_to_the_next(tmp_path: Path) -> None:
+    left = "found = os.path.exists('/tmp/note'); open('/tmp/note', 'w').close()"
+    assert "False" in answer(tmp_path, left)
+    assert "False" in answer(tmp_path, left)
+
+
+@needs_sandbox
+def test_an_agent_of_another_package_is_found(tmp_path: Path, monkeypatch) -> None:
+    package = tmp_path / "folder" / "guests"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from guests.inner import Agent\n")
+    (package / "inner.py").write_text(
+        "class Agent:\n    def __init__(self, problem, rng): pass\n"
+        "    def act(self, observation): return 3\n"
+        "    def update(self, observation, action, reward): pass\n"
+    )
+    monkeypatch.syspath_prepend(package.parent)
+    table = protocol("random", seeds="0:1").to_dict() | {"agents": ["guests:Agent"]}
+    results = run(type(protocol("random")).from_dict(table), workers=1, isolation="sandbox")
+    assert set(results.steps["action"]) == {3}
+
+
+def test_a_sandbox_that_does_not_start_says_so(monkeypatch) -> None:
+    monkeypatch.setattr(sandbox, "_NAMESPACES", ("--no-such-option",))
+    with pytest.raises(sandbox.SandboxError, match="the sandbox did not start"):
+        sandbox.start(AgentSpec("random"))
+
+
+def test_without_bubblewrap_the_reason_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    found, why = sandbox._probe.__wrapped__()
+    assert found is None
+    assert "bubblewrap is not installed" in why
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_decides_as_it_should(machine: str) -> None:
+    """The program, run by an interpreter of classic BPF in ten lines."""
+    program = seccomp.program(machine)
+    clone = seccomp._CLONE[machine]
+    thread, process = 0x3D0F00, 0x1200011
+    refused, allowed = 0x00050001, 0x7FFF0000
+    assert decide(program, machine, clone, thread) == allowed
+    assert decide(program, machine, clone, process) == refused
+    assert decide(program, machine, 435, 0) == 0x00050000 | 38
+    for number in seccomp._DENIED[machine].values():
+        assert decide(program, machine, number, 0) == refused
+    for number in (0, 1, 3, 9, 202, 257):
+        assert decide(program, machine, number, 0) == allowed
+    assert decide(program, "other", 0, 0) == 0x80000000
+    assert decide(program, machine, 0x40000039, 0) == 0x80000000
+    assert seccomp.program("riscv64") is None
+
+
+def decide(program: bytes, machine: str, number: int, argument: int) -> int:
+    data = struct.pack("<IIQQ", number, seccomp._ARCHITECTURES.get(machine, 7), 0, argument)
+    steps = list(struct.iter_unpack("<HBBI", program))
+    place = value = 0
+    while True:
+        code, if_true, if_false, k = steps[place]
+        place += 1
+        if code == 0x06:
+            return k
+        if code == 0x20:
+            (value,) = struct.unpack_from("<I", data, k)
+            continue
+        true = {0x15: value == k, 0x35: value >= k, 0x45: bool(value & k)}[code]
+        place += if_true if true else if_false
+
+
+@pytest.mark.skipif(not REQUIRED, reason="only where the sandbox is insisted on")
+def test_the_sandbox_is_here() -> None:
+    assert sandbox.available(), sandbox.why_not()
+
+
+def test_own_processes_do_not_import_from_the_current_folder(tmp_path: Path) -> None:
+    from evaluation.running.process import own_python
+
+    for name in ("numpy", "struct", "json", "evaluation"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from here')\n")
+    code = "import struct, json, numpy, evaluation; print(sys.path[0])"
+    done = subprocess.run(own_python(code), cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path) not in done.stdout
+    assert sys.executable == own_python(code)[0]
