@@ -171,8 +171,10 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
         raise StoreError(
             f"{str(path)!r} has the format {found}, this version writes {FORMAT}: use another file"
         )
-    schema = {row[0] for row in db.execute("SELECT sql FROM sqlite_master")}
-    if not schema.issuperset(_SCHEMA):
+    schema = db.execute("SELECT type, sql FROM sqlite_master").fetchall()
+    # A stranger's triggers and views would act in our name.
+    acting = {kind for kind, _ in schema} & {"trigger", "view"}
+    if acting or not {sql for _, sql in schema}.issuperset(_SCHEMA):
         raise sqlite3.DatabaseError("its tables have changed")
     problem = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if problem != "ok":

@@ -1,5 +1,6 @@
 """A damaged store says so, or shows what it would have shown: never other numbers."""
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -184,3 +185,15 @@ def test_frames_of_an_older_log_are_no_damage(tmp_path: Path) -> None:
         assert not is_damaged(log_of(path))
         copy(path, tmp_path / "copy.sqlite")
         assert shown(tmp_path / "copy.sqlite") == shown(path)
+
+
+def test_a_strangers_trigger_is_refused(tmp_path: Path) -> None:
+    """It would act in our name: here it makes every regret 0."""
+    path = tmp_path / "s.sqlite"
+    Store(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TRIGGER t AFTER INSERT ON runs BEGIN UPDATE runs SET regret = 0; END")
+        db.commit()
+    for create in (True, False):
+        with pytest.raises(StoreError, match="its tables have changed"):
+            Store(path, create=create)
