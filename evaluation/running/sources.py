@@ -149,12 +149,16 @@ def _files_of_module(name: str, module: str) -> list[Path]:
             f"cannot find the agent {name!r}: no module {top!r} is installed{beside}"
         )
     folders = [Path(folder) for folder in found.submodule_search_locations or ()]
-    if not folders:
-        alone = Path(found.origin or "")
-        return [alone] if alone.is_file() else []
-    # All of them: tables and compiled code decide as well as Python does.
-    found_files = (path for folder in folders for path in folder.rglob("*"))
-    files = [path for path in found_files if CACHE not in path.parts and path.is_file()]
+    if folders:
+        return _files_in(folders, name)
+    alone = Path(found.origin or "")
+    return [alone] if alone.is_file() else []
+
+
+def _files_in(folders: Iterable[Path], name: str) -> list[Path]:
+    """All files of a package: tables and compiled code decide as well as Python does."""
+    found = (path for folder in folders for path in folder.rglob("*"))
+    files = [path for path in found if CACHE not in path.parts and path.is_file()]
     if len(files) > MAX_PACKAGE_FILES:
         raise UnknownAgentError(f"{name!r}: its package has more than {MAX_PACKAGE_FILES:,} files")
     if sum(path.stat().st_size for path in files) > MAX_PACKAGE_BYTES:

@@ -176,7 +176,8 @@ def foreign_agents(folder: Path, source: str) -> str:
     [("class Agent: ...", "it is another package"), ("1 / 0", "importing it failed")],
 )
 def test_a_foreign_agents_package_is_named(tmp_path: Path, source: str, reason: str) -> None:
-    path = foreign_agents(tmp_path, source)
+    (tmp_path / "other").mkdir()
+    path = foreign_agents(tmp_path / "other", source)
     command = run("envs", cwd=tmp_path, PYTHONPATH=path)
     assert command.returncode == 1
     assert "periodic-gp needs its own package 'agents'" in command.stderr
