@@ -187,7 +187,7 @@ def test_a_foreign_agents_package_is_named(tmp_path: Path, source: str, reason: 
         [sys.executable, "-c", "import evaluation"],
         capture_output=True,
         text=True,
-        cwd=tmp_path,
+        cwd=path,
         check=False,
     )
     assert library.returncode == 1
