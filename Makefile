@@ -9,7 +9,7 @@ PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo check test lint test-slow test-oldest bench format clean
+.PHONY: demo check test lint test-slow test-oldest kills fuzz attacks bench format clean
 
 # Interrupted, it goes on where it was; a second time it has nothing left to run.
 demo: $(VENV)/.core
@@ -51,6 +51,18 @@ test-oldest:
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 		-c constraints.txt -e ".[dev,rl]" "gymnasium==1.0.0"
 	.venv-oldest/bin/python -m pytest tests/test_envs periodic_envs
+
+# Every command that writes, killed 500 times at random moments: some 40 minutes on two cores.
+kills: $(VENV)/.dev
+	$(BIN)/python -m tests.kills 500
+
+# A hundred thousand damaged files: bundles, stores, saved agents, tables, Madrid's. Half an hour.
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz 100000
+
+# The table of attacks on the judge, from the tests that carry them out.
+attacks: $(VENV)/.dev
+	$(BIN)/python -m tests.attacks
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/envs.py

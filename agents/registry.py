@@ -218,7 +218,10 @@ def find_class(name: str) -> Callable[..., Any] | Any:
         ) from error
     if not hasattr(module, attribute):
         raise UnknownAgentError(f"cannot find the agent {name!r}: {place} has no {attribute!r}")
-    return getattr(module, attribute)
+    found = getattr(module, attribute)
+    if not callable(found):
+        raise UnknownAgentError(f"{name} makes no agent: it is neither a class nor a function")
+    return found
 
 
 def describe(name: str) -> str:

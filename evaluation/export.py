@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluation.results import Results
+from evaluation.results import STEP_COLUMNS, Results
+from periodic_envs.files import whole_file
 
 
 def export_steps(results: Results, out: Path) -> int:
@@ -25,13 +26,8 @@ def export_steps(results: Results, out: Path) -> int:
     Returns:
         The number of rows.
     """
-    part = out.with_name(f"{out.name}.part")
-    try:
-        rows = _parquet(results, part) if out.suffix == ".parquet" else _csv(results, part)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
-    return rows
+    with whole_file(out) as part:
+        return _parquet(results, part) if out.suffix == ".parquet" else _csv(results, part)
 
 
 def _parquet(results: Results, path: Path) -> int:
@@ -62,10 +58,11 @@ def _parquet(results: Results, path: Path) -> int:
 def _csv(results: Results, path: Path) -> int:
     rows = 0
     with path.open("w", newline="") as file:
+        file.write(",".join(STEP_COLUMNS) + "\n")
         for frame in results.step_frames():
             if _is_list(frame):
                 frame["action"] = [json.dumps(action) for action in frame["action"]]
-            frame.to_csv(file, index=False, header=rows == 0)
+            frame.to_csv(file, index=False, header=False)
             rows += len(frame)
     return rows
 

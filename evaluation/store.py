@@ -1,16 +1,16 @@
 """The store: one SQLite file, one transaction per finished run.
 
-Tables: ``runs`` (what came of every run, by its key), ``sweeps`` (the protocols that were run) and
-``sweep_runs`` (which runs belong to which sweep, under which names). A run that several sweeps
-share is kept once.
+Tables: ``runs`` (what came of every run, by its key), ``steps`` (its packed columns), ``machines``,
+``sweeps`` (the protocols that were run) and ``sweep_runs`` (which runs belong to which sweep, under
+which names). A run that several sweeps share is kept once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -19,7 +19,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from evaluation.database import StoreError, open_existing, open_or_begin, transaction
+from evaluation.database import (
+    StoreError,
+    insert,
+    open_existing,
+    open_or_begin,
+    select,
+    transaction,
+)
 from evaluation.protocol.entries import canonical_json
 from evaluation.protocol.protocol import Protocol
 from evaluation.records import RunSource, StoredRun, StoredSweep
@@ -61,60 +68,51 @@ class Store:
         """Write down that a protocol is being run; the same one goes on as the same sweep."""
         content = canonical_json(protocol.to_dict())
         data = canonical_json(protocol.data_fingerprints)
-        now = _now()
         with self._sentence("write"), transaction(self._db):
-            row = self._db.execute(
-                "SELECT id FROM sweeps WHERE hash = ? AND name = ? AND protocol = ?",
-                (protocol.hash, protocol.name, content),
-            ).fetchone()
+            before = list(select(self._db, "sweeps", "ORDER BY turn"))
+            # The last sweep is told by turns, since clocks may be set back.
+            turn = before[-1][1] + 1 if before else 1
+            same = (protocol.hash, protocol.name, content)
+            row = next((row for row in before if tuple(row[2:5]) == same), None)
             if row is None:
-                row = self._db.execute(
-                    "INSERT INTO sweeps (hash, name, protocol, data, command, started)"
-                    " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-                    (protocol.hash, protocol.name, content, data, command_line(), now),
-                ).fetchone()
-            self._db.execute("UPDATE sweeps SET started = ? WHERE id = ?", (now, row[0]))
+                number = max((old[0] for old in before), default=0) + 1
+                row = [number, turn, *same, data, command_line(), ""]
+            row[1], row[-1] = turn, _now()
+            insert(self._db, "sweeps", [row], replace=True)
             # Keys change with the code: the newest ones are this sweep's.
-            self._db.executemany(
-                "INSERT OR REPLACE INTO sweep_runs VALUES (?, ?, ?, ?, ?, ?)",
-                ((row[0], c.key, c.env, c.agent, c.track, c.seed) for c in runs),
-            )
+            mine = ((row[0], c.env, c.track, c.agent, c.seed, c.key) for c in runs)
+            insert(self._db, "sweep_runs", mine, replace=True)
         return self.sweep(row[0])
 
     def save(self, record: Record) -> None:
         """Keep one record, whole or not at all. A success replaces a failure, nothing else."""
+        about = canonical_json(record.machine)
+        machine = hashlib.sha256(about.encode()).hexdigest()[:16]
         row = (record.key, record.reason, record.steps, record.regret, record.agent_seconds)
-        packed = record.packed if record.reason is None else None
-        about, checks = canonical_json(record.machine), (zlib.crc32(packed or b""), _checksum(row))
+        more = (float(record.seconds), _now(), machine, record.sources)
         with self._sentence("write"), transaction(self._db):
-            self._db.execute("INSERT OR IGNORE INTO machines (about) VALUES (?)", (about,))
             failed = "DELETE FROM runs WHERE key = ? AND reason IS NOT NULL"
             self._db.execute(failed, (record.key,))
-            self._db.execute(
-                "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?,"
-                " (SELECT id FROM machines WHERE about = ?), ?, ?, ?, ?)",
-                (*row, record.seconds, _now(), about, record.sources, packed, *checks),
-            )
+            insert(self._db, "machines", [(machine, about)])
+            insert(self._db, "runs", [(*row, *more)])
+            if record.reason is None:
+                insert(self._db, "steps", [(record.key, record.packed)])
 
     def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
         """Which of the runs are there already; failed ones count unless ``failures`` is false."""
         with self._sentence("read"):
-            rows = self._db.execute(
-                "SELECT key FROM runs" + ("" if failures else " WHERE reason IS NULL")
-            )
+            rows = select(self._db, "runs", "" if failures else "WHERE reason IS NULL")
             return {row[0] for row in rows} & set(keys)
 
     def sweeps(self) -> list[StoredSweep]:
         """All sweeps, the one that was run last at the end."""
         with self._sentence("read"):
-            rows = self._db.execute(
-                "SELECT id, hash, name, protocol, data, command, started FROM sweeps"
-                " ORDER BY started, id"
-            ).fetchall()
-        return [
-            StoredSweep(r[0], r[1], r[2], json.loads(r[3]), json.loads(r[4]), r[5], r[6])
-            for r in rows
-        ]
+            return [
+                StoredSweep(id, hash, name, _protocol(protocol), _plain(data), command, started)
+                for id, _, hash, name, protocol, data, command, started in select(
+                    self._db, "sweeps", "ORDER BY turn"
+                )
+            ]
 
     def sweep(self, number: int) -> StoredSweep:
         """One sweep."""
@@ -127,51 +125,45 @@ class Store:
     def runs(self, sweep: int) -> list[StoredRun]:
         """The finished runs of a sweep."""
         with self._sentence("read"):
-            rows = self._db.execute(
-                "SELECT c.checksum, r.key, r.env, r.agent, r.track, r.seed, c.reason, c.steps,"
-                " c.regret, c.agent_seconds FROM sweep_runs r JOIN runs c USING (key)"
-                " WHERE r.sweep = ? ORDER BY r.env, r.track, r.agent, r.seed",
-                (sweep,),
-            ).fetchall()
-            for checksum, key, *_, reason, steps, regret, seconds in rows:
-                if checksum != _checksum((key, reason, steps, regret, seconds)):
-                    raise sqlite3.DatabaseError(f"the run {key[:12]}: its totals have changed")
-        return [StoredRun(*row[1:]) for row in rows]
+            totals = {row[0]: row[1:5] for row in self._of_sweep(sweep)}
+            names = select(self._db, "sweep_runs", "WHERE sweep = ?", (sweep,))
+            return [
+                StoredRun(key, env, agent, track, seed, *totals[key])
+                for _, env, track, agent, seed, key in sorted(names)
+                if key in totals
+            ]
+
+    def _of_sweep(self, sweep: int) -> list[list[Any]]:
+        """The rows of the finished runs of a sweep."""
+        mine = "WHERE key IN (SELECT key FROM sweep_runs WHERE sweep = ?)"
+        return list(select(self._db, "runs", mine, (sweep,)))
 
     def size(self, sweep: int) -> int:
         """How many runs a sweep has, finished or not."""
         with self._sentence("read"):
-            query = "SELECT count(*) FROM sweep_runs WHERE sweep = ?"
-            return int(self._db.execute(query, (sweep,)).fetchone()[0])
+            return len(list(select(self._db, "sweep_runs", "WHERE sweep = ?", (sweep,))))
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
         """The steps of a run."""
         packed = self.packed(key)
         with self._sentence("read"):
-            try:
-                return {} if packed is None else unpack(packed)
-            except RecordError as error:
-                raise sqlite3.DatabaseError(f"the run {key[:12]}: {error}") from error
+            if packed is not None:
+                return unpack(packed)
+            if self.finished([key], failures=False):
+                raise RecordError("its steps are missing")
+        return {}
 
     def packed(self, key: str) -> bytes | None:
         """The packed columns of a run, None if it failed or is not there."""
         with self._sentence("read"):
-            query = "SELECT columns, columns_checksum FROM runs WHERE key = ?"
-            packed: bytes | None
-            packed, checksum = self._db.execute(query, (key,)).fetchone() or (None, 0)
-            if packed is not None and zlib.crc32(packed) != checksum:
-                raise sqlite3.DatabaseError(f"the run {key[:12]}: its columns have changed")
-        return packed
+            rows = list(select(self._db, "steps", "WHERE key = ?", (key,)))
+        return rows[0][1] if rows else None
 
     def machines(self, sweep: int) -> list[dict[str, Any]]:
         """Where the runs of a sweep were computed."""
         with self._sentence("read"):
-            rows = self._db.execute(
-                "SELECT DISTINCT m.about FROM machines m JOIN runs c ON c.machine = m.id"
-                " JOIN sweep_runs r ON r.key = c.key WHERE r.sweep = ?",
-                (sweep,),
-            ).fetchall()
-        return [json.loads(row[0]) for row in rows]
+            mine = {row[7] for row in self._of_sweep(sweep)}
+            return [_plain(row[1]) for row in select(self._db, "machines") if row[0] in mine]
 
     @contextlib.contextmanager
     def _sentence(self, doing: str) -> Iterator[None]:
@@ -179,19 +171,22 @@ class Store:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            full = "full" in str(error) or "disk I/O" in str(error)
-            what = (
-                "the disk is full or cannot be written; what was finished before is safe: make "
-                "room and run the same command again"
-                if full
-                else "it is damaged or no store of ours, and is left alone; use another file"
-                if isinstance(error, sqlite3.DatabaseError)
-                and not isinstance(error, sqlite3.OperationalError)
-                else "see that it can be read and written, and that its folder is there"
-            )
             raise StoreError(
-                f"cannot {doing} the store {str(self.path)!r} ({error}): {what}"
+                f"cannot {doing} the store {str(self.path)!r} ({error}): {_remedy(error)}"
             ) from error
+
+
+def _remedy(error: Exception) -> str:
+    text = str(error)
+    if "full" in text or "disk I/O" in text:
+        return (
+            "the disk is full or cannot be written; what was finished before is safe: make room "
+            "and run the same command again"
+        )
+    # SQLite has one class for what may be mended and for much that is damaged.
+    if isinstance(error, OSError | sqlite3.OperationalError) and "decode" not in text:
+        return "see that it can be read and written, and that its folder is there"
+    return "it is damaged or no store of ours, and is left alone; use another file"
 
 
 @dataclass(frozen=True)
@@ -214,9 +209,29 @@ class _StoredSource:
         return self.store.machines(self.sweep.id)
 
 
-def _checksum(row: tuple[Any, ...]) -> int:
-    """Of the totals of a run, which nobody computes again: a flipped bit must not go unseen."""
-    return zlib.crc32(repr(row).encode())
+def _plain(text: str) -> dict[str, Any]:
+    """An object of JSON.
+
+    Raises:
+        ValueError: If it is nothing of the kind.
+    """
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError("what should be plain data is not")
+    return content
+
+
+def _protocol(text: str) -> dict[str, Any]:
+    """A protocol with everything that results are named by."""
+    content = _plain(text)
+    try:
+        str.strip(content["description"])
+        for part, names in {"envs": ("label", "group"), "agents": ("label", "track")}.items():
+            for entry in content[part]:
+                str.join("", (entry[name] for name in names))
+    except (LookupError, TypeError) as error:
+        raise ValueError("a protocol of it is incomplete") from error
+    return content
 
 
 def _now() -> str:

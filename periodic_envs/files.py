@@ -1,22 +1,42 @@
 """Writing a file whole or not at all."""
 
+from __future__ import annotations
+
+import contextlib
+import io
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that whoever reads it sees the old bytes or the new ones, never a part.
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A file beside ``path`` to write into, which takes its place when all is written.
 
-    The bytes go to a file beside it first, which is removed if anything goes wrong.
+    Whoever reads ``path`` sees the old bytes or the new ones, never a part. If anything goes wrong,
+    the file beside it is removed.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
+        yield part
+        with part.open("r+b") as file:
             os.fsync(file.fileno())
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that whoever reads it sees the old bytes or the new ones, never a part."""
+    with whole_file(path) as part, part.open("xb") as file:
+        file.write(data)
+
+
+def write_figure(figure: Any, path: Path, **settings: Any) -> None:
+    """Write a figure of Matplotlib whole or not at all; ``settings`` are those of ``savefig``."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:].lower(), **settings)
+    write_atomically(path, drawn.getvalue())

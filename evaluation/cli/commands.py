@@ -7,7 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli import data, leaderboard, pages, priors, studies, submissions, sweeps, worlds
+from evaluation.cli import (
+    data,
+    leaderboard,
+    pages,
+    priors,
+    stale,
+    studies,
+    submissions,
+    sweeps,
+    worlds,
+)
 from evaluation.cli.shared import CommandError, screen, show_version
 from evaluation.database import StoreError
 from evaluation.protocol.entries import ProtocolError
@@ -41,6 +51,7 @@ app.command("verify")(submissions.verify_bundle)
 app.command("serve")(pages.serve_store)
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("zoo")(studies.zoo)
+app.command("stale")(stale.stale)
 app.command("learn-prior")(priors.learn_prior)
 app.add_typer(data.app, name="data")
 

@@ -75,11 +75,13 @@ def check_picture(path: Path) -> None:
 
 def save_picture(figure: Any, path: Path) -> None:
     """Write a figure, or say why not."""
+    from periodic_envs.files import write_figure  # the package brings Gymnasium with it
+
     check_picture(path)
     try:
-        figure.savefig(path)
+        write_figure(figure, path)
     except OSError as error:
-        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
+        raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def bar(*columns: ProgressColumn, quiet: bool = False) -> Bar:

@@ -71,7 +71,10 @@ def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]
     for agent in (first, second):
         check_known(results, agent, *results.tracks)
     yield f"{first} minus {second}, regret on common runs (negative: {first} is better)"
-    for task, runs, gap in paired(results, first, second):
+    rows = list(paired(results, first, second))
+    if not rows:
+        yield "  no world and seed on which both are finished"
+    for task, runs, gap in rows:
         bounds = "" if pd.isna(gap.low) else f" [{gap.low:,.1f}, {gap.high:,.1f}]"
         test = f"{runs} runs, sign-flip p = {gap.p_value:.3g}"
         yield f"  {task}: {gap.estimate:,.1f}{bounds}, {test}"

@@ -32,7 +32,9 @@ from evaluation.leaderboard.bundle import (
     decode,
     read_file,
 )
+from evaluation.leaderboard.copies import remark_on
 from evaluation.leaderboard.disk import move, part_of, sweep, write_file, write_folder
+from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.hidden import HiddenSeeds
 from evaluation.leaderboard.lines import (
     Closed,
@@ -40,12 +42,14 @@ from evaluation.leaderboard.lines import (
     Line,
     Opened,
     Trial,
+    Verdict,
     lines_of,
     trials_before,
 )
 from evaluation.leaderboard.log import Entry, Log, LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.standing import Accepted
+from evaluation.leaderboard.steps import Actions, read_steps
 from evaluation.leaderboard.verdicts import CannotCheckError, Verification
 from evaluation.protocol.entries import canonical_json
 from evaluation.protocol.protocol import Protocol
@@ -92,6 +96,7 @@ class Edition:
         self.about: dict[str, Any] = msgspec.to_builtins(opening)
         self.name, self.challenge = opening.name, opening.challenge
         self.log = Log(folder / LOG, opening.public_key)
+        self._actions: dict[str, Actions] = {}
 
     @classmethod
     def open(cls, folder: Path, protocol: Protocol, secret: Secret) -> Edition:
@@ -194,18 +199,43 @@ class Edition:
             Whether it is in the edition now.
         """
         manifest = verification.manifest
-        accepted = manifest is not None and bool(verification.regrets) and verification.passed
-        line = verification.line(accepted=accepted)
         with self.log.locked():
             self.check_open()
             submissions = self.folder / SUBMISSIONS
             for place in (self.folder, submissions):
                 sweep(place)
+            if verification.regrets and verification.passed:
+                self._compare(verification)
+            accepted = bool(verification.regrets) and verification.passed
             if manifest is not None and accepted:
                 files = {MANIFEST: manifest.to_json(), STEPS: verification.steps}
                 write_folder(submissions / manifest.id, files)
+            line = verification.line(accepted=accepted)
             self._append(lambda lines: line, secret)
         return accepted
+
+    def _compare(self, verification: Verification) -> None:
+        """Refuse copied steps at the door itself, whoever has looked at them before."""
+        try:
+            words = self.remark_on(verification)
+        except BundleError as error:
+            verification.verdicts.append(Verdict("replayed", False, str(error)))
+            return
+        if words and not any(words in verdict.words for verdict in verification.verdicts):
+            last = verification.verdicts.pop()
+            verification.verdicts.append(Verdict(last.tier, True, last.words + words))
+
+    def remark_on(self, verification: Verification) -> str:
+        """What there is to say of a submission beside those that are here: see ``copies``."""
+        assert verification.manifest is not None
+        forms = run_forms(self.protocol())
+        others = []
+        for one in self.accepted():
+            name = one.manifest.id
+            if name not in self._actions:
+                self._actions[name] = read_steps(one.steps, forms, trusted=True)
+            others.append((one.manifest, self._actions[name]))
+        return remark_on(verification.manifest, verification.actions, others)
 
     def _append(self, make: Callable[[list[Line]], Line], secret: Secret) -> Entry:
         """Add a line that is made from all lines before, unless the edition has ended."""

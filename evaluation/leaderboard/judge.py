@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from evaluation.leaderboard.bundle import Manifest
-from evaluation.leaderboard.copies import remark_on
 from evaluation.leaderboard.edition import Edition
-from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.hidden import HiddenSeeds
 from evaluation.leaderboard.secret import Secret
-from evaluation.leaderboard.steps import Actions, read_steps
 from evaluation.leaderboard.trial import uniform_regrets
 from evaluation.leaderboard.verdicts import Regrets, Report, Verification
 from evaluation.leaderboard.verify import verify
@@ -55,7 +50,6 @@ class Judge:
         self._sample = {} if sample is None else {"sample": sample}
         self._without_sandbox = without_sandbox
         self.protocol: Protocol = edition.protocol()
-        self._actions: dict[str, Actions] = {}
 
     @cached_property
     def _uniform(self) -> Regrets:
@@ -69,7 +63,7 @@ class Judge:
             bundle,
             self.protocol,
             through=self._through,
-            remark=self._remark,
+            remark=self._edition.remark_on,
             agent=self._agent,
             begin_trial=self._begin_trial,
             uniform=self._uniform,
@@ -89,16 +83,3 @@ class Judge:
             self._secret,
             more=self._more_trials,
         )
-
-    def _remark(self, verification: Verification) -> str:
-        """What there is to say of a submission beside those that are there: see ``copies``."""
-        assert verification.manifest is not None
-        return remark_on(verification.manifest, verification.actions, self._others())
-
-    def _others(self) -> Iterator[tuple[Manifest, Actions]]:
-        forms = run_forms(self.protocol)
-        for one in self._edition.accepted():
-            name = one.manifest.id
-            if name not in self._actions:
-                self._actions[name] = read_steps(one.steps, forms, trusted=True)
-            yield one.manifest, self._actions[name]

@@ -122,7 +122,7 @@ class Sheet:
         """From the table of all worlds."""
         runs = _finished(results, task, agents, track)
         references = _finished(results, task, REFERENCE_ROWS, REFERENCES)
-        t, places = _kept_steps(runs.values())
+        t, places = _kept_steps([*runs.values(), *references.values()])
         curves = {agent: _curve(found, places) for agent, found in {**runs, **references}.items()}
         phases = phase_rows(results, task, runs)
         shown = page_columns("task", track=track)

@@ -27,7 +27,7 @@ from agents.registry import AgentSpec, names
 from evaluation.running.agent_process import STARTED, receive
 from evaluation.running.process import ROOT, own_python
 from evaluation.running.seccomp import program
-from evaluation.running.sources import find_package
+from evaluation.running.sources import CACHE, find_package
 
 DID_NOT_START = "the sandbox did not start"
 """Begins the reason of a run that failed before there was an agent."""
@@ -173,6 +173,9 @@ def _mounts(own: Iterable[Path]) -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev")
     for place in _outermost([*_environment(), *map(str, own)]):
         yield from ("--ro-bind", place, place)
+    # Nobody has looked at compiled code: the sources are what was hashed.
+    for cache in (found for place in own for found in place.rglob(CACHE)):
+        yield from ("--tmpfs", str(cache))
     # Root in a user namespace may still write what belongs to root: /proc/sys, among others.
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)

@@ -2,7 +2,8 @@
 
 An agent is one process with as many threads as it likes: it starts no others, so that its limits of
 memory and time are limits of all that it does. It opens no sockets, leaves nothing behind in the
-kernel (shared memory, queues, keys), looks into no other process and makes no namespaces.
+kernel (shared memory, queues, keys), tells others nothing by locks on files that both read, looks
+into no other process and makes no namespaces.
 
 A filter is a program of classic BPF over ``struct seccomp_data`` (number, architecture, instruction
 pointer, arguments); see seccomp(2).
@@ -18,6 +19,9 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """What the kernel calls them (AUDIT_ARCH_...)."""
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_FCNTL = {"x86_64": 72, "aarch64": 25}
+_LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)
+"""Of fcntl: locks, leases and notices of files, asked for or set."""
 _X32 = 0x40000000
 """From here on x86_64 counts the calls of another interface, which we do not know."""
 _CLONE_THREAD = 0x00010000
@@ -30,6 +34,7 @@ _DENIED = {
         **{"unshare": 272, "setns": 308, "mount": 165, "umount2": 166, "pivot_root": 155},
         **{"chroot": 161, "open_tree": 428, "move_mount": 429, "fsopen": 430},
         **{"bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425},
+        **{"flock": 73, "inotify_init": 253, "inotify_init1": 294, "fanotify_init": 300},
     },
     "aarch64": {
         **{"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
@@ -38,12 +43,13 @@ _DENIED = {
         **{"request_key": 218, "keyctl": 219, "unshare": 97, "setns": 268, "mount": 40},
         **{"umount2": 39, "pivot_root": 41, "chroot": 51, "open_tree": 428},
         **{"move_mount": 429, "fsopen": 430, "bpf": 280, "perf_event_open": 241},
-        **{"userfaultfd": 282, "io_uring_setup": 425},
+        **{"userfaultfd": 282, "io_uring_setup": 425, "flock": 32, "inotify_init1": 26},
+        **{"fanotify_init": 262},
     },
 }
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 """Places in ``struct seccomp_data``."""
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 
@@ -80,6 +86,12 @@ def program(machine: str | None = None) -> bytes | None:
         _step(_LOAD, _FIRST_ARGUMENT),
         _step(_ANY_BIT, _CLONE_THREAD, 1, 0),
         _refuse(errno.EPERM),
+        # Behind the flags of clone nothing is left of the number: ask for it again.
+        _step(_LOAD, _NUMBER),
+        _step(_EQUAL, _FCNTL[machine], 1, 0),
         _step(_RETURN, _ALLOW),
+        _step(_LOAD, _SECOND_ARGUMENT),
     ]
-    return b"".join(steps)
+    for command in _LOCKS:
+        steps += [_step(_EQUAL, command, 0, 1), _refuse(errno.EPERM)]
+    return b"".join([*steps, _step(_RETURN, _ALLOW)])

@@ -28,8 +28,10 @@ FOLLOWED = {"evaluation": ("evaluation", "agents"), "periodic_envs": ("periodic_
 """Packages that imports are followed into, by the importing one; from all others, into agents."""
 PICTURES = "periodic_envs.rendering"
 """Imported by the environment, but decides nothing."""
-MAX_PACKAGE_FILES = 2000
+MAX_PACKAGE_FILES, MAX_PACKAGE_BYTES = 2000, 2**30
 """Of somebody else's package."""
+CACHE = "__pycache__"
+"""Folders of compiled code, which is made from the sources; the sandbox does not see them."""
 MACHINERY = tuple(f"periodic_envs/{name}.py" for name in ("env", "vector", "registration"))
 """What every world is stepped by."""
 
@@ -67,7 +69,8 @@ def agent_source(name: str, root: Path = ROOT) -> str:
         return _hash_of_ours((file.relative_to(ROOT).as_posix(),), root)
     # Read anew every time: people edit their agents while they work.
     own = own_files(name)
-    imported = {found for path in own for found in scan(path, root).imported}
+    python = (path for path in own if path.suffix == ".py")
+    imported = {found for path in python for found in scan(path, root).imported}
     return _hash([hash_of(own), *_parts(closure(imported, root), root)])
 
 
@@ -82,8 +85,7 @@ def _parts(files: Iterable[Path], root: Path) -> list[str]:
     parts = []
     for path in sorted(files):
         libraries = scan_ours(path, root).libraries if path.suffix == ".py" else ()
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        parts += [path.relative_to(root).as_posix(), content]
+        parts += [path.relative_to(root).as_posix(), _content_hash(path)]
         parts += [f"{library} {version_of(library)}" for library in libraries]
     return parts
 
@@ -125,11 +127,16 @@ def own_hash(name: str) -> str | None:
 
 
 def hash_of(files: Iterable[Path]) -> str:
-    """SHA-256 over names and contents."""
-    digest = hashlib.sha256()
-    for path in sorted(files, key=lambda path: (path.name, str(path))):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    """SHA-256 over contents, and over names from the folder that all of them are in."""
+    paths = sorted(path.resolve() for path in files)
+    top = os.path.commonpath([path.parent for path in paths])
+    return _hash(
+        part for path in paths for part in (path.relative_to(top).as_posix(), _content_hash(path))
+    )
+
+
+def _content_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _files_of_module(name: str, module: str) -> list[Path]:
@@ -142,12 +149,20 @@ def _files_of_module(name: str, module: str) -> list[Path]:
             f"cannot find the agent {name!r}: no module {top!r} is installed{beside}"
         )
     folders = [Path(folder) for folder in found.submodule_search_locations or ()]
-    if not folders:
-        alone = Path(found.origin or "")
-        return [alone] if alone.is_file() else []
-    files = [path for folder in folders for path in folder.rglob("*.py")]
+    if folders:
+        return _files_in(folders, name)
+    alone = Path(found.origin or "")
+    return [alone] if alone.is_file() else []
+
+
+def _files_in(folders: Iterable[Path], name: str) -> list[Path]:
+    """All files of a package: tables and compiled code decide as well as Python does."""
+    found = (path for folder in folders for path in folder.rglob("*"))
+    files = [path for path in found if CACHE not in path.parts and path.is_file()]
     if len(files) > MAX_PACKAGE_FILES:
         raise UnknownAgentError(f"{name!r}: its package has more than {MAX_PACKAGE_FILES:,} files")
+    if sum(path.stat().st_size for path in files) > MAX_PACKAGE_BYTES:
+        raise UnknownAgentError(f"{name!r}: its package has more than {MAX_PACKAGE_BYTES:,} bytes")
     return files
 
 

@@ -5,14 +5,15 @@ others are run as modules, ``python -m evaluation.studies.NAME --help``:
 
 - ``flagship``: auto-gp-ucb, judged (docs/auto-gp.md);
 - ``beyond``: what an unknown period, drift, contexts and several seasons cost (docs/beyond.md);
-- ``rl_curve``: how many interactions generic RL needs (docs/rl.md);
+- ``rl``: what generic RL does, and how many interactions it needs (docs/rl.md);
 - ``zoo.widths``: how widely agents should explore, for the controls of docs/zoo.md;
 - ``madrid.calibrate``, ``madrid.compare``: the simulator's parameters, and how close simulated NO
   is to the real (docs/madrid_simulator.md);
 - ``interval_coverage``: how often intervals contain what they should.
 
 All of them have a ``lab`` to run in, ``claims`` with verdicts, a ``comparison`` of agents on common
-runs, and write their pages with ``markdown`` and ``pictures``.
+runs, and write their pages with ``markdown``, ``pictures`` and ``pages``. Every page has a
+``stamp`` of the code that it was made with, and ``periodic-gp stale`` says which are ``stale``.
 """
 
 __all__: list[str] = []

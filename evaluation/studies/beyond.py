@@ -4,8 +4,9 @@ Every figure is a ratio of mean regrets on common seeds with a 95 % interval (``
 the paired difference with its own:
 
     python -m evaluation.studies.beyond [hidden wrong switching context seasons] [--seeds 0:30]
-                                        [--store beyond.sqlite] [--workers 2]
+                                        [--docs docs] [--store beyond.sqlite] [--workers 2]
 
+With ``--docs`` the tables are written into their places in DOCS/beyond.md, too.
 Finished runs are kept in the store and not run again. Settings were chosen on seeds from 1,000 on.
 """
 
@@ -20,7 +21,9 @@ import pandas as pd
 from evaluation.statistics import Interval, paired_difference, paired_ratio
 from evaluation.studies.lab import Lab, regret_by_run, study_lab, study_parser
 from evaluation.studies.markdown import markdown_table, shown
+from evaluation.studies.pages import require_parts, write_part
 
+PAGE, STUDY = "beyond.md", "evaluation.studies.beyond"
 HIDDEN = "PeriodicGP-HiddenPeriod-v0"
 KNOWN = "PeriodicGP-HiddenPeriod-v0:reveal_period=true"
 SYNTHETIC = "PeriodicGP-Synthetic-v0"
@@ -122,16 +125,25 @@ def row(claim: Claim, regret: pd.Series) -> list[str]:
     ]
 
 
-def main() -> None:
-    """Run and print."""
-    parser = study_parser(__doc__ or "", store="beyond.sqlite", seeds="0:30", parts=list(STUDIES))
-    options = parser.parse_args()
+def main(arguments: list[str] | None = None) -> None:
+    """Run, print, and write what is to be written."""
+    parser = study_parser(
+        __doc__ or "", store="beyond.sqlite", seeds="0:30", parts=list(STUDIES), page=PAGE
+    )
+    options = parser.parse_args(arguments)
+    chosen = options.parts or list(STUDIES)
     with study_lab("beyond", options) as lab:
-        for name in options.parts or STUDIES:
+        if options.docs:
+            require_parts(options.docs / PAGE, chosen)
+        for name in chosen:
             claims = list(STUDIES[name]())
             regret = regrets(claims, name, lab)
-            print(f"\n{name}, seeds {options.seeds}: {STUDIES[name].__doc__}\n")
-            print(markdown_table(HEADER, [row(claim, regret) for claim in claims]))
+            table = markdown_table(HEADER, [row(claim, regret) for claim in claims])
+            print(f"\n{name}, seeds {options.seeds}: {STUDIES[name].__doc__}\n\n{table}")
+            command = f"python -m {STUDY} {name} --seeds {options.seeds} --docs docs"
+            stamp = lab.stamp(command, study=STUDY, part=name)
+            if options.docs:
+                write_part(options.docs / PAGE, table, stamp)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,9 @@ from evaluation.results import Results
 from evaluation.running.executors.pool import worker_pool
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
+from evaluation.studies.pages import PageError
+from evaluation.studies.stamp import Stamp, make_stamp
+from periodic_envs.files import write_figure
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -78,6 +81,8 @@ class Lab(Generic[Size]):
         reporting: Given the title of what is run, a context that takes its progress.
         name: What the names of protocols begin with.
         memory: What several studies need and one has computed.
+        agents: Names of the agents that were run, for the stamp.
+        worlds: Ids of the worlds that they were run in, for the stamp.
     """
 
     size: Size
@@ -87,9 +92,29 @@ class Lab(Generic[Size]):
     reporting: Reporting = silent
     name: str = "reproduce"
     memory: dict[str, Any] = field(default_factory=dict)
+    agents: set[str] = field(default_factory=set)
+    worlds: set[str] = field(default_factory=set)
+
+    def uses(self, *, agents: Iterable[str] = (), worlds: Iterable[str] = ()) -> None:
+        """Count agents and worlds among those that the page is made with.
+
+        What is swept is counted by itself; whoever plays without a sweep calls this.
+        """
+        self.agents.update(agents)
+        self.worlds.update(worlds)
+
+    def stamp(self, command: str, *, study: str, part: str = "") -> Stamp:
+        """The stamp of what has been made here since the last one."""
+        found = make_stamp(command, study=study, agents=self.agents, worlds=self.worlds, part=part)
+        self.agents, self.worlds = set(), set()
+        return found
 
     def sweep(self, protocol: Protocol, title: str = "") -> Results:
         """Run a protocol, or what is missing of it."""
+        self.uses(
+            agents=(entry.spec.name for entry in protocol.agents),
+            worlds=(entry.spec.env_id for entry in protocol.envs),
+        )
         with self.reporting(title or protocol.name) as report:
             return run(protocol, store=self.store, workers=self.workers, on_progress=report)
 
@@ -132,7 +157,7 @@ class Lab(Generic[Size]):
 
     def picture(self, figure: Figure, name: str, caption: str) -> str:
         """Save a figure; the Markdown that shows it."""
-        figure.savefig(self.pictures / f"{name}.png")
+        write_figure(figure, self.pictures / f"{name}.png")
         return f"![{caption}]({self.pictures.name}/{name}.png)\n\n*{caption}*"
 
 
@@ -167,7 +192,12 @@ def regret_by_run(results: Results) -> pd.Series:
 
 
 def study_parser(
-    about: str, *, store: str, seeds: str | None = None, parts: Sequence[str] = ()
+    about: str,
+    *,
+    store: str,
+    seeds: str | None = None,
+    parts: Sequence[str] = (),
+    page: str = "",
 ) -> ArgumentParser:
     """The options that all studies have that are run as modules.
 
@@ -176,6 +206,7 @@ def study_parser(
         store: Where results are kept by default.
         seeds: Seeds by default; None if they cannot be chosen.
         parts: Names of what may be run by itself.
+        page: The page that has places for the parts, where there is one.
     """
 
     def part(name: str) -> str:
@@ -189,6 +220,9 @@ def study_parser(
         parser.add_argument("parts", nargs="*", type=part, help=words)
     if seeds is not None:
         parser.add_argument("--seeds", default=seeds, help="Seeds of the runs, as 0:40.")
+    if page:
+        words = f"Folder of {page}, to write the tables into; they are only printed by default."
+        parser.add_argument("--docs", type=Path, help=words)
     parser.add_argument("--store", type=Path, default=Path(store), help="The file of results.")
     parser.add_argument("--workers", type=int, help="Processes; one per core by default.")
     return parser
@@ -196,9 +230,11 @@ def study_parser(
 
 @contextmanager
 def study_lab(name: str, options: Namespace) -> Iterator[Lab[Namespace]]:
-    """The lab of a study that is run as a module; a failed run ends it with a sentence."""
+    """The lab of a study that is run as a module; what fails ends it with a sentence."""
     try:
         with Store(options.store) as store:
             yield Lab(options, store, workers=options.workers, reporting=aloud, name=name)
     except FailedRunError as error:
         raise SystemExit(f"{error}; finished runs are in {options.store}") from error
+    except PageError as error:
+        raise SystemExit(f"{error}") from error

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from evaluation.statistics import Interval
 
@@ -49,15 +47,6 @@ def listed(intervals: Mapping[str, Interval], digits: int = 2, *, between: str =
 def estimates(intervals: Mapping[str, Interval]) -> dict[str, float]:
     """The figures without their intervals, for machines."""
     return {name: found.estimate for name, found in intervals.items()}
-
-
-def write_page(folder: Path, stem: str, text: str, numbers: object) -> Path:
-    """Write a page and, beside it, its numbers as JSON; the page's path."""
-    page = folder / f"{stem}.md"
-    page.write_text(text, encoding="utf-8")
-    content = json.dumps(numbers, indent=1)
-    (folder / f"{stem}.json").write_text(content + "\n", encoding="utf-8")
-    return page
 
 
 def folded(summary: str, text: str) -> str:

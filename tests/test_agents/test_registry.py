@@ -188,6 +188,7 @@ def test_every_name_is_described() -> None:
         ("periodic-gp-ucb:time_lenght_scale=1", "did you mean 'time_length_scale'"),
         ("gp-ucb:clock=1", "has no setting 'clock'"),
         ("agents.base:GROUPS", "has no 'GROUPS'"),
+        ("agents.base:__doc__", "makes no agent: it is neither a class nor a function"),
         ("my_agent.py", "say which class of the file: my_agent.py:Class"),
     ],
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from periodic_envs.files import write_atomically
+from periodic_envs.files import whole_file, write_atomically, write_figure
 
 
 def test_the_new_bytes_replace_the_old_ones(tmp_path: Path) -> None:
@@ -48,3 +50,53 @@ def test_the_mode_is_that_of_any_new_file(tmp_path: Path) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         write_atomically(tmp_path / "nowhere" / "numbers", b"")
+
+
+def test_what_is_written_in_pieces_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("old")
+    with whole_file(path) as part:
+        part.write_text("half")
+        assert path.read_text() == "old"
+    assert path.read_text() == "half"
+    assert os.listdir(tmp_path) == ["table.csv"]
+
+
+class Figure:
+    """Draws a part, and is interrupted."""
+
+    def savefig(self, file: Any, *, format: str, dpi: int = 100) -> None:
+        assert (format, dpi) == ("png", 80)
+        file.write(b"part of a picture")
+        raise KeyboardInterrupt
+
+
+def test_a_picture_that_is_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "x.PNG"
+    path.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt):
+        write_figure(Figure(), path, dpi=80)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["x.PNG"]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("package", ["periodic_envs", "evaluation"])
+def test_pictures_and_pages_are_written_no_other_way(package: str) -> None:
+    """A figure may be drawn into memory; nothing else is written at once."""
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for line in path.read_text().splitlines()
+        if re.search(
+            r"\.(savefig\((?!file|drawn)|write_text\(|to_csv\((?!file)|to_parquet\()", line
+        )
+    ]
+    # The mark of a download that can be gone on with belongs to a file that is a part itself.
+    assert found == (
+        ["periodic_envs/data/madrid/download.py: stamp.write_text(tag)"]
+        if package == "periodic_envs"
+        else []
+    )

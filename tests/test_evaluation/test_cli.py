@@ -143,6 +143,7 @@ def test_play_takes_a_file() -> None:
         ),
         (["play", "No-v0", "gp-ucb"], "there is no environment 'No-v0'"),
         (["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"], "no folder 'no'"),
+        (["agents", "agents:__doc__"], "agents:__doc__ makes no agent"),
         (["envs", "PeriodicGP-RideShre-v0"], "did you mean PeriodicGP-RideShare-v0"),
         (["envs", "CartPole-v1"], "CartPole-v1 is not an environment of this suite"),
         (["envs", "--picture", "x.png"], "--picture needs an id"),
@@ -175,7 +176,8 @@ def foreign_agents(folder: Path, source: str) -> str:
     [("class Agent: ...", "it is another package"), ("1 / 0", "importing it failed")],
 )
 def test_a_foreign_agents_package_is_named(tmp_path: Path, source: str, reason: str) -> None:
-    path = foreign_agents(tmp_path, source)
+    (tmp_path / "other").mkdir()
+    path = foreign_agents(tmp_path / "other", source)
     command = run("envs", cwd=tmp_path, PYTHONPATH=path)
     assert command.returncode == 1
     assert "periodic-gp needs its own package 'agents'" in command.stderr
@@ -185,7 +187,7 @@ def test_a_foreign_agents_package_is_named(tmp_path: Path, source: str, reason: 
         [sys.executable, "-c", "import evaluation"],
         capture_output=True,
         text=True,
-        cwd=tmp_path,
+        cwd=path,
         check=False,
     )
     assert library.returncode == 1

@@ -88,6 +88,11 @@ def test_import_says_what_it_passed_over_and_what_came_twice(
         (("data", "check", "cut.csv", "--picture", "x.gif"), "a picture's name must end in"),
         (("data", "check", "two.csv", "--objective", "best"), "objective must be one of max, min"),
         (("data", "check", "two.csv", "--time-column", "when"), "when"),
+        (
+            ("data", "check", "two.csv", "--duplicates", "x"),
+            "duplicates must be one of error, mean",
+        ),
+        (("data", "check", "two.csv", "--time-format", "%Y%Y"), "cannot read the times in column"),
         (("play", "PeriodicGP-Replay-v0:data=two.csv", "fixed"), "period must be given"),
         (
             ("play", "PeriodicGP-Replay-v0:data=../{here}/two.csv", "fixed"),
@@ -140,6 +145,12 @@ def test_check(tmp_path: Path) -> None:
     assert least.returncode == 1  # one arm is no choice
     least = call("data", "check", str(file), "--objective", "min").stdout
     assert "objective=min" in least.partition("Try it:")[2]
+
+
+def test_a_season_of_more_years_than_a_clock_holds(tmp_path: Path) -> None:
+    result = call("data", "check", str(EXAMPLE), "--period", "1e18")
+    assert result.returncode == 0
+    assert "1e+18 steps (4.167e+16 days), there are not two seasons in the data" in result.stdout
 
 
 def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ import pytest
 from PIL import Image
 
 from evaluation.protocol import protocol as protocols
+from evaluation.protocol.tracks import REFERENCES
 from evaluation.store import Store
+from tests.test_evaluation.stores import PROTOCOL, RUNS, a_record
 from tests.test_evaluation.test_cli import WIDE, call, run
 
 FAULTY = Path(__file__).with_name("faulty_agents.py")
@@ -157,6 +159,30 @@ def test_results_without_a_single_success(tmp_path: Path) -> None:
         assert result.returncode == 1
         assert "to draw" in result.stderr
     call("export", "x.csv", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("track", ["online", REFERENCES])
+def test_a_store_with_one_finished_run(tmp_path: Path, track: str) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        store.begin(PROTOCOL, RUNS)
+        store.save(a_record(next(run for run in RUNS if run.track == track)))
+    for arguments in (
+        ("show",),
+        ("show", "--json"),
+        ("show", "--baseline", "random"),
+        ("leaderboard", "build", "--store", "results.sqlite", "--out", "page.html"),
+        ("export", "x.csv"),
+        ("export", "x.parquet"),
+    ):
+        result = call(*arguments, cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (0, ""), arguments
+    compared = call("compare", "random", "ucb1", cwd=tmp_path).stdout
+    assert "no world and seed on which both are finished" in compared
+    assert (tmp_path / "x.csv").read_text().startswith("agent,env,seed,t,action,reward,regret\n")
+    assert len(pd.read_csv(tmp_path / "x.csv")) == len(pd.read_parquet(tmp_path / "x.parquet"))
+    for kind in ("curves", "phases", "profiles"):
+        result = call("plot", "x.png", "--kind", kind, cwd=tmp_path)
+        assert result.returncode == 0 or "to draw" in result.stderr
 
 
 def test_unknown_run_or_agent(folder: Path) -> None:

@@ -26,6 +26,7 @@ from evaluation.studies.flagship.options import flagship_parser, parse_periods, 
 from evaluation.studies.flagship.reach import reach
 from evaluation.studies.flagship.table_windows import Windows
 from evaluation.studies.lab import study_lab
+from evaluation.studies.stamp import stamps_in
 from periodic_envs.data.errors import DataError
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,7 +45,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def options_of(*arguments: str) -> Namespace:
-    return parsed(flagship_parser("About.", [*PARTS, "pictures"]), arguments)
+    return parsed(flagship_parser("About.", list(PARTS)), arguments)
 
 
 @pytest.fixture
@@ -310,7 +311,10 @@ def test_other_tables_are_judged_from_the_command_line(
     assert "small, warm (2 x 72 steps, season 24):" in capsys.readouterr().out
     assert not (tmp_path / "docs").exists()
     main([*arguments, "--workers", "0", "--store", "s.sqlite", "--docs", "mine"])
-    assert "## Tables" in (tmp_path / "mine" / "auto-gp.md").read_text()
+    page = (tmp_path / "mine" / "auto-gp.md").read_text()
+    assert "## Tables" in page
+    (stamp,) = stamps_in(page)
+    assert (stamp.part, list(stamp.code["agents"])) == ("tables", ["fixed", "random"])
 
 
 # --- the page ----------------------------------------------------------------------------------

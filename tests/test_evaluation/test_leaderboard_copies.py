@@ -1,5 +1,6 @@
 """Copied steps: compared by what was chosen, however the file was changed."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.leaderboard.bundle import STEPS
-from evaluation.leaderboard.copies import digest_of, remark_on
+from evaluation.leaderboard.copies import digest_of
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.lines import Verdict
 from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.steps import read_steps
-from evaluation.leaderboard.verdicts import Verification
 from evaluation.leaderboard.verify import verify
 from tests.test_evaluation.submissions import (
     PROTOCOL,
@@ -48,12 +48,7 @@ def thief(edition: tuple[Edition, Path], tmp_path: Path) -> Path:
 
 
 def last(edition: tuple[Edition, Path], bundle: Path) -> Verdict:
-    def remark(found: Verification) -> str:
-        others = [(one.manifest, read_steps(one.steps, forms, trusted=True)) for one in accepted]
-        return remark_on(found.manifest, found.actions, others)
-
-    accepted, forms = edition[0].accepted(), run_forms(PROTOCOL)
-    return verify(bundle, PROTOCOL, remark=remark).verdicts[-1]
+    return verify(bundle, PROTOCOL, remark=edition[0].remark_on).verdicts[-1]
 
 
 def slower(bundle: Path) -> None:
@@ -107,6 +102,23 @@ def test_nearly_the_same_steps_are_named(edition, thief: Path) -> None:
         change_steps(thief, "arm", row, 7)
     claim(thief)
     assert last(edition, thief).words == "the submitted actions have the claimed regrets"
+
+
+def test_the_door_looks_for_itself(edition, thief: Path, tmp_path: Path) -> None:
+    """Whatever a judge has compared before."""
+    made = Edition(Path(shutil.copytree(edition[0].folder, tmp_path / "s1")))
+    secret = Secret.load(edition[0].folder.parent / "secret.json")
+    found = verify(thief, PROTOCOL)
+    assert not made.record(found, secret)
+    assert "its steps are those of 'random'" in found.verdicts[-1].words
+    change_steps(thief, "arm", 3, 7)
+    claim(thief)
+    found = verify(thief, PROTOCOL)
+    assert made.record(found, secret)
+    assert "98.95 % of them are those of" in found.verdicts[-1].words
+    assert [v.words for v in made.accepted()[-1].verdicts[0].verdicts] == [
+        verdict.words for verdict in found.verdicts
+    ]
 
 
 def test_a_digest_is_of_what_was_chosen(thief: Path) -> None:

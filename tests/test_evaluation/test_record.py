@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.database import StoreError
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING
 from evaluation.running.record import Record, RecordError, checked, pack, unpack
@@ -182,27 +181,3 @@ def test_what_an_agent_forges_costs_its_own_runs() -> None:
     }
     assert (found["junk"] or "").startswith("the record is damaged")
     assert "random" in set(results.totals["agent"])
-
-
-FLIPPED = bytes([*pack(STEPS)[:60], pack(STEPS)[60] ^ 1, *pack(STEPS)[61:]])
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "sentence"),
-    [
-        ("regret", 6.5, "its totals have changed"),
-        ("reason", "no reason", "its totals have changed"),
-        ("columns", FLIPPED, "its columns have changed"),
-    ],
-)
-def test_a_flipped_bit_is_seen(column: str, value: object, sentence: str) -> None:
-    with Store() as store:
-        sweep = store.begin(PROTOCOL, [ONE])
-        store.save(Record.of(ONE.key, STEPS))
-        source = store.source(sweep.id)
-        assert source.sweep == sweep
-        assert source.size() == len(source.runs()) == len(source.machines()) == 1
-        assert source.columns(ONE.key)["t"].tolist() == [0, 1, 2]
-        store._db.execute(f"UPDATE runs SET {column} = ?", (value,))
-        with pytest.raises(StoreError, match=f"{sentence}.*damaged"):
-            source.columns(source.runs()[0].key)

@@ -30,6 +30,7 @@ from evaluation.studies.paper import (
 from evaluation.studies.paper.ours import AUTO, PRETRAINED, SEARCH
 from evaluation.studies.paper.page import write_sections
 from evaluation.studies.paper.synthetic import TRUE
+from evaluation.studies.stamp import make_stamp
 from periodic_envs.data.errors import DataError
 from tests.test_evaluation.test_reproduction import make_lab, small
 
@@ -211,7 +212,8 @@ def test_our_aims_are_not_counted_among_the_paper_s_claims(tmp_path: Path) -> No
         Section("beyond", "Beyond the paper", [aim], ["Our text."], ours=True),
         Section("gains", "Theirs", [holds, asked], ["Their text."]),
     ]
-    page = write_sections(tmp_path, "page", sections, QUICK).read_text()
+    stamp = make_stamp("x", study="evaluation.studies.paper")
+    page = write_sections(tmp_path, "page", sections, QUICK, stamp).read_text()
     assert "Of 2 claims 2 hold." in page
     assert "Of 1 aims of ours 1 do not hold." in page
     assert "### 2. Section 2\n\n**We ask:** Does it work?" in page
@@ -229,7 +231,8 @@ def test_a_page_of_one_kind_speaks_of_no_other(tmp_path: Path) -> None:
     claim = Claim("Section 1", "So.", "so.", Verdict.HOLDS)
     for ours in (True, False):
         section = Section("name", "Title", [claim], ours=ours)
-        page = write_sections(tmp_path, "page", [section], QUICK).read_text()
+        stamp = make_stamp("x", study="evaluation.studies.paper")
+        page = write_sections(tmp_path, "page", [section], QUICK, stamp).read_text()
         assert bool(re.search(r"Of \d+ claims", page)) is not ours
         assert bool(re.search(r"Of \d+ aims of ours", page)) is ours
 

@@ -1,5 +1,6 @@
 """The sandbox: the same numbers, and nothing of the machine to see or to change."""
 
+import compileall
 import os
 import struct
 import subprocess
@@ -102,6 +103,8 @@ def sandboxes() -> list[str]:
         ("found = ctypes.CDLL(None).ptrace(16, 1, 0, 0)", "-1"),
         ("found = ctypes.CDLL(None).shmget(1, 4096, 0o1666)", "-1"),
         ("found = os.kill(-1, 9)", "No such process"),
+        ("import fcntl; found = fcntl.flock(open(__file__), fcntl.LOCK_SH)", "PermissionError"),
+        ("import fcntl; found = fcntl.lockf(open(__file__), fcntl.LOCK_SH)", "PermissionError"),
         ("found = len([t for t in range(3) if not threading.Thread(target=int).start()])", "3"),
         ("os.write(os.open('/tmp/x', 65), b'x'); found = os.listdir('/tmp')", "'x'"),
         (
@@ -148,6 +151,10 @@ def test_an_agent_of_another_package_is_found(tmp_path: Path, monkeypatch) -> No
         "    def act(self, observation): return 3\n"
         "    def update(self, observation, action, reward): pass\n"
     )
+    # Compiled code that is other than its source, as nobody would notice who reads the source.
+    compileall.compile_dir(package, quiet=2)
+    cache = next((package / "__pycache__").glob("inner*.pyc"))
+    cache.write_bytes(cache.read_bytes().replace(b"\x03\x00\x00\x00", b"\x04\x00\x00\x00"))
     monkeypatch.syspath_prepend(package.parent)
     table = protocol("random", seeds="0:1").to_dict() | {"agents": ["guests:Agent"]}
     results = run(type(protocol("random")).from_dict(table), workers=1, isolation="sandbox")
@@ -181,13 +188,17 @@ def test_the_filter_decides_as_it_should(machine: str) -> None:
         assert decide(program, machine, number, 0) == refused
     for number in (0, 1, 3, 9, 202, 257):
         assert decide(program, machine, number, 0) == allowed
+    fcntl = seccomp._FCNTL[machine]
+    for command, verdict in ((6, refused), (37, refused), (1024, refused), (1, allowed)):
+        assert decide(program, machine, fcntl, 3, command) == verdict
     assert decide(program, "other", 0, 0) == 0x80000000
     assert decide(program, machine, 0x40000039, 0) == 0x80000000
     assert seccomp.program("riscv64") is None
 
 
-def decide(program: bytes, machine: str, number: int, argument: int) -> int:
-    data = struct.pack("<IIQQ", number, seccomp._ARCHITECTURES.get(machine, 7), 0, argument)
+def decide(program: bytes, machine: str, number: int, first: int, second: int = 0) -> int:
+    machine_number = seccomp._ARCHITECTURES.get(machine, 7)
+    data = struct.pack("<IIQQQ", number, machine_number, 0, first, second)
     steps = list(struct.iter_unpack("<HBBI", program))
     place = value = 0
     while True:

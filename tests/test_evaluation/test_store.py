@@ -118,7 +118,7 @@ def test_damaged_columns(tmp_path: Path) -> None:
         store.begin(PROTOCOL, RUNS)
         store.save(a_record(RUNS[0].key))
         for junk in (b"junk", b""):
-            store._db.execute("UPDATE runs SET columns = ?", (junk,))
+            store._db.execute("UPDATE steps SET columns = ?", (junk,))
             with pytest.raises(StoreError, match="damaged"):
                 store.columns(RUNS[0].key)
 
@@ -143,13 +143,23 @@ def test_the_run_that_was_run_last_is_the_last(tmp_path: Path) -> None:
         assert store.sweeps()[-1].id == first.id
 
 
+def test_a_clock_that_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter(["2026-02-01", "2026-01-01", "2025-12-31"])
+    monkeypatch.setattr("evaluation.store._now", lambda: next(times))
+    other = PROTOCOL.restricted(seeds=[5])
+    with Store(tmp_path / "s.sqlite") as store:
+        first = store.begin(PROTOCOL, RUNS)
+        assert store.begin(other, runs_of(other)).id == store.sweeps()[-1].id
+        assert store.begin(PROTOCOL, RUNS).id == store.sweeps()[-1].id == first.id
+
+
 def test_another_format(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     Store(path).close()
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="has the format 99, this version writes 2"):
+    with pytest.raises(StoreError, match="has the format 99, this version writes 3"):
         Store(path)
 
 

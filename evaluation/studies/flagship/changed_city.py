@@ -24,6 +24,7 @@ from periodic_envs.arrays import Array
 DAYS = ("01-12", "04-03", "06-12", "11-03")
 """Of each year, when windows begin: in all seasons."""
 WARM_START, PERIOD = 48, 24
+REPLAY = "PeriodicGP-Replay-v0"
 DIRTIEST, REDUCED_TO = 6, 0.3
 """How many stations lose their traffic, and what is left of it."""
 HOURS_SHIFTED = 9
@@ -85,6 +86,7 @@ def changed_city(lab: FlagshipLab) -> Rows:
         for change in CHANGES
         for seed, (year, start) in enumerate(starts)
     ]
+    lab.uses(agents=[AUTO], worlds=[MADRID, REPLAY])
     found = lab.map("changed-city", regrets_in, worlds)
     return [
         {"change": world.change, "start": world.start, "auto": told_nothing, "prior": prior}
@@ -115,4 +117,4 @@ def replayed(table: Array, places: Array) -> Any:
     frame.insert(0, "time", pd.date_range("2001-01-01", periods=len(table), freq="h"))
     features = {name: place.tolist() for name, place in zip(names, places, strict=True)}
     given = {"data": frame, "arm_features": features, "period": PERIOD, "warm_start": WARM_START}
-    return WorldSpec("PeriodicGP-Replay-v0", given).make()
+    return WorldSpec(REPLAY, given).make()

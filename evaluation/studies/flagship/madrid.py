@@ -17,6 +17,7 @@ from evaluation.protocol.entries import WorldSpec
 from evaluation.protocol.protocol import Protocol
 from evaluation.studies.flagship import AUTO, PRETRAINED, FlagshipLab, Rows, ratio_of
 from periodic_envs.data.errors import DataError
+from periodic_envs.files import write_atomically
 
 MADRID = "PeriodicGP-Madrid-v0"
 DEVELOPMENT_YEARS = (2016, 2017)
@@ -103,7 +104,7 @@ def prior_without(year: int, folder: Path) -> str:
     content = json.dumps(learn_madrid(others))
     digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     path = folder / f"prior-{'-'.join(map(str, others))}-{digest}.json"
-    path.write_text(content)
+    write_atomically(path, content.encode())
     return str(path)
 
 

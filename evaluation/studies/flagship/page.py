@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,18 @@ from evaluation.studies.flagship import AUTO, UNKNOWN, Rows, sections, text
 from evaluation.studies.flagship.pictures import WINDOW
 from evaluation.studies.flagship.reach import MAX_CORE, reach
 from evaluation.studies.flagship.written import interval, markdown, yes
+from evaluation.studies.pages import stamped
+from evaluation.studies.stamp import Stamp
+from periodic_envs.files import write_atomically
+
+PAGE = "auto-gp.md"
 
 
-def write_page(figures: dict[str, Any], docs: Path) -> None:
-    """Everything that has been computed so far."""
+def write_page(figures: dict[str, Any], docs: Path, stamps: Iterable[Stamp]) -> None:
+    """Everything that has been computed so far, and what each part was made with."""
     written = [section(name, figures[name]) for name in SECTIONS if figures.get(name)]
     parts = [text.INTRODUCTION, reach(figures), text.DIAGNOSIS, *written, text.LIMITS]
-    (docs / "auto-gp.md").write_text("\n".join(parts), encoding="utf-8")
+    write_atomically(docs / PAGE, stamped("\n".join(parts), stamps).encode())
 
 
 def section(name: str, found: Any) -> str:

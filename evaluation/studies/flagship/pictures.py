@@ -13,18 +13,22 @@ from agents.auto.structures import NOISE, structure
 from agents.registry import AgentSpec
 from evaluation.protocol.entries import WorldSpec
 from evaluation.running.play import play
-from evaluation.studies.flagship import AUTO, PRETRAINED
+from evaluation.studies.flagship import AUTO, PRETRAINED, FlagshipLab
+from evaluation.studies.flagship.madrid import MADRID
 from evaluation.studies.pictures import new_figure
 from periodic_envs.arrays import Array
+from periodic_envs.files import write_figure
 
 WINDOW = "2017-11-03"
 PERIODS = np.arange(6.0, 60.5, 0.5)
 TITLES = ("measured, mean of ten days", "told nothing: next day", "pretrained: next day")
 
 
-def pictures(docs: Path) -> dict[str, Any]:
+def pictures(lab: FlagshipLab) -> dict[str, Any]:
     """What both entries learned in one development window; returns the evidence over periods."""
-    env: Any = WorldSpec("PeriodicGP-Madrid-v0", {"start": WINDOW}).make()
+    docs = lab.size.docs or Path()
+    lab.uses(agents=[AUTO], worlds=[MADRID])
+    env: Any = WorldSpec(MADRID, {"start": WINDOW}).make()
     agents: list[Any] = [play(env, AgentSpec.parse(name), 0).agent for name in (AUTO, PRETRAINED)]
     beliefs = [np.stack([agent.belief(240.0 + h)[0] for h in range(24)]) for agent in agents]
     process = env.episode.process
@@ -44,7 +48,7 @@ def _draw_profiles(path: Path, *tables: Array) -> None:
         axes.set(title=title, xlabel="hour of day")
     panels[0].set_ylabel("station (arm)")
     figure.colorbar(image, ax=panels, label="NO, ug/m3")
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)
 
 
 def _evidence(agent: Any) -> Array:
@@ -65,4 +69,4 @@ def _draw_evidence(path: Path, evidence: Array) -> None:
     axes.axhline(0.0, color="grey", lw=0.8)
     axes.axvline(24.0, color="grey", lw=0.8, ls=":")
     axes.set(xlabel="period, hours", ylabel="log evidence\nagainst no season")
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)

@@ -129,7 +129,9 @@ def cost(lab: FlagshipLab) -> Rows:
     for world in TIMED:
         name, _, hidden = world.partition(", ")
         arguments = {"horizon": 192, "reveal_period": not hidden}
-        env = WorldSpec(f"PeriodicGP-{name}-v0", arguments).make()
+        spec = WorldSpec(f"PeriodicGP-{name}-v0", arguments)
+        lab.uses(agents=["periodic-gp-ucb", AUTO], worlds=[spec.env_id])
+        env = spec.make()
         times: dict[str, list[float]] = {"periodic-gp-ucb": [], AUTO: []}
         for seed in range(6):
             for agent, spent in times.items():

@@ -29,6 +29,7 @@ from periodic_envs.data.madrid.simulator import (
 )
 from periodic_envs.data.madrid.stations import magnitude_number
 from periodic_envs.data.madrid.year import tabulate
+from periodic_envs.files import write_atomically
 
 ROOT = Path(__file__).parents[3]
 DEFAULT_FOLDER = ROOT.parent / "shared" / "data" / "madrid"
@@ -252,7 +253,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=DEFAULT_FOLDER)
     folder = parser.parse_args().folder
     no = pd.concat([no_table(folder / f"Anio{year}.zip") for year in YEARS])
-    OUTPUT.write_text(calibrate(no).to_json(ABOUT), encoding="utf-8")
+    write_atomically(OUTPUT, calibrate(no).to_json(ABOUT).encode())
     print(f"{OUTPUT.relative_to(ROOT)}: {OUTPUT.stat().st_size / 1000:.0f} kB")
 
 

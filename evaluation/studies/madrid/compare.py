@@ -21,12 +21,15 @@ from scipy.stats import skew
 
 from evaluation.studies.madrid.calibrate import DEFAULT_FOLDER, ROOT, no_table
 from evaluation.studies.markdown import markdown_table
+from evaluation.studies.pages import write_part
+from evaluation.studies.stamp import make_stamp
 from periodic_envs.arrays import Array
 from periodic_envs.data.madrid.simulator import HOURS_PER_DAY, MadridSimulator
+from periodic_envs.files import write_figure
 
 DAYS = 10
 SEEDS = 40
-BEGIN, END = "<!-- table -->", "<!-- end of table -->"  # what the script writes in the page
+STUDY, WORLD = "evaluation.studies.madrid.compare", "PeriodicGP-MadridSim-v0"
 GROUPS = {"2016-2017": (2016, 2017), "2018 (held out)": (2018,)}
 LAGS_HOURS = (1, 3, 6, 12, 24, 48)
 POLICIES = {
@@ -246,7 +249,7 @@ def draw(
             ", seed 0" if row == 3 else ""
         )
         draw_window(axes, group[november], title, stations)
-    figure.savefig(path, dpi=80)
+    write_figure(figure, path, dpi=80)
 
 
 def markdown(tables: dict[str, pd.DataFrame]) -> str:
@@ -280,10 +283,8 @@ def main() -> None:
     docs = ROOT / "docs"
     first = next(iter(GROUPS))
     draw(comparisons[first], tables[first], docs / "madrid_simulator.png", simulator.stations)
-    page = docs / "madrid_simulator.md"
-    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    tail = rest.partition(END)[2]
-    page.write_text(f"{head}{BEGIN}\n{figures}\n{END}{tail}", encoding="utf-8")
+    stamp = make_stamp(f"python -m {STUDY}", study=STUDY, worlds=[WORLD], part="table")
+    write_part(docs / "madrid_simulator.md", figures, stamp)
 
 
 if __name__ == "__main__":

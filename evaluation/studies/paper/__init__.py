@@ -19,7 +19,7 @@ from evaluation.studies.paper import (
     synthetic,
     windows,
 )
-from evaluation.studies.paper.page import unchecked, write_sections
+from evaluation.studies.paper.page import COMMAND, unchecked, write_sections
 from evaluation.studies.paper.size import FULL, QUICK, PaperLab, PaperSize
 from evaluation.studies.paper.trials import usable_months
 
@@ -64,4 +64,6 @@ def reproduce(
     pictures.mkdir(parents=True, exist_ok=True)
     lab = PaperLab(size, store, pictures, workers, reporting)
     sections = [study(lab) for name, study in STUDIES.items() if not only or name in only]
-    return write_sections(out, stem, sections if only else [*sections, unchecked()], size)
+    options = "".join(f" --only {name}" for name in only)
+    stamp = lab.stamp(f"{COMMAND}{size.option}{options}", study=__name__)
+    return write_sections(out, stem, sections if only else [*sections, unchecked()], size, stamp)

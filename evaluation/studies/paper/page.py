@@ -8,8 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from evaluation.studies.claims import Claim, Section, Verdict
-from evaluation.studies.markdown import markdown_table, write_page
+from evaluation.studies.markdown import markdown_table
+from evaluation.studies.pages import write_page
 from evaluation.studies.paper.size import PaperSize
+from evaluation.studies.stamp import Stamp
 from periodic_envs.data.madrid import cache
 
 COMMAND = "periodic-gp reproduce"
@@ -98,13 +100,15 @@ def unchecked() -> Section:
     return Section("unchecked", "Not checked here", claims)
 
 
-def write_sections(folder: Path, stem: str, sections: Sequence[Section], size: PaperSize) -> Path:
+def write_sections(
+    folder: Path, stem: str, sections: Sequence[Section], size: PaperSize, stamp: Stamp
+) -> Path:
     """Write the page and, beside it, its numbers as JSON; the page's path."""
     numbers = [
         {"section": s.name, "ours": s.ours, **c.record()} for s in sections for c in s.claims
     ]
     content = {"scale": size.name, "claims": numbers}
-    return write_page(folder, stem, _page(sections, size), content)
+    return write_page(folder, stem, _page(sections, size), content, [stamp])
 
 
 def _page(sections: Sequence[Section], size: PaperSize) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from evaluation.protocol.protocol import Protocol
 from evaluation.store import Store
 from evaluation.studies.lab import Lab, Reporting, StudySize, silent
-from evaluation.studies.markdown import write_page
+from evaluation.studies.pages import stamped, write_page
 from evaluation.studies.zoo.argument import claims
 from evaluation.studies.zoo.bench import Bench
 from evaluation.studies.zoo.controls import run_controls
@@ -17,6 +17,7 @@ from evaluation.studies.zoo.controls_text import controls_parts
 from evaluation.studies.zoo.families import sweep_agents
 from evaluation.studies.zoo.page import COMMAND, failures_note, zoo_numbers, zoo_text
 from evaluation.studies.zoo.picture import heat_map
+from periodic_envs.files import write_atomically, write_figure
 
 __all__ = ["FULL", "QUICK", "Bench", "ZooSize", "write_controls", "write_zoo"]
 
@@ -75,12 +76,13 @@ def write_zoo(
     controls = run_controls(protocol, lab)
     bench = Bench.of(results)
     lab.pictures.mkdir(parents=True, exist_ok=True)
-    heat_map(bench).savefig(lab.pictures / "heat_map.png")
+    write_figure(heat_map(bench), lab.pictures / "heat_map.png")
     judged = claims(bench)
     text = zoo_text(bench, controls, judged, size=size, horizon=protocol.horizon)
     if results.failures:
         text += f"\n## Runs that failed\n\n{failures_note(results.failures)}\n"
-    return write_page(out, "zoo", text, zoo_numbers(bench, controls, judged))
+    stamp = lab.stamp(f"{COMMAND}{size.option}", study=__name__)
+    return write_page(out, "zoo", text, zoo_numbers(bench, controls, judged), [stamp])
 
 
 def write_controls(
@@ -92,11 +94,13 @@ def write_controls(
     reporting: Reporting = silent,
 ) -> Path:
     """The controls by themselves, on a page of their own; its path. Arguments as above."""
-    controls = run_controls(_protocol(size, []), Lab(size, store, out, workers, reporting))
+    lab = Lab(size, store, out, workers, reporting)
+    controls = run_controls(_protocol(size, []), lab)
     page = out / "zoo-controls.md"
     command = f"{COMMAND}{size.option} --controls"
     written = f"Written by `{command}`; for docs/zoo.md, which says the rest."
-    page.write_text("\n\n".join([*controls_parts(controls), written]) + "\n", encoding="utf-8")
+    text = "\n\n".join([*controls_parts(controls), written]) + "\n"
+    write_atomically(page, stamped(text, [lab.stamp(command, study=__name__)]).encode())
     return page
 
 

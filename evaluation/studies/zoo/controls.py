@@ -65,6 +65,7 @@ def run_controls(protocol: Protocol, lab: Lab[Any]) -> Controls:
     if BOX in [entry.label for entry in protocol.envs]:
         cut = cut_agents()
         arms = bench("zoo-arms", [*cut, *map(with_few_arms, cut)], [BOX]).world(BOX)
+    lab.uses(agents=[ETGPUCB.name])
     return Controls(widths, arms, resets(protocol))
 
 

@@ -121,7 +121,7 @@ class Check:
         text = f"{period:,.6g} steps"
         step = self.series.step
         if isinstance(step, pd.Timedelta):
-            hours = period * step / pd.Timedelta("1h")
+            hours = period * (step / pd.Timedelta("1h"))  # a Timedelta holds 292 years
             days = f"{hours / 24:.4g} days" if hours != 24 else "1 day"
             text += f" ({days})" if hours >= 24 else f" ({hours:.4g} hours)"
         return text

@@ -87,7 +87,8 @@ def read_series(
     Raises:
         DataError: if the table cannot be used, or can be read in more than one way.
     """
-    checks.one_of("duplicates", duplicates, DUPLICATES)
+    if duplicates not in DUPLICATES:
+        raise DataError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
     table = read_table(source, separator=separator)
     arms = None if arms is None else _checked_arms(arms)
     roles = find_roles(

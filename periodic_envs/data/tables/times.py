@@ -24,6 +24,8 @@ _TWO_FIRST = re.compile(
 _OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d)?( ?[ap]m)?", re.ASCII | re.I)
 _UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}
 """From 2001 to 2033."""
+_NO_FORMAT = (TypeError, ValueError, OverflowError, re.error)
+"""How pandas refuses a format: it makes a regular expression of it."""
 
 
 Times = tuple[Any, tuple[str, ...]]
@@ -49,7 +51,7 @@ def fits(values: pd.Series, time_format: str) -> bool:
     words = sample(values)
     try:
         stamps = pd.to_datetime(pd.Series(words), format=time_format, errors="coerce", utc=True)
-    except (TypeError, ValueError):  # no format at all: reading on says so
+    except _NO_FORMAT:  # reading on says so
         return False
     return bool(words) and bool(stamps.notna().all())
 
@@ -76,7 +78,7 @@ def parse_times(table: Table, name: str, *, time_format: str | None, marks: Mark
             pd.Series(words), format=time_format or "ISO8601", errors="coerce", utc=aware
         )
         moments = pd.DatetimeIndex(stamps)[rows]
-    except (TypeError, ValueError, OverflowError) as error:
+    except _NO_FORMAT as error:
         raise DataError(f"cannot read the times in column {name!r}: {error}") from error
     return _stamps(table, name, moments, notes, written=words[rows])
 

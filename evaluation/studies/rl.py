@@ -1,0 +1,123 @@
+"""What generic RL does in one life and after training, and how much training it needs.
+
+    python -m evaluation.studies.rl [online pretrained budget] [--docs docs] [--store rl.sqlite]
+                                    [--workers 2]
+
+The parts ``online`` and ``pretrained`` are the tracks of the protocol ``rl``, ``budget`` is the
+protocol ``rl-budget``; what is in the store is not run again. With ``--docs`` the tables are
+written into their places in DOCS/rl.md, too, and the picture of the budget into DOCS/rl.png.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from evaluation.protocol.protocol import Protocol
+from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.results import Results
+from evaluation.studies.comparison import Comparison
+from evaluation.studies.lab import regrets, study_lab, study_parser
+from evaluation.studies.markdown import listed, markdown_table, shown
+from evaluation.studies.pages import require_parts, write_part
+from evaluation.studies.pictures import BLUE, ORANGE, draw_curve, new_figure
+from periodic_envs.files import write_figure
+
+PAGE, PICTURE, STUDY = "rl.md", "rl.png", "evaluation.studies.rl"
+LEARNERS = {"ppo": BLUE, "recurrent-ppo, memory": ORANGE}
+GP = "periodic-gp-ucb"
+OTHERS = {GP: "-", "best-fixed": ":", "uniform-random": "--"}
+"""Agents that need no training, and how their lines are drawn."""
+
+
+def track_text(results: Results, track: str) -> str:
+    """Normalised regret and training: a row for each agent, the best first, references last."""
+    trained = {e["label"]: e["training_steps"] for e in results.sweep.protocol["agents"]}
+    table = results.table(track=track)
+    shares = table.pivot(index="agent", columns="task", values="normalised")[[*results.tasks]]
+    order = sorted(shares.index, key=lambda a: (a in REFERENCE_ROWS, shares.loc[a].mean(), a))
+    rows = [
+        [
+            agent,
+            *("" if share != share else f"{share:.2f}" for share in shares.loc[agent]),
+            f"{steps:,}" if (steps := trained.get(agent)) else "",
+        ]
+        for agent in order
+    ]
+    return markdown_table(["normalised regret", *results.tasks, "interactions in training"], rows)
+
+
+def budgets(results: Results, learner: str) -> dict[int, str]:
+    """Labels of a learner by the interactions that it was trained with."""
+    entries = results.sweep.protocol["agents"]
+    mine = [entry for entry in entries if entry["label"].rpartition(", ")[0] == learner]
+    return {entry["training_steps"]: entry["label"] for entry in mine}
+
+
+def draw(results: Results) -> Figure:
+    """Regret against interactions, one panel per world."""
+    figure, panels = new_figure(10.0, 4.0, 1, len(results.tasks))
+    for axes, world in zip(panels, results.tasks, strict=True):
+        regret = Comparison(regrets(results).loc[world])
+        for learner, colour in LEARNERS.items():
+            known = budgets(results, learner)
+            found = [regret.mean(label) for label in known.values()]
+            draw_curve(axes, list(known), found, color=colour, label=learner)
+        for name, style in OTHERS.items():
+            axes.axhline(regret.mean(name).estimate, color="black", linestyle=style, label=name)
+        axes.set(title=world, xscale="log", xlabel="interactions in training", ylim=(0.0, None))
+        axes.grid(alpha=0.3)
+    figure.axes[0].set_ylabel("regret over 200 steps")
+    figure.axes[-1].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def budget_text(results: Results) -> str:
+    """A table for each world, and beside it what needs no training."""
+    labels = [label for name in LEARNERS for label in budgets(results, name).values()]
+    parts = []
+    for world in results.tasks:
+        found = Comparison(regrets(results).loc[world])
+        others = listed({name: found.mean(name) for name in OTHERS}, 0)
+        parts += [f"{world}: {others}", _budget_table(found, labels)]
+    return "\n\n".join(parts)
+
+
+def _budget_table(found: Comparison, labels: Sequence[str]) -> str:
+    """Regret of each agent, and what it is above that of Periodic-GP-UCB."""
+    rows = [[name, shown(found.mean(name), 0), shown(found.minus(name, GP), 0)] for name in labels]
+    return markdown_table(["agent, interactions", "regret", f"minus {GP}"], rows)
+
+
+PARTS: dict[str, tuple[str, Callable[[Results], str]]] = {
+    "online": ("rl", partial(track_text, track="online")),
+    "pretrained": ("rl", partial(track_text, track="pretrained")),
+    "budget": ("rl-budget", budget_text),
+}
+"""Of each part the protocol, and how its results are written."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run, print, and write what is to be written."""
+    parser = study_parser(__doc__ or "", store="rl.sqlite", parts=list(PARTS), page=PAGE)
+    options = parser.parse_args(arguments)
+    chosen = options.parts or list(PARTS)
+    with study_lab("rl", options) as lab:
+        if options.docs:
+            require_parts(options.docs / PAGE, chosen)
+        for name in chosen:
+            protocol, written = PARTS[name]
+            results = lab.sweep(Protocol.load(protocol))
+            text = written(results)
+            print(f"\n{text}")
+            stamp = lab.stamp(f"python -m {STUDY} {name} --docs docs", study=STUDY, part=name)
+            if options.docs:
+                write_part(options.docs / PAGE, text, stamp)
+                if name == "budget":
+                    write_figure(draw(results), options.docs / PICTURE)
+
+
+if __name__ == "__main__":
+    main()

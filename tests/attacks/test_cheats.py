@@ -1,0 +1,139 @@
+"""Agents that know beforehand, or rewrite what is judged: their way through the tiers."""
+
+import numpy as np
+import pytest
+
+from evaluation.leaderboard.hidden import HiddenSeeds
+from evaluation.running.sweep import run
+
+from .catalogue import NOT_STOPPED, attack
+from .conftest import AGENTS, PROTOCOL, judged
+
+ALL = ["well-formed", "replayed", "re-run", "hidden-seed"]
+
+
+def passed(verification) -> list[str]:
+    return [verdict.tier for verdict in verification.verdicts if verdict.passed]
+
+
+def regret_of(agent: str, isolation: str) -> float:
+    results = run(PROTOCOL.restricted(agents=[f"{AGENTS}:{agent}"]), workers=2, isolation=isolation)
+    assert not results.failures, results.failures
+    return float(results.totals.query("track == 'online'")["regret"].mean())
+
+
+@attack(
+    stopped_by="hidden-seed",
+    how="it does not know these seeds, and is clearly worse there than it claims (permutation "
+    "test)",
+)
+def test_brute_force_of_public_seeds(sandboxed, handed_in) -> None:
+    """Recognise a public seed by its rewards, build the same world, and read off the best arm."""
+    found = judged(handed_in("BruteForce"), "BruteForce")
+    assert passed(found) == ALL[:3]
+    assert "it knows the public seeds" in found.verdicts[-1].words
+
+
+@attack(
+    stopped_by="hidden-seed",
+    how="hidden seeds have 128 bits: neither a search nor a table made beforehand reaches them",
+)
+def test_table_of_all_seeds() -> None:
+    """Prepare a table of all worlds by their first rewards, and look the hidden ones up in it."""
+    worlds = [seed for k in range(50) for seed in HiddenSeeds(b"salt", f"{k}", 1).worlds]
+    assert min(worlds) > 2**100
+    assert len(set(worlds)) == len(worlds)
+    assert 0.45 < np.mean([seed >> 70 & 1 for seed in worlds]) < 0.55
+
+
+@attack(
+    stopped_by="re-run",
+    how="judged on seeds it was handed in for, it chooses other actions than were handed in",
+)
+def test_behaves_when_watched(sandboxed, handed_in) -> None:
+    """Cheat at home, where the world can be found, and be honest wherever a judge is."""
+    found = judged(handed_in("BehavesWhenWatched", isolation="none"), "BehavesWhenWatched")
+    assert passed(found) == ALL[:2]
+    assert "was submitted" in found.verdicts[-1].words
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+@attack(
+    stopped_by="run",
+    how="a run whose process is lost has failed and is never started again on its seed",
+)
+def test_second_life(isolation: str, tmp_path) -> None:
+    """Explore, write down what was seen, end one's own process, and use it in the next life."""
+    agent = f"{AGENTS}:SecondLife:notes={tmp_path}"
+    results = run(PROTOCOL.restricted(agents=[agent], seeds=[0, 1]), workers=2, isolation=isolation)
+    assert len(results.failures) == 2
+    assert len(list(tmp_path.glob("note-*"))) == 2
+
+
+@attack(
+    stopped_by="submit",
+    how="the judge's process cannot be seen or signalled from the sandbox; an agent that ends "
+    "itself has failed, and a submission needs all runs",
+)
+def test_kill_the_judge(sandboxed) -> None:
+    """Kill judge or worker instead, so that they and not the agent are to blame."""
+    results = run(
+        PROTOCOL.restricted(agents=[f"{AGENTS}:SecondLife"], seeds=[0, 1]),
+        workers=2,
+        isolation="sandbox",
+    )
+    assert {failed.reason for failed in results.failures} == {"the agent's process ended"}
+
+
+@attack(
+    stopped_by="submit",
+    how="in its own process it patches nothing that judges; without isolation, in plain `run`, "
+    "it is not stopped",
+)
+def test_patched_libraries(sandboxed) -> None:
+    """Patch the world, the random numbers and the clock of the process that one is in."""
+    assert regret_of("PatchesLibraries", "none") == 0.0
+    assert regret_of("PatchesLibraries", "sandbox") == pytest.approx(
+        regret_of("Honest", "sandbox"), rel=1e-12
+    )
+
+
+@attack(
+    stopped_by="re-run",
+    how="the judge measures with its own clock, and the page shows the judge's times",
+)
+def test_a_clock_that_stands_still(sandboxed, handed_in) -> None:
+    """Stop the clock of one's process to look quick."""
+    found = judged(handed_in("LiesAboutTime"), "LiesAboutTime", through="re-run")
+    assert found.passed
+    assert found.ms_per_step >= 20.0
+
+
+@attack(
+    stopped_by=NOT_STOPPED,
+    how="the time per step does not count construction; the limit of the whole run does",
+)
+def test_thinking_at_birth(sandboxed, handed_in) -> None:
+    """Do the expensive work while one is constructed, where no step is timed."""
+    found = judged(handed_in("ThinksAtBirth"), "ThinksAtBirth", through="re-run")
+    assert found.ms_per_step < 500.0 / PROTOCOL.limits.seconds
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [
+        ("AnswersAhead", "spoke before it was asked"),
+        ("ForgesAnswers", "gave no answer to the question"),
+    ],
+)
+@attack(
+    stopped_by="submit",
+    how="an answer repeats a token that only the question says, is JSON of bounded length, and is "
+    "never unpickled",
+)
+def test_forged_answers(sandboxed, agent: str, reason: str) -> None:
+    """Write answers ahead of the question, nonsense or pickles into the line to the judge."""
+    results = run(
+        PROTOCOL.restricted(agents=[f"{AGENTS}:{agent}"], seeds=[0]), workers=1, isolation="sandbox"
+    )
+    assert reason in results.failures[0].reason

@@ -1,0 +1,96 @@
+"""Agents that look around for what they must not know."""
+
+import pytest
+
+from evaluation.running.sweep import run
+
+from .catalogue import attack
+from .conftest import AGENTS, PROTOCOL
+
+
+def succeeded(agent: str, isolation: str, seeds: str = "0:1") -> bool:
+    """Whether the attack of an agent that signals it has ever succeeded."""
+    protocol = PROTOCOL.restricted(agents=[f"{AGENTS}:{agent}"], seeds=range(int(seeds[2:])))
+    results = run(protocol, workers=1, isolation=isolation)
+    assert not results.failures, results.failures
+    return bool((results.steps["action"] == 1).any())
+
+
+@attack(
+    stopped_by="run",
+    how="an agent has a stack of its own (a greenlet): the judge's frames are not below it",
+)
+def test_frames() -> None:
+    """Walk up the stack to the judge's frames, which hold the world and its regret."""
+    assert not succeeded("ReadsFrames", "none")
+
+
+@attack(
+    stopped_by="submit",
+    how="the process of an isolated agent never knew a world, a seed or a secret; without "
+    "isolation, in plain `run`, it is not stopped",
+)
+def test_garbage_search(sandboxed) -> None:
+    """Search all objects of the process for the world, the run or its seed."""
+    assert succeeded("SearchesGarbage", "none")
+    assert not succeeded("SearchesGarbage", "process")
+    assert not succeeded("SearchesGarbage", "sandbox")
+
+
+@attack(
+    stopped_by="submit",
+    how="in the sandbox there is no other process (own pid namespace); elsewhere driver, fork "
+    "server, workers and zygote are closed to their own user, though not to root",
+)
+def test_memory_of_others(sandboxed) -> None:
+    """Read or write the memory of judge, worker, fork server or driver through /proc."""
+    assert not succeeded("ReadsMemory", "sandbox")
+
+
+@attack(stopped_by="submit", how="own pid namespace, no privileges, and ptrace is refused")
+def test_ptrace(sandboxed) -> None:
+    """Attach a debugger to the judge, whose pid the socket gives away."""
+    assert not succeeded("TracesItsJudge", "sandbox")
+
+
+@attack(
+    stopped_by="submit",
+    how="none of the user's files and variables are in the sandbox; a secret that would be "
+    "visible there is refused",
+)
+def test_secrets(sandboxed, monkeypatch) -> None:
+    """Read the edition's secret from the user's settings, or keys from the environment."""
+    monkeypatch.setenv("SECRET_OF_THE_TEST", "1")
+    assert not succeeded("ReadsSecrets", "sandbox")
+
+
+@attack(stopped_by="submit", how="no network (own namespace), and sockets are refused")
+def test_network(sandboxed) -> None:
+    """Ask a server elsewhere for the answers, or tell it what was seen."""
+    assert succeeded("PhonesHome", "none")
+    assert not succeeded("PhonesHome", "sandbox")
+
+
+@attack(
+    stopped_by="submit",
+    how="every run has a sandbox of its own: nothing in it is there for the next one",
+)
+def test_notes_for_later_runs(sandboxed) -> None:
+    """Leave notes for later runs on other seeds: files, shared memory, keys."""
+    assert not succeeded("LeavesNotes", "sandbox", seeds="0:3")
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+@attack(
+    stopped_by="run",
+    how="actions are turned into plain numbers on the agent's side; what an isolated agent says "
+    "is JSON, never a pickle",
+)
+def test_sly_actions(isolation: str) -> None:
+    """Hand out an action whose methods run on the judge's side when it is looked at."""
+    import os
+
+    protocol = PROTOCOL.restricted(agents=[f"{AGENTS}:SlyActions"], seeds=[0])
+    results = run(protocol, workers=1, isolation=isolation)
+    assert "PWNED" not in os.environ
+    assert not results.failures or "Error" not in results.failures[0].reason
