@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from evaluation.leaderboard.edition import EDITION, Edition, EditionError
-from evaluation.leaderboard.secret import Secret, default_path
+from evaluation.leaderboard.secret import Secret, SecretError, default_path
+from evaluation.running import sandbox
 from evaluation.running.process import hide_from_others
 
 FOLDER = Path("leaderboard")
@@ -41,7 +42,13 @@ WithoutSandboxOption = Annotated[
 
 def load_secret(edition: Edition, place: Path | None) -> Secret:
     """The edition's secret, which no other process is to read from this one's memory."""
-    found = Secret.load(place or default_path(edition.name))
+    path = place or default_path(edition.name)
+    found = Secret.load(path)
+    if sandbox.available() and sandbox.shows(path):
+        raise SecretError(
+            f"the secret {str(path)!r} is in a folder of Python or of the system, which agents can "
+            "read in the sandbox: move it elsewhere, and name its place with --secret"
+        )
     hide_from_others()
     edition.check_secret(found)
     return found
