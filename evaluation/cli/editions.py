@@ -41,9 +41,11 @@ WithoutSandboxOption = Annotated[
 
 def load_secret(edition: Edition, place: Path | None) -> Secret:
     """The edition's secret, which no other process is to read from this one's memory."""
-    found = Secret.load(place or default_path(edition.name))
+    place = place or default_path(edition.name)
+    found = Secret.load(place)
     hide_from_others()
     edition.check_secret(found)
+    found.mark_used(place)  # unless the opening was ended before it could say so
     return found
 
 
