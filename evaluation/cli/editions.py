@@ -42,15 +42,16 @@ WithoutSandboxOption = Annotated[
 
 def load_secret(edition: Edition, place: Path | None) -> Secret:
     """The edition's secret, which no other process is to read from this one's memory."""
-    path = place or default_path(edition.name)
-    found = Secret.load(path)
-    if sandbox.available() and sandbox.shows(path):
+    place = place or default_path(edition.name)
+    found = Secret.load(place)
+    if sandbox.available() and sandbox.shows(place):
         raise SecretError(
-            f"the secret {str(path)!r} is in a folder of Python or of the system, which agents can "
+            f"the secret {str(place)!r} is in a folder of Python or of the system, which agents can "
             "read in the sandbox: move it elsewhere, and name its place with --secret"
         )
     hide_from_others()
     edition.check_secret(found)
+    found.mark_used(place)  # unless the opening was ended before it could say so
     return found
 
 

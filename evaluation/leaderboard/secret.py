@@ -51,13 +51,14 @@ class Secret:
     @classmethod
     def for_opening(cls, path: Path) -> Secret:
         """A new secret, or the one of an opening that was cut off before anything was published."""
-        if path.exists() and not _content(path).get("used", True):
+        if path.exists() and _is_new(path):
             return cls.load(path)
         return cls.create(path)
 
     def mark_used(self, path: Path) -> None:
-        """Say in its file that an edition has been opened with it: it is for no other."""
-        self._write(path, used=True)
+        """Say in its file, if it does not yet, that an edition has been opened with it."""
+        if _is_new(path):
+            self._write(path, used=True)
 
     def _write(self, path: Path, *, used: bool) -> None:
         """Whole or not at all; a first one never in the place of another."""
@@ -98,6 +99,11 @@ class Secret:
 def default_path(edition: str) -> Path:
     """Where an edition's secret is kept: in the user's settings, outside any repository."""
     return user_config_path("periodic-gp") / "editions" / f"{edition}.json"
+
+
+def _is_new(path: Path) -> bool:
+    """Whether no edition has been opened with a secret; one that does not say so is old."""
+    return _content(path).get("used", True) is False
 
 
 def _content(path: Path) -> dict[str, Any]:
