@@ -46,7 +46,7 @@ def load_secret(edition: Edition, place: Path | None) -> Secret:
     found = Secret.load(place)
     if sandbox.available() and sandbox.shows(place):
         raise SecretError(
-            f"the secret {str(place)!r} is in a folder of Python or of the system, which agents can "
+            f"the secret {str(place)!r} is in a folder of Python or the system, which agents can "
             "read in the sandbox: move it elsewhere, and name its place with --secret"
         )
     hide_from_others()
