@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from evaluation.leaderboard.edition import EDITION, Edition, EditionError
-from evaluation.leaderboard.secret import Secret, default_path
+from evaluation.leaderboard.secret import Secret, SecretError, default_path
+from evaluation.running import sandbox
 from evaluation.running.process import hide_from_others
 
 FOLDER = Path("leaderboard")
@@ -43,6 +44,11 @@ def load_secret(edition: Edition, place: Path | None) -> Secret:
     """The edition's secret, which no other process is to read from this one's memory."""
     place = place or default_path(edition.name)
     found = Secret.load(place)
+    if sandbox.available() and sandbox.shows(place):
+        raise SecretError(
+            f"the secret {str(place)!r} is in a folder of Python or the system, which agents can "
+            "read in the sandbox: move it elsewhere, and name its place with --secret"
+        )
     hide_from_others()
     edition.check_secret(found)
     found.mark_used(place)  # unless the opening was ended before it could say so

@@ -148,6 +148,37 @@ class LeavesNotes(Signals):
         return self.found
 
 
+class LocksItsCode(Signals):
+    """Tells a run beside it one bit by a lock on a file that both can read."""
+
+    def attack(self):
+        import fcntl
+
+        with open(__file__) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+
+
+class TellsWhatItSaw(Honest):
+    """Carries out what it has seen in the words of its failure."""
+
+    def update(self, observation, action, reward):
+        raise RuntimeError(f"what I saw: {reward!r}")
+
+
+class FailsOnHiddenSeeds(TellsWhatItSaw):
+    """Only where it does not know its random numbers."""
+
+    def update(self, observation, action, reward):
+        states = [np.random.default_rng(zlib.crc32(f"agent {s}".encode())) for s in range(10)]
+        if self.first not in [state.bit_generator.state for state in states]:
+            super().update(observation, action, reward)
+
+    def __init__(self, problem, rng):
+        super().__init__(problem, rng)
+        self.first = rng.bit_generator.state
+
+
 class BehavesWhenWatched(Honest):
     """Cheats at home, where it finds the world, and is honest where it is judged."""
 
@@ -300,6 +331,15 @@ class FillsTheDisk(Signals):
                     file.write(bytes(2**20))
                 return True
         return False
+
+
+class ManyFiles(Signals):
+    """Empty files take no space, but memory of the system."""
+
+    def attack(self):
+        for number in range(2_000):
+            (Path("/tmp") / str(number)).touch()
+        return True
 
 
 class Hangs(Honest):

@@ -57,5 +57,7 @@ def page() -> str:
     """The whole document."""
     for module in MODULES:
         import_module(f"tests.attacks.{module}")
-    ranked = sorted(ATTACKS.values(), key=lambda a: STOPPED_BY.index(a.stopped_by))
+    # Whoever has imported what first, in the order of the modules and within them.
+    named = sorted(ATTACKS.items(), key=lambda one: MODULES.index(one[0].split(".")[2]))
+    ranked = sorted((a for _, a in named), key=lambda a: STOPPED_BY.index(a.stopped_by))
     return _HEAD + "".join(f"| {a.what} | {a.stopped_by} | {a.how} |\n" for a in ranked)

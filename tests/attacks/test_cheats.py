@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from evaluation.leaderboard.hidden import HiddenSeeds
+from evaluation.leaderboard.copies import digest_of
+from evaluation.leaderboard.edition import Edition
+from evaluation.leaderboard.hidden import HiddenSeeds, is_worse_on_hidden_seeds
+from evaluation.leaderboard.secret import Secret
+from evaluation.leaderboard.verdicts import CannotCheckError
+from evaluation.leaderboard.verify import verify
 from evaluation.running.sweep import run
+from tests.test_evaluation.submissions import edit
 
 from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL, judged
@@ -137,3 +143,51 @@ def test_forged_answers(sandboxed, agent: str, reason: str) -> None:
         PROTOCOL.restricted(agents=[f"{AGENTS}:{agent}"], seeds=[0]), workers=1, isolation="sandbox"
     )
     assert reason in results.failures[0].reason
+
+
+@attack(
+    stopped_by="hidden-seed",
+    how="the log says that it failed, not in whose words, and the run counts against it",
+)
+def test_words_of_a_failure(sandboxed, handed_in) -> None:
+    """Carry out what was seen on hidden seeds in the words of an error, which the log publishes."""
+    found = judged(handed_in("FailsOnHiddenSeeds"), "FailsOnHiddenSeeds")
+    assert passed(found) == ALL[:3]
+    assert "failed on a hidden seed" in found.verdicts[-1].words
+    assert "what I saw" not in found.verdicts[-1].words
+
+
+@attack(
+    stopped_by="hidden-seed",
+    how="trials are counted by the submission and by what it chose, and are written down before "
+    "they begin; every one has other seeds, and more than three need a word in the log",
+)
+def test_try_again(sandboxed, handed_in, tmp_path) -> None:
+    """Hand in a refused submission again under another label until it passes by chance."""
+    bundle = handed_in("Honest")
+    secret = Secret.create(tmp_path / "secret.json")
+    edition = Edition.open(tmp_path / "e", PROTOCOL, secret)
+
+    def begin(label: str) -> set[int]:
+        edit(bundle, label=label)
+        found = verify(bundle, PROTOCOL)
+        chosen = digest_of(PROTOCOL.challenge, found.actions)
+        return set(edition.begin_trial(found.manifest.id, chosen, secret).worlds)
+
+    assert len(begin("one") | begin("two") | begin("three")) == 30
+    with pytest.raises(CannotCheckError, match="more than 3 need --more-trials"):
+        begin("four")
+
+
+@attack(
+    stopped_by=NOT_STOPPED,
+    how="a gain that is small against the scatter of runs is not *clearly* more on public seeds "
+    "than on hidden ones; the verdict shows both",
+)
+def test_cheat_a_little() -> None:
+    """Know few of the public seeds, and gain little by each."""
+    rng = np.random.default_rng(0)
+    honest = {env: rng.normal(1.0, 0.2, 10) for env in "abcdefghijk"}
+    hidden = {env: rng.normal(1.0, 0.2, 10) for env in "abcdefghijk"}
+    little = {env: runs * np.where(np.arange(10) == 3, 0.7, 1.0) for env, runs in honest.items()}
+    assert not is_worse_on_hidden_seeds(little, hidden).worse

@@ -5,7 +5,7 @@ import subprocess
 from evaluation.running.process import own_python
 from evaluation.running.sweep import run
 
-from .catalogue import attack
+from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL
 from .test_spies import succeeded
 
@@ -46,6 +46,16 @@ def test_processes(sandboxed) -> None:
 def test_disk(sandboxed) -> None:
     """Fill the disk."""
     assert not succeeded("FillsTheDisk", "sandbox")
+
+
+@attack(
+    stopped_by=NOT_STOPPED,
+    how="files without content take memory of the system, as many as the run has time for; they "
+    "are gone with it",
+)
+def test_many_files(sandboxed) -> None:
+    """Make hundreds of thousands of empty files in one's /tmp."""
+    assert succeeded("ManyFiles", "sandbox")
 
 
 @attack(

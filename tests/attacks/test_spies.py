@@ -80,6 +80,13 @@ def test_notes_for_later_runs(sandboxed) -> None:
     assert not succeeded("LeavesNotes", "sandbox", seeds="0:3")
 
 
+@attack(stopped_by="submit", how="locks, leases and notices of files are refused")
+def test_locks(sandboxed) -> None:
+    """Tell a run beside oneself what was seen, by locks on a file that both can read."""
+    assert succeeded("LocksItsCode", "none")
+    assert not succeeded("LocksItsCode", "sandbox")
+
+
 @pytest.mark.parametrize("isolation", ["none", "process"])
 @attack(
     stopped_by="run",
