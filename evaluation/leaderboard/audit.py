@@ -134,19 +134,29 @@ def rerun_edition(
         on_progress: Called with how far it is.
     """
     built_in = [one for one in edition.accepted() if is_built_in(one.manifest.agent)]
-    skipped = [one.manifest.label for one in built_in if one.is_stale]
-    protocol, rng = edition.protocol(), np.random.default_rng()
-    claims: list[Claim] = []
-    for one in (one for one in built_in if not one.is_stale):
-        for own in (list(_public(one, protocol)), list(_hidden(one, protocol, edition))):
-            size = len(own) if count is None else min(count, len(own))
-            claims += [own[i] for i in rng.choice(len(own), size, replace=False)] if own else []
+    claims = [
+        claim for one in built_in if not one.is_stale for claim in _drawn(one, edition, count)
+    ]
     alone = [replace(claim.run, isolation=PROCESS) for claim in claims]
     outcomes = execute_all(alone, workers=workers, on_progress=on_progress) if alone else {}
-    broken = [claim.broken(outcomes[claim.run.key]) for claim in claims]
+    found = [claim.broken(outcomes[claim.run.key]) for claim in claims]
     hidden = sum(claim.regret is not None for claim in claims)
-    found = [sentence for sentence in broken if sentence is not None]
-    return Rerun(len(claims) - hidden, hidden, found, skipped)
+    return Rerun(
+        public=len(claims) - hidden,
+        hidden=hidden,
+        broken=[sentence for sentence in found if sentence is not None],
+        skipped=[one.manifest.label for one in built_in if one.is_stale],
+    )
+
+
+def _drawn(one: Accepted, edition: Edition, count: int | None) -> list[Claim]:
+    """Claims of a submission by lot, so many of either kind."""
+    protocol, rng = edition.protocol(), np.random.default_rng()
+    drawn: list[Claim] = []
+    for own in (list(_public(one, protocol)), list(_hidden(one, protocol, edition))):
+        size = len(own) if count is None else min(count, len(own))
+        drawn += [own[i] for i in rng.permutation(len(own))[:size]]
+    return drawn
 
 
 def _public(one: Accepted, protocol: Protocol) -> Iterator[Claim]:
