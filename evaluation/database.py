@@ -139,7 +139,7 @@ def open_or_begin(path: Path | None) -> sqlite3.Connection:
     if not _is_blank(db):
         _check(db, path)
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("PRAGMA synchronous = FULL")  # what counts as finished survives a power cut
     db.execute("PRAGMA cache_spill = OFF")  # or a frame of the log may be written twice
     with transaction(db):
         # Asked again under the lock: another process may have begun the same file.

@@ -1,8 +1,9 @@
 """SQLite's write-ahead log, looked at before SQLite does.
 
 SQLite reads a log up to the first frame whose checksum is wrong, and goes on with that older state
-without a word. For the last transaction before a crash that is right: it was never finished. A log
-that was damaged afterwards looks the same to SQLite; here the two are told apart. The format is
+without a word. For the last transaction before a crash that is right: it was never finished. Where
+transactions stand behind the wrong frame that *were* finished, the log was damaged afterwards, and
+SQLite would drop them all; here the two are told apart. The format is
 that of https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
 """
 
@@ -35,11 +36,11 @@ def is_damaged(log: Path) -> bool:
 
 
 def _first_damage(log: Path) -> int | None:
-    """The number of the first piece that was written whole and has changed; 0 is the header.
+    """The number of the first piece that was finished and has changed; 0 is the header.
 
-    A process that is killed leaves a part of one frame at the most: frames are written in order,
-    and none is written twice (``database`` sees to it). What stands behind the last good frame is
-    therefore the rest of an older log, which has other salts, or it is damaged.
+    A crash leaves at most one transaction that is not whole, the last one: every one is synced
+    before it counts as finished (``database`` sees to it). Each ends in a frame that says so; what
+    is behind it is the rest of an older log, which has other salts.
     """
     pieces = _pieces(log)
     header = next(pieces, b"")
@@ -50,15 +51,16 @@ def _first_damage(log: Path) -> int | None:
     sums = _added(order, header[:24], (0, 0))
     if header[24:] != struct.pack(">II", *sums):
         return 0
-    good = True
+    wrong, ends = None, 0
     for number, frame in enumerate(pieces, 1):
-        salts = frame[8:16]
-        if good:
+        mine = frame[8:16] == header[16:24]
+        if wrong is None:
             sums = _added(order, frame[:8] + frame[FRAME_HEADER_BYTES:], sums)
-            good = salts == header[16:24] and frame[16:24] == struct.pack(">II", *sums)
-        if not good and (salts[:4] == header[16:20] or salts[4:] == header[20:24]):
-            return number
-    return None
+            if not mine or frame[16:24] != struct.pack(">II", *sums):
+                wrong = number
+        if wrong is not None and mine and any(frame[4:8]):  # it ends a transaction
+            ends += 1
+    return wrong if ends > 1 else None
 
 
 def _pieces(log: Path) -> Iterator[bytes]:

@@ -13,9 +13,12 @@ def main() -> None:
 
         show_version()
         return
-    from evaluation.cli.commands import run
+    try:
+        from evaluation.cli.commands import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # wherever it was
+        raise SystemExit(130) from None
 
 
 __all__ = ["main"]

@@ -121,6 +121,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return hashlib.sha256(self.to_json()).hexdigest()
 
 
+def agent_digest(manifest: Manifest) -> str:
+    """SHA-256 of an agent's code and settings, whoever hands it in under whatever name."""
+    content = [manifest.source_sha256, manifest.agent.rpartition(":")[2], manifest.settings]
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a bundle, in a folder that holds nothing else but the steps."""
     if not folder.is_dir():

@@ -168,26 +168,29 @@ class Edition:
         self._append(lambda lines: Closed(salt=secret.salt.hex()), secret)
 
     def begin_trial(
-        self, submission: str, steps: str, secret: Secret, *, more: bool = False
+        self, submission: str, steps: str, agent: str, secret: Secret, *, more: bool = False
     ) -> HiddenSeeds:
         """Write down that a submission is about to be run on hidden seeds, and give them out.
 
         Args:
             submission: Its id.
             steps: Digest of what it chose: another manifest around it is no new submission.
+            agent: Digest of its code and settings: nor is a step that differs by next to nothing.
             secret: The edition's.
             more: Whether there may be more than ``MAX_TRIALS``.
         """
 
         def next_trial(lines: list[Line]) -> Trial:
-            before = len(trials_before(lines, submission, steps))
+            before = len(trials_before(lines, submission, steps, agent))
             over = before >= MAX_TRIALS
             if over and not more:
                 raise CannotCheckError(
                     f"submission {submission[:12]} has had {before} trials on hidden seeds, and "
                     f"more than {MAX_TRIALS} need --more-trials, which the log will say"
                 )
-            return Trial(submission=submission, steps=steps, trial=before + 1, more=over)
+            return Trial(
+                submission=submission, steps=steps, agent=agent, trial=before + 1, more=over
+            )
 
         number = self._append(next_trial, secret)["trial"]
         return HiddenSeeds(secret.salt, submission, number)

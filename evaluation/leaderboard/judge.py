@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
+from evaluation.leaderboard.bundle import agent_digest
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.hidden import HiddenSeeds
 from evaluation.leaderboard.secret import Secret
@@ -80,6 +81,7 @@ class Judge:
         return self._edition.begin_trial(
             verification.manifest.id,
             verification.digest,
+            agent_digest(verification.manifest),
             self._secret,
             more=self._more_trials,
         )

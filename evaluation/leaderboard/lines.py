@@ -55,12 +55,15 @@ class Trial(_Line, frozen=True, tag="trial"):
     Attributes:
         submission: Its id.
         steps: Digest of what it chose (``copies.digest_of``).
-        trial: How many trials there are with this one, of this submission or of these steps.
+        agent: Digest of its code and settings.
+        trial: How many trials there are with this one, of this submission, these steps or this
+            agent.
         more: Whether it is one more than there may be, by the maintainers' will.
     """
 
     submission: str
     steps: str
+    agent: str
     trial: Whole
     more: bool = False
 
@@ -144,10 +147,15 @@ def lines_of(entries: Sequence[Entry]) -> list[Line]:
     return lines
 
 
-def trials_before(lines: Sequence[Line], submission: str, steps: str) -> list[Trial]:
-    """Trials of a submission, or of the same steps under another name."""
+def trials_before(lines: Sequence[Line], submission: str, steps: str, agent: str) -> list[Trial]:
+    """Trials of a submission, of the same steps under another name, or of the same agent."""
     trials = [line for line in lines if isinstance(line, Trial)]
-    return [line for line in trials if submission == line.submission or steps == line.steps]
+    same = (submission, steps, agent)
+    return [
+        line
+        for line in trials
+        if any(a == b for a, b in zip(same, (line.submission, line.steps, line.agent), strict=True))
+    ]
 
 
 def _check_order(lines: Sequence[Line]) -> None:
@@ -162,7 +170,8 @@ def _check_order(lines: Sequence[Line]) -> None:
         ):
             raise LogError(f"{where}: an edition is opened once and closed once, at the end")
         if isinstance(line, Trial):
-            if line.trial != 1 + len(trials_before(lines[:place], line.submission, line.steps)):
+            same = line.submission, line.steps, line.agent
+            if line.trial != 1 + len(trials_before(lines[:place], *same)):
                 raise LogError(f"{where}: this is not the next trial of the submission")
             trials.add((line.submission, line.trial))
         if isinstance(line, Judged) and (trial := _trial_of(line, where)):

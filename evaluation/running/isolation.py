@@ -108,7 +108,10 @@ class IsolatedAgent:
         except Exception:
             raise AgentFailedError("the agent's process gave no answer to the question") from None
         if kind == "error":
-            raise AgentFailedError(str(value)[:2000])
+            said = str(value)[:2000]
+            # Words of ours are not for agents: these would be nobody's failure.
+            forged = said.startswith(sandbox.DID_NOT_START)
+            raise AgentFailedError(f"the agent says: {said}" if forged else said)
         if token != [self._token]:
             raise AgentFailedError("the agent's process spoke before it was asked")
         return value

@@ -27,7 +27,7 @@ ONE_THREAD = {
 terms depend on the number of threads."""
 MAX_FILE_BYTES = 2**26
 """Of any file that an isolated agent writes."""
-MAX_OPEN_FILES = 256
+MAX_OPEN_FILES, MAX_THREADS = 256, 4096
 
 
 def own_python(code: str, *, folders: Sequence[str] = ()) -> list[str]:
@@ -90,6 +90,17 @@ def end_children(but: Collection[int] = ()) -> None:
                 os.waitpid(child, 0)
 
 
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        pass
+    return True
+
+
 def end_with_parent() -> None:
     """Let this process be killed when its parent ends (Linux)."""
     _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
@@ -132,6 +143,11 @@ def limit_for_good(cpu_seconds: float, memory_mb: float) -> None:
     _lower(resource.RLIMIT_FSIZE, MAX_FILE_BYTES)
     _lower(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
     _lower(resource.RLIMIT_CORE, 0)
+
+
+def limit_threads() -> None:
+    """Limit the threads of a process in a sandbox; the system does not hold root to it."""
+    _lower(resource.RLIMIT_NPROC, MAX_THREADS)
 
 
 def limit_memory_for_good(memory_mb: float) -> None:

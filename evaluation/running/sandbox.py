@@ -175,7 +175,7 @@ def _mounts(own: Iterable[Path]) -> Iterator[str]:
         yield from ("--ro-bind", place, place)
     # Nobody has looked at compiled code: the sources are what was hashed.
     for cache in (found for place in own for found in place.rglob(CACHE)):
-        yield from ("--tmpfs", str(cache))
+        yield from ("--size", "4096", "--tmpfs", str(cache), "--remount-ro", str(cache))
     # Root in a user namespace may still write what belongs to root: /proc/sys, among others.
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)

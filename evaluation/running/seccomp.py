@@ -19,6 +19,9 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """What the kernel calls them (AUDIT_ARCH_...)."""
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_PRCTL = {"x86_64": 157, "aarch64": 167}
+_PARENT_DEATH = 1
+"""Of prctl: an agent that could ask for no signal when its parent ends would outlive its judge."""
 _FCNTL = {"x86_64": 72, "aarch64": 25}
 _LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)
 """Of fcntl: locks, leases and notices of files, asked for or set."""
@@ -87,6 +90,11 @@ def program(machine: str | None = None) -> bytes | None:
         _step(_ANY_BIT, _CLONE_THREAD, 1, 0),
         _refuse(errno.EPERM),
         # Behind the flags of clone nothing is left of the number: ask for it again.
+        _step(_LOAD, _NUMBER),
+        _step(_EQUAL, _PRCTL[machine], 0, 3),
+        _step(_LOAD, _FIRST_ARGUMENT),
+        _step(_EQUAL, _PARENT_DEATH, 0, 1),
+        _refuse(errno.EPERM),
         _step(_LOAD, _NUMBER),
         _step(_EQUAL, _FCNTL[machine], 1, 0),
         _step(_RETURN, _ALLOW),

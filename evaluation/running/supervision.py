@@ -24,6 +24,7 @@ from evaluation.running.process import (
     close_files,
     end_children,
     end_with_parent,
+    is_alive,
     limit_memory_for_good,
 )
 from evaluation.running.provenance import machine
@@ -37,8 +38,19 @@ MAX_PRINTED_BYTES = 10_000
 """Of what an agent prints in one run, as much is shown."""
 MAX_PRINTED_BY_AGENT = 100_000
 """The same for all runs of an agent in one worker."""
+SECONDS_BETWEEN_LOOKS = 1.0
+"""How often a worker sees whether its driver is still there."""
 _HEAD = struct.Struct("<Q?")
 """Before what a child says: how long it is, and whether it is the reason of a failure."""
+
+
+_driver: int | None = None
+
+
+def work_for(driver: int) -> None:
+    """To be called by a worker: it ends, with all that it has started, when its driver does."""
+    global _driver
+    _driver = driver
 
 
 def over_time(run: Run) -> str:
@@ -116,9 +128,12 @@ def _listen(said: int, printed: int, seconds: float, screen: _Screen) -> bytes |
     end, size, open_pipes = time.monotonic() + seconds, 0, {said, printed}
     while size <= MAX_BYTES:
         left = max(end - time.monotonic(), 0.0)
-        ready, _, _ = select.select(list(open_pipes), [], [], left)
-        if not ready:
+        ready, _, _ = select.select(list(open_pipes), [], [], min(left, SECONDS_BETWEEN_LOOKS))
+        if not ready and left <= SECONDS_BETWEEN_LOOKS:
             return None
+        if not ready and _driver is not None and not is_alive(_driver):
+            end_children()
+            os._exit(0)
         for pipe in ready:
             part = os.read(pipe, 2**20)
             if pipe == printed:

@@ -40,15 +40,21 @@ from evaluation.running.record import Record, RecordError, check, pack
 from evaluation.running.run import Run
 from evaluation.running.sandbox import SandboxError
 from evaluation.running.sources import runner_source, sources_of
-from evaluation.running.supervision import over_time, supervised
+from evaluation.running.supervision import over_time, supervised, work_for
 from evaluation.running.training import learned_before, train
 from evaluation.running.zygote import open_zygote, preload_of
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.madrid import SimulatedDataWarning
 
 
-def start_worker(environment: dict[str, str]) -> None:
-    """Ctrl-C is the driver's to handle; what it knows of the data, the worker knows, too."""
+def start_worker(environment: dict[str, str], driver: int) -> None:
+    """Ctrl-C is the driver's to handle; what it knows of the data, the worker knows, too.
+
+    Args:
+        environment: Variables to set.
+        driver: The process that this one works for, and ends with.
+    """
+    work_for(driver)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end_all)
     hide_from_others()

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 import zlib
 from pathlib import Path
@@ -39,7 +40,7 @@ class Signals(Honest):
     def act(self, observation):
         try:
             return int(bool(self.attack()))
-        except Exception:
+        except OSError:  # the system says no; a mistake of ours would end the run
             return 0
 
 
@@ -55,6 +56,7 @@ class SearchesGarbage(Signals):
 class ReadsFrames(Signals):
     def attack(self):
         frame, found = sys._getframe(), False
+        assert frame.f_back is not None
         while frame is not None:
             found |= any(hasattr(value, "episode") for value in frame.f_locals.values())
             frame = frame.f_back
@@ -65,6 +67,8 @@ class ReadsMemory(Signals):
     """Any other process: judge, worker, fork server, zygote, driver."""
 
     def attack(self):
+        with open("/proc/self/mem", "r+b" if os.access("/proc/self/mem", os.W_OK) else "rb"):
+            pass  # so there is such a file
         others = [p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
         for pid in others:
             with contextlib.suppress(OSError), open(f"/proc/{pid}/mem", "r+b"):
@@ -290,7 +294,11 @@ class SlyNumber(int):
     """An action whose methods run where the judge looks at it."""
 
     def __index__(self):
-        sys.modules["os"].environ["PWNED"] = "1"
+        frame = sys._getframe()
+        while frame is not None:  # whoever sees the world from here has been asked by the judge
+            if any(hasattr(value, "episode") for value in frame.f_locals.values()):
+                raise RuntimeError("pwned")
+            frame = frame.f_back
         return 0
 
     __int__ = __repr__ = __reduce__ = __eq__ = __hash__ = __index__
@@ -326,8 +334,8 @@ class ForkBomb(Signals):
 class FillsTheDisk(Signals):
     def attack(self):
         for place in ("/tmp", os.path.expanduser("~"), "/dev/shm", "."):
-            with contextlib.suppress(OSError), (Path(place) / "big").open("wb") as file:
-                for _ in range(200):
+            with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=place) as file:
+                for _ in range(100):
                     file.write(bytes(2**20))
                 return True
         return False

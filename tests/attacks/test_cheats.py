@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evaluation.leaderboard.bundle import agent_digest
 from evaluation.leaderboard.copies import digest_of
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.hidden import HiddenSeeds, is_worse_on_hidden_seeds
@@ -172,7 +173,8 @@ def test_try_again(sandboxed, handed_in, tmp_path) -> None:
         edit(bundle, label=label)
         found = verify(bundle, PROTOCOL)
         chosen = digest_of(PROTOCOL.challenge, found.actions)
-        return set(edition.begin_trial(found.manifest.id, chosen, secret).worlds)
+        agent = agent_digest(found.manifest)
+        return set(edition.begin_trial(found.manifest.id, chosen, agent, secret).worlds)
 
     assert len(begin("one") | begin("two") | begin("three")) == 30
     with pytest.raises(CannotCheckError, match="more than 3 need --more-trials"):

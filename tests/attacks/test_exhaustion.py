@@ -1,15 +1,17 @@
 """Agents that take more than their share."""
 
 import subprocess
+import sys
+from pathlib import Path
 
-from evaluation.running.process import own_python
 from evaluation.running.sweep import run
 
 from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL
 from .test_spies import succeeded
 
-COMMAND = own_python("from evaluation.cli import main; sys.argv[0] = 'periodic-gp'; main()")
+COMMAND = [str(Path(sys.executable).with_name("periodic-gp"))]
+"""As it is installed."""
 
 
 def reason_of(agent: str, isolation: str, seconds: float = 20.0) -> str:
@@ -39,12 +41,14 @@ def test_time(sandboxed) -> None:
 )
 def test_processes(sandboxed) -> None:
     """Start many processes, to outlive the run or to take the processors from rivals."""
+    assert succeeded("ForkBomb", "none")
     assert not succeeded("ForkBomb", "sandbox")
 
 
 @attack(stopped_by="submit", how="64 MB of /tmp in memory, and no other place to write to")
 def test_disk(sandboxed) -> None:
     """Fill the disk."""
+    assert succeeded("FillsTheDisk", "none")
     assert not succeeded("FillsTheDisk", "sandbox")
 
 

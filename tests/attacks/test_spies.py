@@ -1,5 +1,7 @@
 """Agents that look around for what they must not know."""
 
+import os
+
 import pytest
 
 from evaluation.running.sweep import run
@@ -44,6 +46,7 @@ def test_garbage_search(sandboxed) -> None:
 )
 def test_memory_of_others(sandboxed) -> None:
     """Read or write the memory of judge, worker, fork server or driver through /proc."""
+    assert succeeded("ReadsMemory", "none") == (os.getuid() == 0)
     assert not succeeded("ReadsMemory", "sandbox")
 
 
@@ -76,7 +79,7 @@ def test_network(sandboxed) -> None:
     how="every run has a sandbox of its own: nothing in it is there for the next one",
 )
 def test_notes_for_later_runs(sandboxed) -> None:
-    """Leave notes for later runs on other seeds: files, shared memory, keys."""
+    """Leave notes for later runs on other seeds: files, shared memory."""
     assert not succeeded("LeavesNotes", "sandbox", seeds="0:3")
 
 
@@ -93,11 +96,12 @@ def test_locks(sandboxed) -> None:
     how="actions are turned into plain numbers on the agent's side; what an isolated agent says "
     "is JSON, never a pickle",
 )
-def test_sly_actions(isolation: str) -> None:
+def test_sly_actions(isolation: str, monkeypatch) -> None:
     """Hand out an action whose methods run on the judge's side when it is looked at."""
-    import os
-
     protocol = PROTOCOL.restricted(agents=[f"{AGENTS}:SlyActions"], seeds=[0])
     results = run(protocol, workers=1, isolation=isolation)
-    assert "PWNED" not in os.environ
-    assert not results.failures or "Error" not in results.failures[0].reason
+    assert not any("pwned" in failed.reason for failed in results.failures)
+    if isolation == "none":  # so the test can fail: this is what would happen
+        monkeypatch.setattr("evaluation.running.channel.plain", lambda action: action)
+        careless = run(protocol, workers=0)
+        assert any("pwned" in failed.reason for failed in careless.failures)

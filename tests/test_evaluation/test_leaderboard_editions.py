@@ -135,7 +135,7 @@ def test_who_is_caught_later_is_named_and_not_ranked(tmp_path: Path, finished) -
     edition, secret = Edition(Path(shutil.copytree(finished[0], tmp_path / "s1"))), finished[1]
     bundle = next(a.folder for a in edition.accepted() if a.manifest.label == "random")
     found = verify(bundle, PROTOCOL)
-    edition.begin_trial(found.manifest.id, found.digest, secret)
+    edition.begin_trial(found.manifest.id, found.digest, "agent", secret)
     found.verdicts.append(Verdict("hidden-seed", False, "it knows the public seeds"))
     found.hidden = HiddenRuns(1, (), {})
     edition.record(found, secret)

@@ -179,7 +179,7 @@ def test_a_trial_that_was_killed_is_begun_or_not(judged, tmp_path: Path) -> None
 
     def begin(place: Path) -> tuple[int, ...]:
         edition, secret = opened(place)
-        return edition.begin_trial(first.manifest.id, first.digest, secret).worlds
+        return edition.begin_trial(first.manifest.id, first.digest, "agent", secret).worlds
 
     given_out = set()
     for place in every_kill(copy_of(folder), begin, tmp_path):

@@ -119,7 +119,7 @@ def test_there_are_only_so_many_trials(
     one = only(edition)
     found = next(line for line in one.verdicts if line.steps)
     for _ in range(MAX_TRIALS - 1):
-        edition.begin_trial(one.manifest.id, str(found.steps), secret)
+        edition.begin_trial(one.manifest.id, str(found.steps), "agent", secret)
     with pytest.raises(CannotCheckError, match=f"has had {MAX_TRIALS} trials on hidden seeds"):
         judge(edition, secret).judge(bundle)
     other = copied(bundle, tmp_path / "other")  # the same steps, in another wrapper
@@ -178,7 +178,7 @@ def test_a_closed_edition_is_revealed_and_takes_nothing(
     with pytest.raises(EditionError, match="edition s1 was closed on"):
         judge(edition, secret)
     with pytest.raises(EditionError, match="was closed on"):
-        edition.begin_trial("x", "y", secret)
+        edition.begin_trial("x", "y", "z", secret)
     with pytest.raises(EditionError, match="was closed on"):
         edition.close(secret)
     facts = dict(edition_content(edition)["facts"])

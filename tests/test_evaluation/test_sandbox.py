@@ -76,7 +76,7 @@ def test_a_stubborn_agent_is_ended_with_its_run() -> None:
 
 def sandboxes() -> list[str]:
     shown = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True)
-    mine = "HangsStubbornly"
+    mine = "faulty_agents.py"
     return [line for line in shown.stdout.splitlines() if "bwrap" in line and mine in line]
 
 
@@ -103,6 +103,7 @@ def sandboxes() -> list[str]:
         ("found = os.memfd_create('x')", "PermissionError"),
         ("found = ctypes.CDLL(None).unshare(0x10000000)", "-1"),
         ("found = ctypes.CDLL(None).ptrace(16, 1, 0, 0)", "-1"),
+        ("found = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", "-1"),  # it would outlive its judge
         ("found = ctypes.CDLL(None).shmget(1, 4096, 0o1666)", "-1"),
         ("found = os.kill(-1, 9)", "No such process"),
         ("import fcntl; found = fcntl.flock(open(__file__), fcntl.LOCK_SH)", "PermissionError"),
@@ -159,8 +160,30 @@ def test_an_agent_of_another_package_is_found(tmp_path: Path, monkeypatch) -> No
     cache.write_bytes(cache.read_bytes().replace(b"\x03\x00\x00\x00", b"\x04\x00\x00\x00"))
     monkeypatch.syspath_prepend(package.parent)
     table = protocol("random", seeds="0:1").to_dict() | {"agents": ["guests:Agent"]}
+    for isolation in ("sandbox", "process"):
+        results = run(type(protocol("random")).from_dict(table), workers=1, isolation=isolation)
+        assert set(results.steps["action"]) == {3}
+
+
+@needs_sandbox
+def test_compiled_code_leaves_no_place_to_write(tmp_path: Path, monkeypatch) -> None:
+    package = tmp_path / "folder" / "writers"
+    (package / "__pycache__").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import pathlib\nclass Agent:\n    def __init__(self, problem, rng):\n"
+        "        (pathlib.Path(__file__).parent / '__pycache__' / 'x').touch()\n"
+    )
+    monkeypatch.syspath_prepend(package.parent)
+    table = protocol("random", seeds="0:1").to_dict() | {"agents": ["writers:Agent"]}
     results = run(type(protocol("random")).from_dict(table), workers=1, isolation="sandbox")
-    assert set(results.steps["action"]) == {3}
+    assert "Read-only file system" in results.failures[0].reason
+
+
+@needs_sandbox
+def test_an_agent_cannot_say_that_the_sandbox_did_not_start(tmp_path: Path) -> None:
+    """It would void its trial, and nothing would count against it."""
+    reason = answer(tmp_path, f"raise type({sandbox.DID_NOT_START!r}, (Exception,), {{}})('x')")
+    assert reason.startswith("the agent says: ")
 
 
 def test_a_sandbox_that_does_not_start_says_so(monkeypatch) -> None:
@@ -190,6 +213,9 @@ def test_the_filter_decides_as_it_should(machine: str) -> None:
         assert decide(program, machine, number, 0) == refused
     for number in (0, 1, 3, 9, 202, 257):
         assert decide(program, machine, number, 0) == allowed
+    prctl = seccomp._PRCTL[machine]
+    assert decide(program, machine, prctl, 1) == refused
+    assert decide(program, machine, prctl, 4) == allowed
     fcntl = seccomp._FCNTL[machine]
     for command, verdict in ((6, refused), (37, refused), (1024, refused), (1, allowed)):
         assert decide(program, machine, fcntl, 3, command) == verdict

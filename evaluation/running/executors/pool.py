@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -18,7 +19,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import context, spawn, util
+from multiprocessing import context, resource_tracker, spawn, util
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from evaluation.running import ledger
 from evaluation.running.executors.base import BatchLostError, SweepStoppedError, batch_seconds
-from evaluation.running.process import ONE_THREAD, ROOT
+from evaluation.running.process import ONE_THREAD, ROOT, is_alive
 from evaluation.running.record import Record
 from evaluation.running.run import Run
 from evaluation.running.worker import execute_all, start_worker
@@ -36,6 +37,8 @@ _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _Base: Any = context.ForkServerProcess if _HAS_SERVER else context.SpawnProcess
 _prepare, _flags = spawn.get_preparation_data, util._args_from_interpreter_flags  # type: ignore[attr-defined]
 _starting = threading.RLock()
+LEDGERS = "periodic-gp-ledgers-"
+"""Begins the name of a pool's folder of ledgers; the pool's process follows."""
 START_TRIES = 3
 """A worker may be killed from outside while it starts."""
 
@@ -100,6 +103,14 @@ def process_context() -> Any:
     return made
 
 
+def _sweep_up() -> None:
+    """Remove the ledgers of pools that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{LEDGERS}*"):
+        owner = folder.name.removeprefix(LEDGERS).partition("-")[0]
+        if owner.isdecimal() and not is_alive(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 class Pool:
     """Worker processes, replaced when they die or hang.
 
@@ -110,7 +121,8 @@ class Pool:
     def __init__(self, workers: int) -> None:
         self.capacity = 2 * workers  # one at work and one at hand
         self._workers = workers
-        self._ledgers = tempfile.TemporaryDirectory(prefix="periodic-gp-")
+        _sweep_up()
+        self._ledgers = tempfile.TemporaryDirectory(prefix=f"{LEDGERS}{os.getpid()}-")
         self._pool: Any = worker_pool(workers)
 
     def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
@@ -139,11 +151,13 @@ def worker_pool(workers: int) -> Any:
     """
     # Said anew to every pool: the server that workers start from may be older than a change.
     folder = {name: os.environ[name] for name in (VARIABLE,) if os.environ.get(name)}
+    with _clean_start():  # or the first lock of a pool would start it, and not as clean
+        resource_tracker.ensure_running()
     for _ in range(START_TRIES):
         pool = ProcessPool(
             workers,
             initializer=start_worker,
-            initargs=[{**ONE_THREAD, **folder}],
+            initargs=[{**ONE_THREAD, **folder}, os.getpid()],
             context=process_context(),
         )
         try:
@@ -193,8 +207,8 @@ def _hand_over(done: Any, future: Future[list[Record]], runs: Sequence[Run], fil
 
 def _cannot_write(error: OSError) -> str:
     return (
-        f"workers cannot write to the temporary folder ({error.strerror}); what was finished "
-        "before is safe: make room and give the same command again"
+        f"workers cannot go on ({error.strerror}); what was finished before is safe: see that the "
+        "temporary folder has room and that there is memory enough, and give the same command again"
     )
 
 
