@@ -34,6 +34,9 @@ from evaluation.running.provenance import command_line
 from evaluation.running.record import Record, RecordError, unpack
 from evaluation.running.run import Run
 
+MAX_REASON_LETTERS = 300
+"""Of what SQLite says."""
+
 
 class Store:
     """Results on disk.
@@ -171,8 +174,9 @@ class Store:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
+            reason = " ".join(str(error).split())[:MAX_REASON_LETTERS]  # SQLite may list all damage
             raise StoreError(
-                f"cannot {doing} the store {str(self.path)!r} ({error}): {_remedy(error)}"
+                f"cannot {doing} the store {str(self.path)!r} ({reason}): {_remedy(error)}"
             ) from error
 
 

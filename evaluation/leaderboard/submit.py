@@ -95,6 +95,7 @@ def submit(
             workers=workers,
             isolation=isolation or strongest(),
             retry_failed=True,
+            references=False,
             on_progress=watch,
         )
         columns = [opened.columns(run.key) for run in runs]

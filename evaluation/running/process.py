@@ -20,6 +20,11 @@ if sys.platform != "win32":
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder of our packages."""
+ONE_THREAD = {
+    f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB")
+}
+"""For the environment of processes: two that share cores must not fight over them, and sums of many
+terms depend on the number of threads."""
 MAX_FILE_BYTES = 2**26
 """Of any file that an isolated agent writes."""
 MAX_OPEN_FILES = 256

@@ -25,7 +25,7 @@ from typing import IO
 
 from agents.registry import AgentSpec, names
 from evaluation.running.agent_process import STARTED, receive
-from evaluation.running.process import ROOT, own_python
+from evaluation.running.process import ONE_THREAD, ROOT, own_python
 from evaluation.running.seccomp import program
 from evaluation.running.sources import CACHE, find_package
 
@@ -179,8 +179,10 @@ def _mounts(own: Iterable[Path]) -> Iterator[str]:
     # Root in a user namespace may still write what belongs to root: /proc/sys, among others.
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)
-    yield from ("--clearenv", "--setenv", "HOME", _HOME, "--setenv", "PATH", "/usr/bin:/bin")
-    yield from ("--setenv", "LANG", "C.UTF-8", "--chdir", _HOME)
+    yield from ("--clearenv", "--chdir", _HOME)
+    variables = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **ONE_THREAD}
+    for name, value in variables.items():
+        yield from ("--setenv", name, value)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evaluation.protocol.entries import parse_seeds
 from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import TRAINING
+from evaluation.protocol.tracks import REFERENCES, TRAINING
 from evaluation.results import Results
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
 from evaluation.running.isolation import NONE
@@ -49,6 +49,7 @@ def run(
     dask: str | None = None,
     retry_failed: bool = False,
     isolation: str = NONE,
+    references: bool = True,
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> Results:
     """Run a protocol and return what came of it.
@@ -65,6 +66,7 @@ def run(
         isolation: Where agents are. For those that are not trusted "sandbox", or "process" where
             there is none: processes of their own, without the worlds. Slower by the start of
             Python for every run, and by some 0.1 ms a step.
+        references: Whether oracle, best fixed action and their like are computed, too.
         on_progress: Called with how far it is, at the start and after every run.
     """
     if not isinstance(protocol, Protocol):
@@ -76,7 +78,7 @@ def run(
     )
     if not isinstance(store, Store):
         store = Store(store)
-    runs = runs_of(protocol)
+    runs = [run for run in runs_of(protocol) if references or run.track != REFERENCES]
     stored = store.begin(protocol, runs)
     by_key = {run.key: run for run in runs}
     finished = store.finished(by_key, failures=not retry_failed)

@@ -46,11 +46,6 @@ from evaluation.running.zygote import open_zygote, preload_of
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.madrid import SimulatedDataWarning
 
-ONE_THREAD = {
-    f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB")
-}
-"""For the environment of workers: two that share cores must not fight over them."""
-
 
 def start_worker(environment: dict[str, str]) -> None:
     """Ctrl-C is the driver's to handle; what it knows of the data, the worker knows, too."""

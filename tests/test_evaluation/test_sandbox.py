@@ -86,6 +86,8 @@ def sandboxes() -> list[str]:
     [
         ("found = sorted(p for p in os.listdir('/proc') if p.isdigit())", "['1']"),
         ("found = os.environ.get('SECRET_OF_THE_TEST'), os.getcwd()", "(None, '/home/agent')"),
+        # Sums of many terms depend on the number of threads, and choices on sums.
+        ("found = os.environ['OPENBLAS_NUM_THREADS'], os.environ['OMP_NUM_THREADS']", "('1', '1')"),
         ("found = [*os.listdir('/home/agent'), *set(os.listdir('/tmp')) - {tmp!r}]", "[]"),
         ("found = os.path.exists({home!r}), os.path.exists({tests!r})", "(False, False)"),
         ("found = [i[1] for i in socket.if_nameindex()]", "PermissionError"),

@@ -26,10 +26,10 @@ from pebble import ProcessExpired, ProcessPool
 
 from evaluation.running import ledger
 from evaluation.running.executors.base import BatchLostError, SweepStoppedError, batch_seconds
-from evaluation.running.process import ROOT
+from evaluation.running.process import ONE_THREAD, ROOT
 from evaluation.running.record import Record
 from evaluation.running.run import Run
-from evaluation.running.worker import ONE_THREAD, execute_all, start_worker
+from evaluation.running.worker import execute_all, start_worker
 from periodic_envs.data.madrid.cache import VARIABLE
 
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
