@@ -44,7 +44,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if before == "\n]\n":  # an entry of a list
             lines = indent(f"{lines},", "    ")
         text = text.replace(before, f"\n{lines}{before}")
-        (copy / place).write_text(text.replace(", worlds\n", ", worlds, worst\n"))
+        (copy / place).write_text(text.replace("    worlds,\n", "    worlds,\n    worst,\n"))
     return copy
 
 
