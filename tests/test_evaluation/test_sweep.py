@@ -279,40 +279,6 @@ def test_two_drivers_on_one_store(tmp_path: Path) -> None:
         assert len(opened.runs(1)) == 36
 
 
-def test_dask_worker_killed_in_the_middle() -> None:
-    """A scheduler and two workers on loopback; one worker is killed at work."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    ) as cluster:
-        killed: list[int] = []
-
-        def kill_one(progress) -> None:
-            if progress.done >= 4 and not killed:
-                victim = next(iter(cluster.workers.values()))
-                killed.append(victim.pid)
-                os.kill(victim.pid, signal.SIGKILL)
-
-        results = run(
-            protocol("Good:pause=0.01", "random", seeds="0:8"),
-            dask=cluster.scheduler_address,
-            on_progress=kill_one,
-        )
-    assert killed
-    assert not results.failures
-    assert len(results.totals.query("track == 'online'")) == 16
-
-
-def test_dask_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evaluation.running.executors import dask
-    from evaluation.running.executors.dask import DaskUnavailableError
-
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(dask, "CONNECT_SECONDS", 1.0)
-    with pytest.raises(DaskUnavailableError, match="no Dask scheduler answers at 'tcp://127"):
-        run(protocol("random"), dask="tcp://127.0.0.1:9")
-
-
 def test_three_lines_in_a_notebook() -> None:
     results = evaluation.run("smoke", agents=["random", "fixed"], seeds="0:2", workers=0)
     assert list(results.steps.columns) == [

@@ -45,13 +45,11 @@ class SweepStoppedError(Exception):
 
 
 class Executor(Protocol):
-    """Somebody who runs batches of runs.
+    """Somebody who runs batches of runs."""
 
-    Attributes:
-        capacity: How many batches are worth handing out at a time.
-    """
-
-    capacity: int
+    @property
+    def capacity(self) -> int:
+        """How many batches are worth handing out at a time."""
 
     def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
         """Run a batch; the future may raise ``BatchLostError``."""

@@ -1,21 +1,43 @@
-"""A Dask cluster: an existing one by its address, or one on this machine."""
+"""A Dask cluster: an existing one by its address, or one on this machine.
+
+Everything that talks to the cluster is done by one thread, as coroutines, each with an end: a
+scheduler that is gone, or silent because the network is cut, holds up nobody. Nothing of it runs
+in the main thread, which can always be interrupted.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
-import multiprocessing
+import logging
 import threading
-from collections.abc import Sequence
+import uuid
+from collections.abc import Awaitable, Coroutine, Sequence
 from concurrent.futures import Future
-from typing import Any
+from multiprocessing import resource_tracker
+from typing import Any, TypeVar
 
-from evaluation.running.executors.base import BatchLostError, ClusterLostError
-from evaluation.running.executors.pool import Pool
+from evaluation.running.executors.base import ClusterLostError, SweepStoppedError
+from evaluation.running.executors.dask_watch import Watch
+from evaluation.running.executors.dask_worker import close_pool, run_in_worker
+from evaluation.running.executors.pool import clean_start
 from evaluation.running.record import Record
 from evaluation.running.run import Run
 
 CONNECT_SECONDS = 20.0
-"""How long a scheduler may take to answer."""
+"""How long a scheduler may take to answer at first, and a cluster of our own to start."""
+RETRY_SECONDS = 1.0
+"""How long to wait with a batch that could not be handed out."""
+CLOSE_SECONDS = 5.0
+"""How long a cluster may take to let us go, and one of our own to end."""
+LOGGERS = ("distributed", "distributed.client")
+"""Dask's, which print tracebacks where a sentence is said."""
+MAX_REFERENCES = 3
+"""That Dask counts to a token: of awaiting it, up to two, and of a worker that is gone."""
+GO_ON = "give the same command again: finished runs are kept"
+
+Answer = TypeVar("Answer")
 
 
 class DaskUnavailableError(Exception):
@@ -26,7 +48,7 @@ class Dask:
     """Batches are tasks of a Dask cluster.
 
     A Dask worker hands the runs on to a pool of processes of its own, so that limits hold there as
-    they do on one machine. A worker that dies is Dask's to replace: its tasks run elsewhere.
+    they do on one machine. What is lost with a worker is run by nobody else: see ``dask_worker``.
 
     Args:
         address: "tcp://host:port" of a scheduler, or "local" for a cluster on this machine.
@@ -35,75 +57,171 @@ class Dask:
 
     def __init__(self, address: str, workers: int = 2) -> None:
         try:
-            from distributed import Client, LocalCluster
+            import distributed  # noqa: F401
         except ImportError as error:
             raise DaskUnavailableError('Dask is not installed: pip install -e ".[dask]"') from error
+        self._address = address
+        self._client: Any = None
+        self._cluster: Any = None
+        self._loop = asyncio.new_event_loop()
+        # Whatever matters is waited for; Dask leaves more behind when a scheduler is gone.
+        self._loop.set_exception_handler(lambda *_: None)
+        self._levels = {logger: logger.level for logger in map(logging.getLogger, LOGGERS)}
+        for logger in self._levels:
+            logger.setLevel(logging.CRITICAL)
+        self._thread = threading.Thread(target=self._work, name="dask", daemon=True)
+        self._thread.start()
         try:
-            own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-            self._cluster = LocalCluster(**own) if address == "local" else None
-            self._client: Any = Client(self._cluster or address, timeout=CONNECT_SECONDS)
-        except (OSError, ValueError, TimeoutError) as error:
+            self._call(self._open(workers)).result()
+        except (OSError, ValueError, TimeoutError, asyncio.TimeoutError) as error:
+            self.close()
             raise DaskUnavailableError(
-                f"no Dask scheduler answers at {address!r}: {error}"
+                f"no Dask scheduler answers at {address!r}: {error or 'it is silent'}"
             ) from error
-        threads = sum(self._client.nthreads().values())
-        self.capacity = max(2, 2 * threads)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def capacity(self) -> int:
+        """How many batches are worth handing out at a time; workers may come and go."""
+        return max(2, 2 * self._watch.threads)
 
     def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
         """Run a batch somewhere in the cluster."""
-        future: Future[list[Record]] = Future()
-        task = self._client.submit(_run_in_worker, list(runs), pure=False)
-        task.add_done_callback(lambda done: _hand_over(done, future))
-        return future
+        return self._call(self._run(list(runs)))
 
     def close(self) -> None:
         """Leave the cluster; end it if it is ours. (Others may be using the pools of another.)"""
-        if self._cluster is not None:
-            with contextlib.suppress(Exception):  # workers may be gone by now
-                self._client.run(_close_pool)
-        self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
+        try:
+            with contextlib.suppress(concurrent.futures.TimeoutError):
+                self._call(self._leave()).result(4 * CLOSE_SECONDS)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(CLOSE_SECONDS)
+            for logger, level in self._levels.items():
+                logger.setLevel(level)
+
+    def _work(self) -> None:
+        self._loop.run_forever()
+        self._loop.close()
+
+    def _call(self, work: Coroutine[Any, Any, Answer]) -> Future[Answer]:
+        """Have something done by the thread that talks to the cluster."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _open(self, workers: int) -> None:
+        from distributed import Client
+
+        if self._address == "local":
+            await self._start_own(workers)
+        self._client = Client(
+            self._cluster or self._address,
+            asynchronous=True,
+            set_as_default=False,
+            timeout=CONNECT_SECONDS,
+        )
+        await asyncio.wait_for(self._client, CONNECT_SECONDS)
+        self._watch = Watch(self._client)
+        await self._watch.ask()
+        self._watching = self._loop.create_task(self._watch.run())  # kept, or it would be no more
+
+    async def _start_own(self, workers: int) -> None:
+        import dask
+        from distributed import LocalCluster
+
+        settings = {"distributed.scheduler.allowed-failures": 0}  # what is lost is not run again
+        with clean_start():
+            resource_tracker.ensure_running()  # its start would let Ctrl-C through again
+        with clean_start(), dask.config.set(settings):
+            self._cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+                asynchronous=True,
+            )
+            await asyncio.wait_for(self._cluster, CONNECT_SECONDS + 5.0 * workers)
+        for nanny in self._cluster.workers.values():
+            nanny.close_gracefully()  # or it would start another worker, and not as clean as this
+
+    async def _run(self, runs: list[Run]) -> list[Record]:
+        token = uuid.uuid4().hex
+        with self._watch.over(token) as lost:
+            answer = self._loop.create_task(self._answer(runs, token))
+            try:
+                first: set[asyncio.Future[Any]] = {answer, lost, self._watch.gone}
+                await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+                if answer.done():
+                    return answer.result()
+                if lost.done():
+                    raise ClusterLostError(lost.result())
+                raise SweepStoppedError(
+                    f"the Dask cluster at {self._address!r} {self._watch.gone.result()}; {GO_ON}"
+                )
+            finally:
+                answer.cancel()
+
+    async def _answer(self, runs: list[Run], token: str) -> list[Record]:
+        from distributed.scheduler import KilledWorker
+
+        tokens = await self._leave_token(token)
+        task = self._client.submit(
+            run_in_worker,
+            *(runs, token),
+            key=token,
+            pure=False,
+            retries=0,
+            workers=self._watch.fit,
+        )
+        try:
+            answer = await task
+        except (KilledWorker, concurrent.futures.CancelledError) as error:
+            raise ClusterLostError(f"{type(error).__name__}: {error}") from None
+        except Exception as error:
+            if self._client.status != "running":
+                raise ClusterLostError("the scheduler was lost") from error
+            raise SweepStoppedError(
+                f"the workers of the Dask cluster at {self._address!r} cannot run anything "
+                f"({type(error).__name__}: {error}): see that this version of periodic-gp is "
+                f"installed there, and {GO_ON}"
+            ) from error
+        finally:
+            with contextlib.suppress(Exception):  # there may be nobody to take it back
+                for _ in range(MAX_REFERENCES):
+                    tokens.close()
+        if isinstance(answer, Exception):
+            raise answer
+        return list(answer)
+
+    async def _leave_token(self, token: str) -> Any:
+        """Allow one start of a batch. Nothing is begun before: it may be tried again."""
+        from distributed import Queue
+
+        while True:
+            try:
+                tokens = await Queue(token, client=self._client)
+                await tokens.put(True)
+                return tokens
+            except OSError:
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _leave(self) -> None:
+        """Go without waiting for anybody who does not answer."""
+        client, cluster = self._client, self._cluster
+        if client is not None:
+            if cluster is not None:
+                await _at_most(CLOSE_SECONDS / 2, client.run(close_pool))
+            await _at_most(CLOSE_SECONDS, client.close())
+        if cluster is not None:
+            await _at_most(2 * CLOSE_SECONDS, cluster.close())
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.wait(rest, timeout=CLOSE_SECONDS) if rest else None
 
 
-def _hand_over(done: Any, future: Future[list[Record]]) -> None:
-    if done.status == "finished":
-        answer = done.result()
-    else:
-        error = done.exception() if done.status == "error" else done.status
-        answer = ClusterLostError(f"lost in the cluster: {error}")
-    if isinstance(answer, BatchLostError | ClusterLostError):
-        future.set_exception(answer)
-    else:
-        future.set_result(answer)
-
-
-def _run_in_worker(runs: list[Run]) -> list[Record] | BatchLostError:
-    """In a thread of a Dask worker. A loss is an answer: raised, it would fill Dask's log."""
-    try:
-        return _pool().submit(runs).result()
-    except BatchLostError as lost:
-        return lost
-
-
-_pools: list[Pool] = []
-_starting = threading.Lock()
-
-
-def _pool() -> Pool:
-    """The pool of this Dask worker."""
-    with _starting:
-        if not _pools:
-            from distributed import get_worker
-
-            # Dask starts its workers as daemons, which may have no children. These children end
-            # with the worker anyway: their pipe to it breaks.
-            multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
-            _pools.append(Pool(get_worker().state.nthreads))
-        return _pools[0]
-
-
-def _close_pool() -> None:
-    with _starting:
-        while _pools:
-            _pools.pop().close()
+async def _at_most(seconds: float, work: Awaitable[Any]) -> None:
+    """Wait for something that may fail or never end: somebody who is gone says no goodbye."""
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(work, seconds)

@@ -44,7 +44,7 @@ START_TRIES = 3
 
 
 @contextmanager
-def _clean_start() -> Iterator[None]:
+def clean_start() -> Iterator[None]:
     """Processes that are started now import neither the main script nor from the current folder.
 
     Where they would look first is where strangers' files may be. Nor does Ctrl-C reach them: it is
@@ -79,7 +79,7 @@ class WorkerProcess(_Base):  # type: ignore[misc]
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:
-        with _clean_start():
+        with clean_start():
             return _Base._Popen(process_obj)
 
 

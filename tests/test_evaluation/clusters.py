@@ -1,0 +1,76 @@
+"""A Dask scheduler and workers, each a process that a test may stop or kill."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+MAX_START_SECONDS = 60.0
+
+
+def wait_for(ready: Callable[[], object], seconds: float = MAX_START_SECONDS) -> None:
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "it has not come to pass"
+        time.sleep(0.05)
+
+
+@dataclass
+class Cluster:
+    """Processes of a cluster.
+
+    Attributes:
+        folder: Where they write.
+        scheduler: The scheduler's process.
+        workers: The workers' processes.
+    """
+
+    folder: Path
+    scheduler: subprocess.Popen[bytes]
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return str(json.loads((self.folder / "scheduler.json").read_text())["address"])
+
+    def stop(self, signal_: int) -> None:
+        for process in (self.scheduler, *self.workers):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal_)
+
+
+def _start(folder: Path, kind: str, *options: str) -> subprocess.Popen[bytes]:
+    module = f"distributed.cli.dask_{kind}"
+    command = [sys.executable, "-m", module, "--scheduler-file", str(folder / "scheduler.json")]
+    log = (folder / f"{kind}-{time.monotonic_ns()}.log").open("wb")
+    with log:
+        return subprocess.Popen([*command, *options], stdout=log, stderr=log, cwd=folder)
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A cluster on loopback, ended at the end, however it is then."""
+    here = ("--host", "127.0.0.1", "--no-dashboard")
+    found = Cluster(folder, _start(folder, "scheduler", *here, "--port", "0"))
+    try:
+        wait_for((folder / "scheduler.json").exists)
+        for _ in range(workers):
+            found.workers.append(_start(folder, "worker", *here, "--no-nanny", "--nthreads", "1"))
+        with distributed.Client(found.address, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=MAX_START_SECONDS)
+        yield found
+    finally:
+        found.stop(signal.SIGCONT)
+        found.stop(signal.SIGKILL)
+        for process in (found.scheduler, *found.workers):
+            process.wait()
