@@ -52,7 +52,7 @@ test-oldest:
 		-c constraints.txt -e ".[dev,rl]" "gymnasium==1.0.0"
 	.venv-oldest/bin/python -m pytest tests/test_envs periodic_envs
 
-# Every command that writes, killed 500 times at random moments: some 40 minutes on two cores.
+# run, submit, leaderboard add and data import, killed 500 times in all at random moments: an hour.
 kills: $(VENV)/.dev
 	$(BIN)/python -m tests.kills 500
 

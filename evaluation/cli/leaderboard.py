@@ -55,16 +55,24 @@ def open_edition(
     with sentences():
         check_new(folder, name)
         place = secret or default_path(name)
+        if place.resolve().is_relative_to(folder.resolve()):
+            raise CommandError(
+                f"{str(place)!r} is in the folder that is published: keep the secret elsewhere"
+            )
         chosen = Protocol.load(protocol)
+        there = place.exists()
         made = Secret.for_opening(place)
         try:
             edition = Edition.open(folder / name, chosen, made)
         except EditionError:
-            place.unlink()  # of an edition that never was
+            if not there:
+                place.unlink()  # of an edition that never was
             raise
         made.mark_used(place)
     say(f"Opened edition {edition.name} in {edition.folder}, challenge {edition.challenge[:12]}")
     say(f"Its secret is in {place}: keep it to yourself, and keep a copy.")
+    if secret is not None:
+        say(f"It is asked for by fill, add and close: --secret {place}")
 
 
 @app.command("add")
@@ -165,8 +173,15 @@ def _hand_in(entry: AgentEntry, judge: Judge, edition: Edition, workers: int | N
 def _judged(judge: Judge, edition: Edition, bundle: Path, name: str) -> bool:
     """Have a bundle judged, and say what came of it."""
     others = [submission.manifest for submission in edition.accepted()]
-    with Reporter(quiet=False, title=Path(name).name) as report:
-        verification, kept = judge.judge(bundle, report)
+    try:
+        with Reporter(quiet=False, title=Path(name).name) as report:
+            verification, kept = judge.judge(bundle, report)
+    except KeyboardInterrupt:
+        say(
+            f"Stopped: there is no verdict on {name}. Give the same command again; a trial on "
+            "hidden seeds that had begun is used up, and the log says so."
+        )
+        raise typer.Exit(130) from None
     manifest = verification.manifest if kept else None
     if manifest and any(o.label == manifest.label and o.id != manifest.id for o in others):
         say(f"Note: the name {manifest.label!r} is taken; this one is shown with a number.")
@@ -187,7 +202,8 @@ def close_edition(
         edition.accepted()  # nothing that is not intact is closed
         edition.close(load_secret(edition, secret))
     say(f"Closed edition {name}: its salt is in the log, and everybody can run its hidden seeds.")
-    say(f"Check it as others will: periodic-gp leaderboard check --edition {name} --rerun 3")
+    place = "" if folder == FOLDER else f" --folder {folder}"
+    say(f"Check it as others will: periodic-gp leaderboard check --edition {name}{place} --rerun 3")
 
 
 @app.command("check")
@@ -237,7 +253,10 @@ def _rerun(edition: Edition, count: int | None, workers: int | None) -> None:
             f"{len(found.broken)} of {found.public + found.hidden} runs came to something else: "
             + "; ".join(found.broken[:3])
         )
-    say(f"Run again: {found.public} public and {found.hidden} hidden runs, all as the log says.")
+    say(
+        f"Run again: {found.public} public and {found.hidden} hidden runs of the agents of this "
+        "package, all as the log says."
+    )
 
 
 app.command("build")(build_page)

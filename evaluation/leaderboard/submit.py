@@ -25,7 +25,7 @@ from evaluation.leaderboard.steps import write_steps
 from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
 from evaluation.protocol.protocol import Protocol
 from evaluation.running import sweep
-from evaluation.running.isolation import strongest
+from evaluation.running.isolation import SANDBOX, strongest
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of
 from evaluation.running.sources import agent_source, own_hash
@@ -84,7 +84,7 @@ def submit(
         if record is not None and run is not None and record.reason is not None:
             raise BundleError(  # one is enough: a submission needs all runs
                 f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and "
-                "give the same command again (finished runs are kept)"
+                f"give the same command again{_hint(run)}"
             )
 
     with Store(kept) as opened:
@@ -104,6 +104,13 @@ def submit(
     for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
         kept.with_name(name).unlink(missing_ok=True)
     return manifest
+
+
+def _hint(run: Run) -> str:
+    """What an author may not expect."""
+    if run.isolation != SANDBOX:
+        return ""
+    return " (it runs in a sandbox: no network, no other process, no file but its own code)"
 
 
 def check_track(spec: AgentSpec, track: str) -> None:

@@ -86,12 +86,13 @@ def run(
     failed = len(finished - store.finished(finished, failures=False))
     on_progress(Progress(len(by_key), len(finished), failed))
     if missing:
+        handed_out = {run.key: run for run in missing}
         with closing(_executor(workers, dask)) as executor:
             records = _records(executor, missing, _trained(missing, store))
             for done, record in enumerate(records, len(finished) + 1):
                 store.save(record)
                 failed += record.reason is not None
-                on_progress(Progress(len(by_key), done, failed, by_key[record.key], record))
+                on_progress(Progress(len(by_key), done, failed, handed_out[record.key], record))
     return Results(store.source(stored.id))
 
 

@@ -151,7 +151,7 @@ def worker_pool(workers: int) -> Any:
     """
     # Said anew to every pool: the server that workers start from may be older than a change.
     folder = {name: os.environ[name] for name in (VARIABLE,) if os.environ.get(name)}
-    with _clean_start():  # or the first lock of a pool would start it, and not as clean
+    with clean_start():  # or the first lock of a pool would start it, and not as clean
         resource_tracker.ensure_running()
     for _ in range(START_TRIES):
         pool = ProcessPool(
