@@ -118,7 +118,7 @@ def test_an_edition_is_closed_revealed_and_checked(edition: Path) -> None:
         assert "edition s1 was closed on" in said
     checked = call("leaderboard", "check", "--rerun", "2", folder=edition)
     assert "the salt is the promised one, and 20 hidden seeds are of it" in checked
-    assert "Run again: 4 public and 4 hidden runs, all as the log says" in checked
+    assert "Run again: 4 public and 4 hidden runs of the agents of this package" in checked
     call("leaderboard", "build", "--out", "page.html", folder=edition)
     facts = dict(content_of(edition / "page.html")["facts"])
     secret = json.loads((edition / "secret.json").read_text())
