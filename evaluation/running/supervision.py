@@ -123,10 +123,13 @@ def _end(child: int, *, at_once: bool) -> int:
 
 
 def _listen(said: int, printed: int, seconds: float, screen: _Screen) -> bytes | None:
-    """All that a child says until it hangs up; None if it does not in time, or says too much."""
-    parts: list[bytes] = []
-    end, size, open_pipes = time.monotonic() + seconds, 0, {said, printed}
-    while size <= MAX_BYTES:
+    """What a child says, whole or until it hangs up; None if not in time, or if it is too much.
+
+    Processes that an agent has started hold the pipe open, too: they are not waited for.
+    """
+    data = bytearray()
+    end, open_pipes = time.monotonic() + seconds, {said, printed}
+    while len(data) <= MAX_BYTES:
         left = max(end - time.monotonic(), 0.0)
         ready, _, _ = select.select(list(open_pipes), [], [], min(left, SECONDS_BETWEEN_LOOKS))
         if not ready and left <= SECONDS_BETWEEN_LOOKS:
@@ -139,12 +142,16 @@ def _listen(said: int, printed: int, seconds: float, screen: _Screen) -> bytes |
             if pipe == printed:
                 screen.show(part)
                 open_pipes -= set() if part else {printed}
-            elif not part:
-                return b"".join(parts)
-            else:
-                parts.append(part)
-                size += len(part)
+                continue
+            data += part
+            if not part or _is_whole(data):
+                return bytes(data)
     return None
+
+
+def _is_whole(data: bytearray) -> bool:
+    head = bytes(data[: _HEAD.size])
+    return len(head) == _HEAD.size and len(data) >= _HEAD.size + int(_HEAD.unpack(head)[0])
 
 
 _printed_by: Counter[str] = Counter()

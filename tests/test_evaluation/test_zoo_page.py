@@ -53,6 +53,7 @@ from tests.test_evaluation.test_cli import call
 TINY = ZooSize("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))
 FEW = ["random", "gp-ucb", PERIODIC, "phase-ts", "d-linucb"]
 WORLDS = [world for worlds in GROUPS.values() for world in worlds]
+FAULTY = Path(__file__).with_name("faulty_agents.py")
 
 
 def test_every_agent_has_one_family() -> None:
@@ -88,7 +89,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 store=store,
                 out=folder,
                 workers=0,
-                agents=[*FEW, "tests.test_evaluation.faulty_agents:Raises"],
+                agents=[*FEW, f"{FAULTY}:Raises"],
                 reporting=lambda title: nullcontext(heard.append),
             )
     assert {(progress.done, progress.run) for progress in heard} == {
