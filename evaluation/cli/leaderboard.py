@@ -172,6 +172,9 @@ def _hand_in(entry: AgentEntry, judge: Judge, edition: Edition, workers: int | N
 
 def _judged(judge: Judge, edition: Edition, bundle: Path, name: str) -> bool:
     """Have a bundle judged, and say what came of it."""
+    if (tier := judge.standing_of(bundle)) is not None:
+        say(f"{name}: is in edition {edition.name} already, at {tier}")
+        return True
     others = [submission.manifest for submission in edition.accepted()]
     try:
         with Reporter(quiet=False, title=Path(name).name) as report:

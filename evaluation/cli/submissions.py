@@ -102,11 +102,16 @@ def verify_bundle(
         str | None,
         typer.Option(help="The protocol that it must be of; the one that it names if left out."),
     ] = None,
-    through: ThroughOption = "replayed",
+    through: Annotated[
+        str, typer.Option(help=f"The last tier to try: {', '.join(TIERS[:-1])}.")
+    ] = "replayed",
     agent: CodeOption = None,
     workers: WorkersOption = None,
 ) -> None:
-    """Check a submission, tier by tier. Up to "replayed" no code of the agent is run."""
+    """Check a submission, tier by tier. Up to "replayed" no code of the agent is run.
+
+    Hidden seeds are an edition's: ``leaderboard add`` goes that far.
+    """
     check_tier(through)
     with sentences():
         chosen = Protocol.load(protocol or _named_protocol(bundle))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from evaluation.leaderboard.bundle import agent_digest
+from evaluation.leaderboard.bundle import BundleError, agent_digest, read_manifest
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.hidden import HiddenSeeds
+from evaluation.leaderboard.lines import TIERS
 from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.trial import uniform_regrets
 from evaluation.leaderboard.verdicts import Regrets, Report, Verification
@@ -55,6 +56,21 @@ class Judge:
     @cached_property
     def _uniform(self) -> Regrets:
         return uniform_regrets(self.protocol)
+
+    def standing_of(self, bundle: Path) -> str | None:
+        """The tier of a bundle that needs no judging: it has passed as far as it would be taken.
+
+        Judging it again would use up one of its trials on hidden seeds for nothing.
+        """
+        try:
+            name = read_manifest(bundle).id
+        except BundleError:
+            return None
+        asked = TIERS.index(self._through)
+        for one in self._edition.accepted():
+            if one.manifest.id == name and one.tier in TIERS[asked:] and not one.is_stale:
+                return None if self._more_trials else one.tier
+        return None
 
     def judge(
         self, bundle: Path, on_progress: Report = lambda progress: None

@@ -84,7 +84,7 @@ def submit(
         if record is not None and run is not None and record.reason is not None:
             raise BundleError(  # one is enough: a submission needs all runs
                 f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and "
-                f"give the same command again{_hint(run)}"
+                f"give the same command again, {kept.name} keeps what went well{_hint(run)}"
             )
 
     with Store(kept) as opened:

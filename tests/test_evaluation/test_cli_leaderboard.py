@@ -111,6 +111,16 @@ def test_a_published_entry_is_verified_where_it_lies(edition: Path) -> None:
     assert "hidden seeds are an edition's: periodic-gp leaderboard add" in said
 
 
+def test_what_is_there_is_not_judged_again(edition: Path) -> None:
+    """It would cost a trial."""
+    (folder, *_) = (edition / "leaderboard" / "s1" / "submissions").iterdir()
+    (edition / "mine").symlink_to(folder)
+    for tier in ("replayed", "hidden-seed"):
+        said = call("leaderboard", "add", "mine", "--through", tier, *SECRET, folder=edition)
+        assert "mine: is in edition s1 already, at hidden-seed" in said
+    assert "5 entries, 2 submissions" in call("leaderboard", "check", folder=edition)
+
+
 def test_an_edition_is_closed_revealed_and_checked(edition: Path) -> None:
     assert "Closed edition s1" in call("leaderboard", "close", "s1", *SECRET, folder=edition)
     for words in (("close", "s1"), ("fill",), ("add", "leaderboard")):

@@ -194,7 +194,8 @@ def test_kill_9_of_a_pool_worker(tmp_path: Path) -> None:
     assert all("process died (exit code -9)" in failed.reason for failed in results.failures)
     online = results.totals.query("track == 'online'")
     assert len(online) + len(results.failures) == 6
-    assert len(log.read_text().split()) == 6
+    lives = len(log.read_text().split())  # the lost run may not have come to its agent
+    assert len(online) <= lives <= 6
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
