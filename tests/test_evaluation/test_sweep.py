@@ -188,14 +188,13 @@ def test_kill_9_of_a_pool_worker(tmp_path: Path) -> None:
             killed.append(workers[0])
             os.kill(workers[0], signal.SIGKILL)
 
-    results = run(slow, workers=2, on_progress=kill_one)
+    results = run(slow, workers=2, references=False, on_progress=kill_one)
     assert killed
     assert len(results.failures) <= 1
     assert all("process died (exit code -9)" in failed.reason for failed in results.failures)
-    online = results.totals.query("track == 'online'")
-    assert len(online) + len(results.failures) == 6
+    assert len(results.totals) + len(results.failures) == 6
     lives = len(log.read_text().split())  # the lost run may not have come to its agent
-    assert len(online) <= lives <= 6
+    assert len(results.totals) <= lives <= 6
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
