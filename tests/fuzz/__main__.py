@@ -6,7 +6,6 @@ import os
 import random
 import sys
 import tempfile
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -24,30 +23,31 @@ def piece(target: int, start: int, end: int) -> Outcome:
 
 
 def main(cases: int) -> int:
-    """Print what came of them; how many failed."""
-    work = []
-    for place, target in enumerate(TARGETS):
-        count = round(cases * target.share)
-        edges = [count * i // CHUNKS for i in range(CHUNKS + 1)]
-        work += [(place, a, b) for a, b in pairwise(edges) if a < b]
-    totals = {place: Outcome(type(target).__name__) for place, target in enumerate(TARGETS)}
+    """Print what came of them, reader by reader; how many failed."""
+    failures = 0
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for (place, _, _), found in zip(
-            work, pool.map(piece, *zip(*work, strict=True)), strict=True
-        ):
-            total = totals[place]
-            total.read += found.read
-            total.refused += found.refused
-            total.failures += found.failures
-            total.first = {**found.first, **total.first}
-    failures: Counter[str] = Counter()
-    for total in totals.values():
-        failed = sum(total.failures.values())
-        print(f"{total.name}: {total.read:,} read, {total.refused:,} refused, {failed:,} failed")
-        for what, often in total.failures.most_common():
-            print(f"    {often:,} x {what} ({total.first[what]})")
-        failures += total.failures
-    return sum(failures.values())
+        for place, target in enumerate(TARGETS):
+            count = round(cases * target.share)
+            edges = [count * i // CHUNKS for i in range(CHUNKS + 1)]
+            pieces = [(place, a, b) for a, b in pairwise(edges) if a < b]
+            total = Outcome(type(target).__name__)
+            for found in pool.map(piece, *zip(*pieces, strict=True)):
+                total.read += found.read
+                total.refused += found.refused
+                total.failures += found.failures
+                total.first = {**found.first, **total.first}
+            failures += _say(total)
+    return failures
+
+
+def _say(total: Outcome) -> int:
+    """Print what came of a reader's cases; how many failed."""
+    failed = sum(total.failures.values())
+    print(f"{total.name}: {total.read:,} read, {total.refused:,} refused, {failed:,} failed")
+    for what, often in total.failures.most_common():
+        print(f"    {often:,} x {what} ({total.first[what]})", flush=True)
+    sys.stdout.flush()
+    return failed
 
 
 def again(name: str, case: int) -> None:
