@@ -24,11 +24,13 @@ class Entry(NamedTuple):
     Attributes:
         place: Where its class is, as ``package.module:Class``.
         family: Whom it belongs with.
+        summary: The first line of its documentation.
         pretrained_by: Its settings which, if given, make it start from what was learned elsewhere.
     """
 
     place: str
     family: str
+    summary: str
     pretrained_by: tuple[str, ...] = ()
 
 
@@ -74,7 +76,9 @@ def _agents(path: Path, package: Path) -> Iterator[tuple[str, Entry]]:
             place = f"{module}:{node.name}"
             if "family" not in says:
                 raise ValueError(f'{place} has a name and no family: add family = "..." to it')
-            yield says["name"], Entry(place, says["family"], says.get("pretrained_by", ()))
+            summary = (ast.get_docstring(node) or "").partition("\n")[0]
+            by = says.get("pretrained_by", ())
+            yield says["name"], Entry(place, says["family"], summary, by)
 
 
 def _constants(node: ast.ClassDef) -> Iterator[tuple[str, Any]]:

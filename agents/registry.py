@@ -225,7 +225,9 @@ def find_class(name: str) -> Callable[..., Any] | Any:
 
 
 def describe(name: str) -> str:
-    """The first line of an agent's documentation."""
+    """The first line of an agent's documentation; none of ours is imported for it."""
+    if is_built_in(name):
+        return built_in()[name].summary
     return (inspect.getdoc(find_class(name)) or "").partition("\n")[0]
 
 

@@ -13,8 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
-from scipy import optimize
-from scipy.stats import qmc
 
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.statistics import phase_bins
@@ -133,11 +131,12 @@ class _Unknown:
 
     def _climb(self, start: Array, times: NDArray[np.int64]) -> Array:
         """Rewards at these times of the action that is best for all of them, near a start."""
+        from scipy.optimize import minimize  # slow to import, and not always needed
 
         def rewards(action: Array) -> Array:
             return _values(self.process, action, times)
 
-        found = optimize.minimize(
+        found = minimize(
             lambda action: -rewards(action).mean(), start, bounds=[(-1.0, 1.0)] * self.dim
         )
         candidates = [rewards(start), rewards(found.x)]
@@ -164,6 +163,8 @@ def _group_means(rows: Array, groups: Groups) -> tuple[Array, Groups]:
 def _grid(dim: int) -> tuple[Array, Array]:
     """Points (n, dim) all over the box and their weights (n,) in a mean over it."""
     if dim > 2:
+        from scipy.stats import qmc  # slow to import, and not always needed
+
         sobol: Array = qmc.Sobol(dim, scramble=False).random_base2(13)
         # Into the middle of their cells: unscrambled points sit on the lower edges.
         points = 2.0 * (sobol + 0.5 / len(sobol)) - 1.0

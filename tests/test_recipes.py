@@ -20,7 +20,7 @@ FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTIN
 """New files, whole, by their place."""
 LINES = {
     "evaluation/columns.py": ("\n]\n", r"```python\n(Column\(.*?\n\))\n```"),
-    "evaluation/cli/commands.py": ("\n\n\ndef run", r"```python\n(app\.command.*?)\n```"),
+    "evaluation/cli/commands.py": ("\n}\n", r"```python\n(\"worst\".*?),\n```"),
 }
 """Files that get a few lines more, before which text, and what they are."""
 
@@ -41,10 +41,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (lines,) = re.findall(pattern, CONTRIBUTING, re.S)
         text = (copy / place).read_text()
         assert text.count(before) == 1
-        if before == "\n]\n":  # an entry of a list
-            lines = indent(f"{lines},", "    ")
-        text = text.replace(before, f"\n{lines}{before}")
-        (copy / place).write_text(text.replace("    worlds,\n", "    worlds,\n    worst,\n"))
+        entry = indent(f"{lines},", "    ")
+        (copy / place).write_text(text.replace(before, f"\n{entry}{before}"))
     return copy
 
 

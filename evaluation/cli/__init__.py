@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 
 def main() -> None:
     """Run the command line."""
-    # The commands import SciPy and pandas, which take seconds: too long for a version.
-    if sys.argv[1:] == ["--version"]:
-        from evaluation.cli.shared import show_version
-
-        show_version()
-        return
     try:
         from evaluation.cli.commands import run
 

@@ -1,59 +1,90 @@
-"""All commands of ``periodic-gp``."""
+"""All commands of ``periodic-gp``, each imported when it is called: together they take seconds."""
 
 from __future__ import annotations
 
+import ast
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from evaluation.cli import (
-    data,
-    leaderboard,
-    pages,
-    priors,
-    stale,
-    studies,
-    submissions,
-    sweeps,
-    worlds,
-)
-from evaluation.cli.shared import CommandError, screen, show_version
-from evaluation.database import StoreError
-from evaluation.protocol.entries import ProtocolError
-from evaluation.running.executors.base import SweepStoppedError
-from evaluation.running.executors.dask import DaskUnavailableError
-from periodic_envs.data import DataError
+from evaluation.cli.shared import screen, show_version
 
-MENDABLE = (
-    *(CommandError, DataError, ProtocolError, StoreError),
-    *(DaskUnavailableError, SweepStoppedError),
-)
-"""What the user can mend: said in one sentence."""
+COMMANDS = {
+    "envs": "evaluation.cli.lists:envs",
+    "agents": "evaluation.cli.lists:list_agents",
+    "protocols": "evaluation.cli.lists:list_protocols",
+    "play": "evaluation.cli.play:play_one",
+    "run": "evaluation.cli.sweeps:run_protocol",
+    "show": "evaluation.cli.sweeps:show",
+    "compare": "evaluation.cli.sweeps:compare",
+    "plot": "evaluation.cli.sweeps:plot",
+    "export": "evaluation.cli.sweeps:export",
+    "serve": "evaluation.cli.pages:serve_store",
+    "submit": "evaluation.cli.submissions:submit_agent",
+    "verify": "evaluation.cli.submissions:verify_bundle",
+    "leaderboard": "evaluation.cli.leaderboard:app",
+    "data": "evaluation.cli.data:app",
+    "learn-prior": "evaluation.cli.priors:learn_prior",
+    "reproduce": "evaluation.cli.studies:reproduce",
+    "zoo": "evaluation.cli.studies:zoo",
+    "stale": "evaluation.cli.stale:stale",
+}
+"""Names, and the function or the group of commands behind each."""
+
+
+class Commands(TyperGroup):
+    """Knows the names of all commands, and imports the one that is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name) for name in COMMANDS}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Put the command itself in the place of its name."""
+        if args and args[0] in COMMANDS:
+            self.commands[args[0]] = _command(args[0])
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Say of each what the first line of its documentation says."""
+        for name, command in self.commands.items():
+            command.help = _summary(name)
+        super().format_help(ctx, formatter)
+
+
+def _command(name: str) -> Any:
+    module, _, attribute = COMMANDS[name].partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        one = typer.Typer(add_completion=False)
+        one.command(name)(found)
+        found = one
+    return typer.main.get_command(found)
+
+
+def _summary(name: str) -> str:
+    """The first line of a function's documentation, or a group's module's: read, not imported."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    found = next((node for node in functions if node.name == attribute), tree)
+    return (ast.get_docstring(found) or "").partition("\n\n")[0]
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Decision-making in a world that repeats.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("envs")(worlds.envs)
-app.command("agents")(worlds.list_agents)
-app.command("play")(worlds.play_one)
-app.command("run")(sweeps.run_protocol)
-app.command("show")(sweeps.show)
-app.command("compare")(sweeps.compare)
-app.command("plot")(sweeps.plot)
-app.command("export")(sweeps.export)
-app.command("protocols")(sweeps.list_protocols)
-app.command("reproduce")(studies.reproduce)
-app.command("submit")(submissions.submit_agent)
-app.command("verify")(submissions.verify_bundle)
-app.command("serve")(pages.serve_store)
-app.add_typer(leaderboard.app, name="leaderboard")
-app.command("zoo")(studies.zoo)
-app.command("stale")(stale.stale)
-app.command("learn-prior")(priors.learn_prior)
-app.add_typer(data.app, name="data")
 
 
 def run() -> None:
@@ -66,9 +97,26 @@ def run() -> None:
     warnings.showwarning = show
     try:
         app()
-    except MENDABLE as error:
+    except Exception as error:
+        if not isinstance(error, _mendable()):
+            raise
         errors.print(f"Error: {error}", markup=False, highlight=False, style="red")
         raise SystemExit(1) from None
+
+
+def _mendable() -> tuple[type[Exception], ...]:
+    """What the user can mend: said in one sentence."""
+    from evaluation.cli.shared import CommandError
+    from evaluation.database import StoreError
+    from evaluation.protocol.entries import ProtocolError
+    from evaluation.running.executors.base import SweepStoppedError
+    from evaluation.running.executors.dask import DaskUnavailableError
+    from periodic_envs.data import DataError
+
+    return (
+        *(CommandError, DataError, ProtocolError, StoreError),
+        *(DaskUnavailableError, SweepStoppedError),
+    )
 
 
 def _show_version(wanted: bool) -> None:

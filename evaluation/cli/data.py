@@ -1,4 +1,4 @@
-"""``periodic-gp data``: measurements in, and what there is."""
+"""Import, download, list and check measurements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from periodic_envs.data.madrid.download import addresses, download_year
 from periodic_envs.data.madrid.importing import Imported, import_paths
 from periodic_envs.data.madrid.stations import magnitude_name
 
-app = typer.Typer(help="Import, download, list and check measurements.", no_args_is_help=True)
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 
 @app.command("import")

@@ -1,4 +1,4 @@
-"""Commands of the leaderboard: ``leaderboard open``, ``add``, ``fill``, ``close``, ``check``."""
+"""Editions: open one, add submissions, build the page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from evaluation.protocol.entries import AgentEntry
 from evaluation.protocol.protocol import Protocol
 from evaluation.running.isolation import PROCESS
 
-app = typer.Typer(help="Editions: open one, add submissions, build the page.", no_args_is_help=True)
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 
 @app.command("open")

@@ -1,4 +1,4 @@
-"""Commands that compare: ``run``, ``show``, ``compare``, ``plot``, ``export``, ``protocols``."""
+"""Commands that compare: ``run``, ``show``, ``compare``, ``plot``, ``export``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from evaluation.cli.shared import (
     Reporter,
     StoreOption,
     check_picture,
-    console,
     save_picture,
     say,
 )
@@ -27,7 +26,6 @@ from evaluation.cli.tables import (
     task_tables,
 )
 from evaluation.export import export_steps
-from evaluation.protocol import protocol as protocols
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
@@ -177,26 +175,6 @@ def export(
         except OSError as error:
             raise CommandError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
     say(f"Wrote {rows:,} rows into {out}")
-
-
-def list_protocols(
-    name: Annotated[
-        str | None, typer.Argument(help="The name of a protocol or a .toml file, to see all of it.")
-    ] = None,
-) -> None:
-    """List the protocols, or show one."""
-    if name is not None:
-        found = Protocol.load(name)
-        console.print_json(json.dumps({**found.to_dict(), "hash": found.hash}))
-        return
-    for known in protocols.names():
-        found = Protocol.load(known)
-        pairs = sum(a.takes_part(e.label) for e in found.envs for a in found.agents)
-        say(
-            f"{known:<16}{len(found.envs)} envs, {len(found.agents)} agents, "
-            f"{len(found.seeds)} seeds: {pairs * len(found.seeds):,} runs"
-        )
-        say(f"    {found.description}")
 
 
 def chosen_results(store: Store, wanted: str | None) -> Results:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import stdtrit
 
 from periodic_envs.arrays import Array
 
@@ -142,7 +142,7 @@ def studentised(
     tails = tail_probabilities(level)
     if runs == 1:
         return Band(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
-    student = stats.t.ppf(tails[1], runs - 1)
+    student = stdtrit(runs - 1, tails[1])
     below, above = np.full_like(estimate, -student), np.full_like(estimate, student)
     if runs >= _FEWEST:
         # A sample of equal values knows no error: its statistic is infinite, or 0 at the estimate.

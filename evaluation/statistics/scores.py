@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import ndtr, stdtrit
 
 from evaluation.statistics.intervals import Band, Interval, seeded_counts, tail_probabilities
 from periodic_envs.arrays import Array
@@ -147,7 +147,9 @@ def mean_ranks(
         Arrays of shape (agents,).
     """
     scores = _checked(scores, ("agents", "runs", "tasks"))
-    ranks = stats.rankdata(-scores, axis=0)
+    from scipy.stats import rankdata  # slow to import, and not always needed
+
+    ranks = rankdata(-scores, axis=0)
     return stratified_band(
         entry_mean(ranks), *scores.shape[1:], level=level, seed=seed, resamples=resamples
     )
@@ -190,7 +192,7 @@ def stratified_band(
         return Band(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
     counts = seeded_counts(runs, tasks, resamples, seed)
     stretch = np.sqrt(runs / (runs - 1))
-    tails = stats.norm.cdf(stretch * stats.t.ppf(tails, tasks * (runs - 1)))
+    tails = ndtr(stretch * stdtrit(tasks * (runs - 1), tails))
     low, high = np.quantile(statistic(counts), tails, axis=0)
     return Band(estimate, low, high)
 

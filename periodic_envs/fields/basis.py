@@ -16,6 +16,8 @@ from periodic_envs.fields.covariance import matern_reach
 
 TOLERANCE = 1e-6
 """Spectral mass cut off, and correlation allowed to wrap around the torus."""
+SE_REACH = 5.2565217697569
+"""``matern_reach(1.0, None, TOLERANCE)``: the search takes scipy.optimize, slow to import."""
 MAX_FREQUENCIES = 512
 MAX_LOSS = 0.01
 """Share of the variance that a truncated series may lack before it is scaled up to 1."""
@@ -127,7 +129,8 @@ def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis
     Raises:
         TooRough: If ``MAX_FREQUENCIES`` leave more than ``MAX_LOSS`` of the variance.
     """
-    fundamental = 2.0 * np.pi / (2.0 + matern_reach(length_scale, nu, TOLERANCE))
+    reach = length_scale * SE_REACH if nu is None else matern_reach(length_scale, nu, TOLERANCE)
+    fundamental = 2.0 * np.pi / (2.0 + reach)
     steps = _half_space(dim, 4 * MAX_FREQUENCIES if dim == 1 else 64)
     omega = fundamental * steps
     density = _spectral_shape(np.linalg.norm(omega, axis=1) * length_scale, nu, dim)

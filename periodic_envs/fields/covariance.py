@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import gamma, kv
 
 from periodic_envs.arrays import Array
 
@@ -18,12 +16,15 @@ def matern(distance: ArrayLike, nu: float | None) -> Array:
     distance = np.asarray(distance, dtype=np.float64)
     if nu is None:
         return np.asarray(np.exp(-0.5 * distance**2))
+    from scipy.special import gamma, kv  # slow to import, and not always needed
+
     r = np.sqrt(2.0 * nu) * np.maximum(distance, 1e-12)
     return np.asarray(2.0 ** (1.0 - nu) / gamma(nu) * r**nu * kv(nu, r))
 
 
 def matern_reach(length_scale: float, nu: float | None, correlation: float) -> float:
     """Distance at which the correlation has fallen to the given value."""
+    from scipy.optimize import brentq  # slow to import, and not always needed
 
     def excess(distance: float) -> float:
         return float(np.log(matern(distance, nu) + 1e-300) - np.log(correlation))

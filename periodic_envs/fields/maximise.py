@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from periodic_envs.arrays import Array
 from periodic_envs.fields.basis import Basis
@@ -41,6 +40,8 @@ def _search_points(basis: Basis) -> Array:
     if basis.dim == 1:
         # Half a radian of the fastest wave: hills cannot hide between two points.
         return np.linspace(-1.0, 1.0, int(np.ceil(4.0 * basis.bandwidth)) + 3)[:, None]
+    from scipy.stats import qmc  # slow to import, and not always needed
+
     sobol = qmc.Sobol(basis.dim, scramble=False).random_base2(min(9 + 2 * basis.dim, 15))
     # Reaching beyond the walls and clipped to them: many maxima lie on faces and edges.
     return np.asarray(np.clip(1.2 * (2.0 * sobol - 1.0), -1.0, 1.0))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ive
 
 from periodic_envs.arrays import Array
 
@@ -19,6 +18,8 @@ def harmonic_power(length_scale: float) -> Array:
     With ``z = 1 / l^2``:
     ``exp(-2/l^2 sin^2(pi d/tau)) = e^-z [I_0(z) + 2 sum_k I_k(z) cos(2 pi k d/tau)]``.
     """
+    from scipy.special import ive  # slow to import, and not always needed
+
     z = 1.0 / length_scale**2
     # The power falls like a Gaussian of width sqrt(z) in k, then faster.
     power = ive(np.arange(32 + int(8 * np.sqrt(z))), z)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
@@ -97,6 +96,8 @@ class GaussianWorld:
         assert self.n_actions is not None
         if self.dim == 1:
             return np.linspace(-1.0, 1.0, self.n_actions)[:, None]
+        from scipy.stats import qmc  # slow to import, and not always needed
+
         points: Array = qmc.Halton(self.dim, scramble=False).random(self.n_actions)
         return 2.0 * points - 1.0
 

@@ -80,6 +80,9 @@ class Replay:
     v0: first version.
     """
 
+    listed_as = ("Discrete(n)", "yours", "all")
+    """Actions, period and horizon in a list of environments: they are the table's."""
+
     data: Any = None
     period: float | Sequence[float] | None = None
     objective: str = "max"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
@@ -67,6 +66,8 @@ class Switching(Synthetic):
 
     def _drifting(self, features: Array, size: int, rng: np.random.Generator) -> Array:
         """``psi(t) . W(t)`` with ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``."""
+        from scipy.signal import lfilter  # slow to import, and not always needed
+
         rho = np.sqrt(1.0 - self.drift)
         weights = np.empty((len(features), size))
         memory = np.zeros((1, features.shape[1], size))

@@ -136,6 +136,10 @@ class Helper:
     family = computed()
 
 class New(Helper):
+    '''Something new.
+
+    More of it.
+    '''
     name: ClassVar[str] = "{name}"
     family = "arms, new"
     pretrained_by = ("file",)
@@ -148,7 +152,8 @@ def test_a_new_file_is_a_new_agent(tmp_path: Path) -> None:
         (tmp_path / folder / f"{name}.py").write_text(NEW.format(name=name))
     found = agents.registry.built_in(tmp_path)
     assert list(found) == ["first", "new", "newer"]
-    assert found["new"] == (f"{tmp_path.name}.zoo.arms.new:New", "arms, new", ("file",))
+    place = f"{tmp_path.name}.zoo.arms.new:New"
+    assert found["new"] == (place, "arms, new", "Something new.", ("file",))
 
 
 def test_a_name_is_given_once_and_with_a_family(tmp_path: Path) -> None:

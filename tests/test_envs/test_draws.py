@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import periodic_envs
-from periodic_envs.fields.basis import lattice
-from periodic_envs.fields.covariance import matern, periodic
+from periodic_envs.fields.basis import SE_REACH, TOLERANCE, lattice
+from periodic_envs.fields.covariance import matern, matern_reach, periodic
 from periodic_envs.fields.seasons import season_features
 from periodic_envs.worlds.gaussian import GaussianWorld
 
@@ -137,3 +137,8 @@ def test_integer_seasons_repeat_exactly(env_id: str) -> None:
             assert unreduced == pytest.approx(values, abs=1e-6)
         if cycle[name] > 1:
             assert not np.allclose(values[:20], values[7:27])
+
+
+def test_the_reach_of_the_se_kernel_is_what_a_search_finds() -> None:
+    """To the last bit: worlds of earlier versions stay as they are."""
+    assert matern_reach(1.0, None, TOLERANCE) == SE_REACH

@@ -1,12 +1,14 @@
 """The command line: a few times in a process of its own, and otherwise within this one."""
 
 import contextlib
+import inspect
 import io
 import os
 import re
 import subprocess
 import sys
 import warnings
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from PIL import Image
 import periodic_envs
 from agents import AgentSpec, names
 from evaluation.cli import main
+from evaluation.cli.commands import COMMANDS
 from evaluation.running.play import play
 
 FAULTY = Path(__file__).parent / "faulty_agents.py"
@@ -57,14 +60,57 @@ def call(*arguments: str, cwd: Path | None = None) -> Result:
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
-def test_the_version_does_not_wait_for_the_commands() -> None:
-    code = (
-        "import sys; sys.argv[1:] = ['--version']; from evaluation.cli import main; main(); "
-        "sys.exit(bool({'scipy.stats', 'pandas', 'plotly'} & set(sys.modules)))"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == call("--version").stdout == f"periodic-gp {version('periodic-gp')}\n"
+SLOW = {
+    *("scipy.stats", "scipy.optimize", "scipy.signal", "pandas", "pyarrow", "matplotlib"),
+    *("plotly", "dask", "distributed", "torch", "sklearn"),
+}
+"""What takes a fifth of a second and more to import."""
+COMMAND = "import sys; sys.argv[1:] = [{!r}]; from evaluation.cli import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("code", "not_even"),
+    [
+        ("import periodic_envs", {"scipy"}),
+        ("import agents", {"scipy"}),
+        ("import evaluation", {"scipy"}),
+        ("import evaluation.running.worker", set()),
+        (
+            "import gymnasium as gym, periodic_envs\n"
+            "gym.make('PeriodicGP-SyntheticDiscrete-v0').reset(seed=0)",
+            set(),
+        ),
+        (COMMAND.format("--version"), {"scipy"}),
+        (COMMAND.format("--help"), {"scipy"}),
+        (COMMAND.format("protocols"), {"scipy"}),
+        (COMMAND.format("agents"), {"scipy"}),
+        (COMMAND.format("envs"), {"scipy"}),
+    ],
+)
+def test_nothing_slow_is_imported_before_it_is_used(code: str, not_even: set[str]) -> None:
+    """What a first touch brings with it, in a process of its own."""
+    listed = f"import atexit, sys\natexit.register(lambda: print('MODULES', *sys.modules))\n{code}"
+    done = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    modules = set(done.stdout.rpartition("MODULES ")[2].split())
+    assert "numpy" in modules
+    assert modules & (SLOW | not_even) == set()
+
+
+def test_the_version() -> None:
+    assert call("--version").stdout == f"periodic-gp {version('periodic-gp')}\n"
+
+
+def test_the_help_names_every_command_with_its_first_line() -> None:
+    """It is read from the source; the command's own help is what the function says."""
+    shown = " ".join(call("--help").stdout.replace("│", " ").split())
+    for name, place in COMMANDS.items():
+        module, _, attribute = place.partition(":")
+        found = getattr(import_module(module), attribute)
+        text = inspect.getdoc(found) if inspect.isfunction(found) else found.info.help
+        first = str(text).partition("\n\n")[0]
+        assert f"{name} {' '.join(first.split())}" in shown
+        assert " ".join(first.split()) in " ".join(call(name, "--help").stdout.split())
 
 
 def test_envs_lists_every_id_with_its_facts() -> None:

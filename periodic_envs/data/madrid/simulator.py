@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import wrightomega
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
@@ -43,6 +42,8 @@ def level_of_no(no: Array, *, saturation: Array) -> Array:
 
 def no_of_level(level: Array, *, saturation: Array) -> Array:
     """The inverse of ``level_of_no``."""
+    from scipy.special import wrightomega  # slow to import, and not always needed
+
     return np.asarray(saturation * wrightomega(level - np.log(saturation)))
 
 

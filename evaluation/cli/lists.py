@@ -1,0 +1,153 @@
+"""Commands that list: ``envs``, ``agents``, ``protocols``. Nothing slow is imported to list."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
+from evaluation.cli.shared import CommandError, console, save_picture, say
+from evaluation.protocol import protocol as protocols
+from evaluation.protocol.entries import UnknownWorldError, WorldSpec
+from evaluation.protocol.protocol import Protocol
+
+if TYPE_CHECKING:
+    from periodic_envs.env import PeriodicBanditEnv
+
+WORLD_HELP = "An environment: its id, or id:argument=value,list=[1,2] in quotes."
+
+
+def envs(
+    env: Annotated[
+        str | None, typer.Argument(help=f"{WORLD_HELP} Without one, all are listed.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the landscape of one world into this file.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the world to draw.")] = 0,
+) -> None:
+    """List the environments, describe one, or draw one."""
+    if env is None:
+        if picture is not None:
+            raise CommandError("--picture needs an id: periodic-gp envs ID --picture FILE")
+        say(_env_lines())
+        return
+    world = make_world(env)
+    if picture is None:
+        text = inspect.cleandoc(type(world.setup.world).__doc__ or "")
+        say(text)
+        return
+    from periodic_envs.rendering import world_figure
+
+    world.reset(seed=seed)
+    assert world.episode is not None
+    save_picture(world_figure(f"{env}, seed {seed}", world.setup, world.episode), picture)
+    say(f"Drew {env}, seed {seed}, into {picture}")
+    say_origin(world)
+
+
+def list_agents(
+    agent: Annotated[
+        str | None,
+        typer.Argument(help="The name of an agent, to read about it. Without one, all are listed."),
+    ] = None,
+) -> None:
+    """List the agents, or describe one with its settings."""
+    if agent is not None:
+        _describe_agent(agent)
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("agent", no_wrap=True)
+    table.add_column("what it does")
+    for name in names():
+        try:
+            table.add_row(name, describe(name))
+        except UnknownAgentError as error:
+            table.add_row(name, f"[red]broken: {escape(str(error))}[/red]")
+    console.print(table)
+
+
+def _describe_agent(agent: str) -> None:
+    try:
+        found = find_class(AgentSpec.parse(agent).name)
+    except UnknownAgentError as error:
+        raise CommandError(str(error)) from error
+    console.print(inspect.getdoc(found) or "", highlight=False, markup=False)
+    settings = settings_of(found)
+    if settings:
+        console.print("\nSettings and their defaults:", highlight=False)
+        for name, default in settings.items():
+            console.print(f"  {name} = {default}", highlight=False, markup=False)
+
+
+def list_protocols(
+    name: Annotated[
+        str | None, typer.Argument(help="The name of a protocol or a .toml file, to see all of it.")
+    ] = None,
+) -> None:
+    """List the protocols, or show one."""
+    if name is not None:
+        found = Protocol.load(name)
+        console.print_json(json.dumps({**found.to_dict(), "hash": found.hash}))
+        return
+    for known in protocols.names():
+        found = Protocol.load(known)
+        pairs = sum(a.takes_part(e.label) for e in found.envs for a in found.agents)
+        say(
+            f"{known:<16}{len(found.envs)} envs, {len(found.agents)} agents, "
+            f"{len(found.seeds)} seeds: {pairs * len(found.seeds):,} runs"
+        )
+        say(f"    {found.description}")
+
+
+def _env_lines() -> str:
+    """For each id its facts, and below them what it is: fits a narrow window."""
+    import gymnasium as gym
+
+    import periodic_envs
+
+    lines = [f"{'id':<33}{'actions':<14}{'period':<12}horizon"]
+    for env_id in periodic_envs.ids():
+        module, _, name = gym.spec(env_id).kwargs["world"].partition(":")
+        world = getattr(import_module(module), name)
+        facts = getattr(world, "listed_as", None) or _facts(env_id)
+        lines.append(f"{env_id:<33}" + "{:<14}{:<12}{}".format(*facts))
+        lines.append("    " + (world.__doc__ or "").strip().splitlines()[0])
+    return "\n".join(lines)
+
+
+def _facts(env_id: str) -> tuple[str, str, str]:
+    """Actions, period and horizon of an environment."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nobody has asked for this one's data yet
+        env = make_world(env_id)
+    public = env.public
+    finite = public.n_actions is not None
+    actions = f"Discrete({public.n_actions})" if finite else f"Box({public.dim})"
+    periods = ", ".join(f"{period:.4g}" for period in public.periods) or "hidden"
+    return actions, periods, str(env.horizon)
+
+
+def make_world(env: str) -> PeriodicBanditEnv:
+    """An environment by what the command line says of it."""
+    try:
+        return WorldSpec.parse(env).make()
+    except UnknownWorldError as error:
+        raise CommandError(str(error)) from error
+
+
+def say_origin(world: PeriodicBanditEnv) -> None:
+    """Say where the data of a world come from."""
+    origin = world.setup.origin
+    if origin is not None:
+        say(f"Data: {origin.source}, fingerprint {origin.fingerprint[:12]}")
+        for note in origin.notes:
+            say(f"  {note}")

@@ -1,0 +1,71 @@
+"""The command ``play``."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from gymnasium.error import InvalidAction
+from rich.progress import TaskProgressColumn
+from threadpoolctl import threadpool_limits
+
+import agents
+from agents import AgentSpec, UnknownAgentError
+from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
+from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
+from evaluation.pictures import run_figure
+from evaluation.running.play import play
+
+
+def play_one(
+    env: Annotated[str, typer.Argument(help=WORLD_HELP)],
+    agent: Annotated[
+        str,
+        typer.Argument(help="An agent: name, name:setting=value, module:Class or file.py:Class."),
+    ],
+    seed: Annotated[
+        int, typer.Option(min=0, help="The seed of the world, its noise and the agent.")
+    ] = 0,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw choices, belief and regret into this file.")
+    ] = None,
+) -> None:
+    """Run one agent through one episode."""
+    world = make_world(env)
+    if picture is not None:
+        check_picture(picture)
+    try:
+        spec = AgentSpec.parse(agent)
+        # One thread, as in sweeps: on small matrices more of them get in each other's way.
+        with threadpool_limits(1), bar(TaskProgressColumn()) as progress:
+            task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
+            run = play(world, spec, seed, on_step=lambda: progress.advance(task))
+    except UnknownAgentError as error:
+        raise CommandError(str(error)) from error
+    except InvalidAction as error:
+        raise CommandError(f"{agent}: {error}") from error
+    except Exception as error:  # an agent can fail in any way; its author needs the place
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        ours = isinstance(error, ValueError) and _is_ours(where)
+        place = (
+            "" if ours else f" ({type(error).__name__} in {where.filename}, line {where.lineno})"
+        )
+        raise CommandError(f"{agent}: {error}{place}") from error
+    milliseconds = 1e3 * run.agent_seconds.mean()
+    engine = getattr(getattr(run.agent, "posterior", None), "name", None)
+    total = f"regret {run.regret.sum():,.2f} over {len(run.t)} steps"
+    say(
+        f"{agent} in {env}, seed {seed}: {total}, {milliseconds:.2f} ms per step"
+        + (f", engine {engine}" if engine else "")
+    )
+    say_origin(world)
+    if picture is not None:
+        save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
+        say(f"Drew the run into {picture}")
+
+
+def _is_ours(where: traceback.FrameSummary) -> bool:
+    """Whether one of our own checks spoke: its sentence is enough."""
+    return Path(where.filename).is_relative_to(Path(agents.__file__).parent)
