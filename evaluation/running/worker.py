@@ -63,6 +63,9 @@ def start_worker(environment: dict[str, str], driver: int) -> None:
     # The driver has said so, once; every child of every worker would say it again.
     warnings.simplefilter("ignore", SimulatedDataWarning)
     prepare()
+    # Sums of many terms depend on the number of threads: one everywhere, for equal numbers. What
+    # is loaded later is told so by the environment.
+    threadpool_limits(1)
     open_zygote()
 
 
@@ -76,6 +79,12 @@ def prepare() -> None:
     """Do once what every child needs, before children are forked."""
     machine()
     runner_source()
+
+
+def execute_here(runs: Sequence[Run]) -> list[Record]:
+    """Run runs in this process, which is nobody's worker."""
+    with threadpool_limits(1):  # as in workers
+        return [execute(run) for run in runs]
 
 
 def execute_all(runs: Sequence[Run], ledger: Path) -> None:
@@ -94,17 +103,27 @@ def execute_all(runs: Sequence[Run], ledger: Path) -> None:
 
 
 _preloaded: set[tuple[str, str]] = set()
+_worlds: dict[str, PeriodicBanditEnv] = {}
+"""The environments of this worker's runs: children have copies, with all tables made."""
+MAX_WORLDS = 32
 
 
 def _preload(run: Run) -> None:
-    """Read and import before forking what children need, once for all of them."""
-    what = (str(run.world), "" if run.agent_spec is None else run.agent_spec.name)
+    """Make and import before forking what children need, once for all of them."""
+    world = str(run.world)
+    what = (world, "" if run.agent_spec is None else run.agent_spec.name)
     if what in _preloaded:
         return
     _preloaded.add(what)
     with contextlib.suppress(Exception):  # the child will say what is missing or broken
-        sources_of(run.world.make().setup.world, run.agent_spec)
-        for module in preload_of(what[1]) if run.isolation == NONE else ():
+        env = _worlds.pop(world, None) or run.world.make()
+        sources_of(env.setup.world, run.agent_spec)
+        env.reset(seed=0)
+        _worlds[world] = env
+        while len(_worlds) > MAX_WORLDS:
+            del _worlds[next(iter(_worlds))]
+        modules = () if run.agent_spec is None else preload_of(what[1])
+        for module in modules if run.isolation == NONE else ():
             import_module(module)
 
 
@@ -113,8 +132,7 @@ def execute(run: Run) -> Record:
     start = time.perf_counter()
     reason, packed = None, b""
     try:
-        # Sums of many terms depend on the number of threads: one everywhere, for equal numbers.
-        with threadpool_limits(1), limited(run.limits.seconds, run.limits.memory_mb):
+        with limited(run.limits.seconds, run.limits.memory_mb):
             columns = _columns(run)
         check(columns, run)
         packed = pack(columns)
@@ -133,7 +151,7 @@ def execute(run: Run) -> Record:
 
 
 def _columns(run: Run) -> dict[str, Any]:
-    env = run.world.make()
+    env = _worlds.get(str(run.world)) or run.world.make()
     if env.data_fingerprint != run.data:
         raise RuntimeError("this worker has other data than the driver: import the same there")
     if sources_of(env.setup.world, run.agent_spec) != run.sources:

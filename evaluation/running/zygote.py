@@ -16,6 +16,7 @@ from importlib import import_module
 from agents.registry import find_class, is_built_in
 from evaluation.running.agent_process import say_nothing, serve
 from evaluation.running.process import adopt_orphans, close_files, end_children
+from evaluation.running.sources import scipy_of
 
 _line: socket.socket | None = None
 """To this worker's zygote, where there is one."""
@@ -23,11 +24,13 @@ _pid: int | None = None
 
 
 def preload_of(name: str) -> Sequence[str]:
-    """Modules worth importing once for all processes of an agent of ours."""
-    if not is_built_in(name):
-        return ()  # the code of others is run by agents' processes only
+    """Modules worth importing once for all processes of an agent: SciPy's that its code names.
+
+    The code of others is read and never imported: it is run by agents' processes only.
+    """
     try:
-        return tuple(getattr(find_class(name), "preload", ()))
+        own = getattr(find_class(name), "preload", ()) if is_built_in(name) else ()
+        return (*own, *scipy_of(name))
     except Exception:  # the agent's process will say what is missing
         return ()
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.running import sources
-from evaluation.running.sources import agent_source, runner_source, world_source
+from evaluation.running import imports, sources
+from evaluation.running.sources import agent_source, runner_source, scipy_of, world_source
 from periodic_envs.worlds.switching import Switching
 from periodic_envs.worlds.synthetic import Synthetic
 
@@ -28,12 +28,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     yield
-    sources.scan_ours.cache_clear()
+    imports.scan_ours.cache_clear()
     sources._hash_of_ours.cache_clear()
 
 
 def hashes(root: Path) -> dict[str, str]:
-    sources.scan_ours.cache_clear()
+    imports.scan_ours.cache_clear()
     sources._hash_of_ours.cache_clear()
     found = {name: agent_source(name, root) for name in AGENTS}
     for world in (Switching, Synthetic):
@@ -89,7 +89,7 @@ def test_an_agent_of_somebody_else_depends_on_what_it_imports(tmp_path: Path, co
     before = [agent_source(name, copy) for name in names]
     path = copy / "agents" / "zoo" / "arms" / "exp3.py"
     path.write_bytes(path.read_bytes() + b"\n# edited\n")
-    sources.scan_ours.cache_clear()
+    imports.scan_ours.cache_clear()
     after = [agent_source(name, copy) for name in names]
     assert (before[0] == after[0], before[1] == after[1]) == (True, False)
     alone.write_text("class Agent: x = 1\n")
@@ -111,3 +111,16 @@ def test_imports_are_followed_however_they_are_written(tmp_path: Path) -> None:
     )
     found = sources.closure([package / "a.py"], tmp_path)
     assert {path.stem for path in found} == {"__init__", "a", "b", "c", "d", "e"}
+
+
+def test_what_an_agent_needs_of_scipy_is_read_from_its_code(tmp_path: Path) -> None:
+    """Also what it imports only where it needs it: a worker imports that once for all runs."""
+    assert scipy_of("random") == []
+    assert {"scipy.linalg", "scipy.optimize"} <= set(scipy_of("gp-ucb"))
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from agents.zoo.gp.gp_ucb import GPUCB\n"
+        "raise SystemExit  # it is not run\n"
+        "class Mine(GPUCB):\n    def act(self, o):\n        from scipy.signal import lfilter\n"
+    )
+    assert set(scipy_of(f"{mine}:Mine")) == {"scipy.signal", *scipy_of("gp-ucb")}

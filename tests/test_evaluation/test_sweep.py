@@ -197,6 +197,33 @@ def test_kill_9_of_a_pool_worker(tmp_path: Path) -> None:
     assert len(results.totals) <= lives <= 6
 
 
+NEEDS_SCIPY = """
+import sys
+from pathlib import Path
+from {agents} import Good
+
+class NeedsSciPy(Good):
+    def __init__(self, problem, rng, log):
+        super().__init__(problem, rng)
+        with Path(log).open("a") as file:
+            print("scipy.signal" in sys.modules, file=file)
+
+    def act(self, observation):
+        from scipy.signal import lfilter
+
+        return super().act(observation)
+"""
+
+
+def test_a_worker_imports_once_what_its_runs_need(tmp_path: Path) -> None:
+    """In the child that runs an agent SciPy's slow modules are there already."""
+    mine, log = tmp_path / "mine.py", tmp_path / "log"
+    mine.write_text(NEEDS_SCIPY.format(agents="tests.test_evaluation.faulty_agents"))
+    results = run(protocol(f"{mine}:NeedsSciPy:log={log}", seeds="0:3"), workers=1)
+    assert not results.failures, results.failures[0].reason
+    assert log.read_text().split() == ["True"] * 3
+
+
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     counted = protocol(f"Counts:log={log}", seeds="0:4")

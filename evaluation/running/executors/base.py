@@ -9,7 +9,7 @@ from typing import Protocol
 
 from evaluation.running.record import Record, checked
 from evaluation.running.run import Run
-from evaluation.running.worker import execute
+from evaluation.running.worker import execute_here
 
 SECONDS_PER_BATCH = 0.5
 """Short runs are handed out together until they are expected to take this long."""
@@ -154,7 +154,7 @@ class InProcess:
     def submit(self, runs: Sequence[Run]) -> Future[list[Record]]:
         """Run a batch now."""
         future: Future[list[Record]] = Future()
-        future.set_result([execute(run) for run in runs])
+        future.set_result(execute_here(runs))
         return future
 
     def close(self) -> None:
