@@ -95,7 +95,7 @@ def execute_all(runs: Sequence[Run], ledger: Path) -> None:
         ledger: Where to write down that a run is begun, and what came of it.
     """
     for run in runs:
-        _preload(run)
+        preload(run)
     with Ledger(ledger) as written:
         for run in runs:
             written.begin()
@@ -108,7 +108,7 @@ _worlds: dict[str, PeriodicBanditEnv] = {}
 MAX_WORLDS = 32
 
 
-def _preload(run: Run) -> None:
+def preload(run: Run) -> None:
     """Make and import before forking what children need, once for all of them."""
     world = str(run.world)
     what = (world, "" if run.agent_spec is None else run.agent_spec.name)

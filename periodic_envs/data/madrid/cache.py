@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import platformdirs
-from filelock import FileLock
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.stations import magnitude_name
@@ -49,6 +48,9 @@ def lock() -> Iterator[None]:
     """One import at a time, over all processes."""
     try:
         folder().mkdir(parents=True, exist_ok=True)
+        # Here, since it has something to do at every fork.
+        from filelock import FileLock
+
         with FileLock(folder() / "import.lock"):
             yield
     except OSError as error:

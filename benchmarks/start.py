@@ -1,0 +1,52 @@
+"""First touch: what it takes to import the packages and to list things, beside Gymnasium.
+
+    python benchmarks/start.py [--repeats 5]
+
+Processor time of whole processes, in turns; medians. The compiled files are there already.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+from statistics import median
+
+from rich.console import Console
+
+GYMNASIUM = "import gymnasium"
+IMPORTS = (GYMNASIUM, "import periodic_envs", "import agents", "import evaluation")
+MAKE = "import gymnasium as gym, periodic_envs; gym.make({!r}).reset(seed=0)"
+FIRST = MAKE.format("PeriodicGP-SyntheticDiscrete-v0")
+COMMANDS = ("--version", "--help", "envs", "agents", "protocols")
+console = Console(soft_wrap=True)
+
+
+def seconds(*words: str) -> float:
+    """Processor time of a Python process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    """Measure in turns, and print."""
+    parser = argparse.ArgumentParser(description="What a first touch takes.")
+    parser.add_argument("--repeats", type=int, default=5)
+    repeats = parser.parse_args().repeats
+    tried = {code: ("-c", code) for code in IMPORTS}
+    tried["the same, make an environment and reset it"] = ("-c", FIRST)
+    program = "from evaluation.cli import main; main()"
+    tried |= {f"periodic-gp {word}": ("-c", program, word) for word in COMMANDS}
+    taken: dict[str, list[float]] = {name: [] for name in tried}
+    for _ in range(repeats + 1):
+        for name, words in tried.items():
+            taken[name].append(seconds(*words))
+    middle = {name: median(found[1:]) for name, found in taken.items()}  # the first one warms up
+    for name, found in middle.items():
+        ratio = found / middle[GYMNASIUM]
+        console.print(f"{name:<44}{found:5.2f} s{ratio:6.1f} x gymnasium", highlight=False)
+
+
+if __name__ == "__main__":
+    main()
