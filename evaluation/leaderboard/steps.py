@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -149,6 +150,8 @@ def _table_of_a_stranger(data: bytes, rows: int, arm_type: str, width: int) -> p
         raise BundleError(f"{STEPS} takes too long to read") from None
     if done.returncode == REFUSED:
         raise BundleError(done.stderr.decode(errors="replace").strip()[-400:])
+    if done.returncode == -signal.SIGABRT:  # Arrow gives up: an unknown codec, for one
+        raise BundleError(f"{STEPS} is no table that Arrow can read")
     if done.returncode:
         raise BundleError(f"{STEPS} cannot be read within {MAX_MEMORY_BYTES >> 30} GB of memory")
     with pa.ipc.open_stream(done.stdout) as stream:

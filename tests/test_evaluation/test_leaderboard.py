@@ -4,6 +4,7 @@ import io
 import json
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -354,3 +355,11 @@ def test_a_verdict_is_short_and_printable() -> None:
     assert len(words) == 1000
     assert words.isprintable()
     json.dumps(words)
+
+
+def test_a_reader_that_gives_up_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow ends its process at a codec that it does not know."""
+    gives_up = [sys.executable, "-c", "import os; os.abort()"]
+    monkeypatch.setattr("evaluation.leaderboard.steps.own_python", lambda code: gives_up)
+    with pytest.raises(BundleError, match="is no table that Arrow can read"):
+        read_steps(b"PAR1", run_forms(PROTOCOL))
