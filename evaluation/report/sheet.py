@@ -21,7 +21,7 @@ from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Curves, Results
 from evaluation.statistics import Band, curve_band
 from periodic_envs.arrays import Array
-from periodic_envs.rendering import world_figure
+from periodic_envs.figures import world_figure
 
 DIGITS = 5
 """Of a number in JSON."""
