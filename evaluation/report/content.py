@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from evaluation.columns import page_columns
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
-from evaluation.statistics import paired_matrix, performance_profile
+from evaluation.statistics import middle_half, paired_matrix, performance_profile, ranks_of
 from evaluation.store import Store
 from evaluation.summary import overall, table
 from periodic_envs.arrays import Array
@@ -259,11 +258,11 @@ def sensitivity(results: Results, order: list[str], track: str) -> dict[str, Any
         for i, task in enumerate(scores.tasks):
             ways[f"without {task}"] = _iqm(np.delete(values, i, axis=2))
     ways |= {"mean": values.mean((1, 2)), "median": np.median(values, axis=(1, 2))}
-    ranks = np.array([stats.rankdata(-way) for way in ways.values()]).T
+    ranks = np.array([ranks_of(way) for way in ways.values()]).T
     by_agent = {agent: numbers(row) for agent, row in zip(scores.agents, ranks, strict=True)}
     nothing = [None] * len(ways)
     return {"columns": list(ways), "ranks": [by_agent.get(agent, nothing) for agent in order]}
 
 
 def _iqm(scores: Array) -> Array:
-    return np.asarray(stats.trim_mean(scores.reshape(len(scores), -1), 0.25, axis=1))
+    return middle_half(scores.reshape(len(scores), -1))

@@ -97,7 +97,8 @@ def _drawn(
         figure = world_figure(f"{entry['label']}, seed {seed}", env.setup, env.episode)
         figure.set_dpi(72)
         # The same bytes as by savefig, which draws everything twice for the sake of the layout.
-        FigureCanvasAgg(figure).print_png(file)
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.print_png(file)
     except Exception:  # a picture is no reason to have no page: the world may be elsewhere
         return "", None
     return about, "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
