@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
+from evaluation.records import RunSource, StoredRun, StoredSweep
 from evaluation.report.content import progress_content, store_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
@@ -15,9 +19,15 @@ from evaluation.wal import log_of
 
 SHARE_OF_TIME = 0.2
 """At most this part of the time is spent on making content while a sweep wants the cores."""
+MAX_REMEMBERED_STEPS = 10**7
+"""Of all runs together, 16 bytes each."""
 MAX_UNREAD_SECONDS = 5.0
 """Until a store is read again though its files look as before."""
 
+_UNUSED = ("action", "reward")
+"""Columns of steps that no content is made from."""
+
+Columns = dict[str, NDArray[Any]]
 Look = tuple[tuple[int, int], ...]
 
 
@@ -34,7 +44,7 @@ class LiveStore:
 
     def __init__(self, path: Path, choose: Callable[[Store], Results]) -> None:
         self._path, self._choose = path, choose
-        self._pictures = Pictures()
+        self._pictures, self._memory = Pictures(), _Memory()
         self._seen: tuple[int, int, str] | None = None
         self._content: dict[str, Any] = {}
         self._not_before = 0.0
@@ -53,6 +63,7 @@ class LiveStore:
             may = done == results.size or time.monotonic() >= self._not_before
             if news != self._seen and may:
                 start, as_of = time.monotonic(), int(time.time())
+                results.source = _Remembered(results.source, self._memory)
                 content = store_content(results, self._pictures)
                 content["progress"]["as_of"] = as_of
                 self._content, self._seen, self._as_of = content, news, as_of
@@ -69,6 +80,49 @@ class LiveStore:
                 self._progress = progress_content(self._choose(store))
             self._progress_of.confirm()
         return {**self._progress, "as_of": self._as_of}
+
+
+class _Memory:
+    """The steps of finished runs, which stay as they are: to unpack them takes most of the time."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Columns] = {}
+        self._room = MAX_REMEMBERED_STEPS
+
+    def columns(self, source: RunSource, key: str) -> Columns:
+        """The steps of a run, as far as content is made from them."""
+        if key in self._known:
+            return self._known[key]
+        found = source.columns(key)
+        kept = {name: column for name, column in found.items() if name not in _UNUSED}
+        if kept and self._room > 0:
+            self._known[key] = kept
+            self._room -= max(map(len, kept.values()))
+        return kept
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """A source of which every run is unpacked once."""
+
+    source: RunSource
+    memory: _Memory
+
+    @property
+    def sweep(self) -> StoredSweep:
+        return self.source.sweep
+
+    def runs(self) -> list[StoredRun]:
+        return self.source.runs()
+
+    def columns(self, key: str) -> Columns:
+        return self.memory.columns(self.source, key)
+
+    def size(self) -> int:
+        return self.source.size()
+
+    def machines(self) -> list[dict[str, Any]]:
+        return self.source.machines()
 
 
 class _Unchanged:

@@ -200,6 +200,20 @@ def test_tables_that_had_to_wait_come_though_nothing_more_is_written(
     assert live()["progress"]["done"] == live.progress()["done"]
 
 
+def test_what_is_remembered_is_what_would_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.sqlite"
+    smoke(path, "random")
+    live = live_store(path)
+    live()
+    smoke(path, "random", "fixed")
+    fresh = live_store(path)()
+    assert live()["boards"] == fresh["boards"]
+    monkeypatch.setattr("evaluation.report.live.MAX_REMEMBERED_STEPS", 1)
+    assert live_store(path)()["boards"] == fresh["boards"]
+
+
 def test_a_store_that_goes_away_and_comes_back(tmp_path: Path) -> None:
     path, away = tmp_path / "s.sqlite", tmp_path / "away.sqlite"
     smoke(path, "random")
