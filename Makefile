@@ -69,6 +69,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/gp_step.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/rl.py
+	$(BIN)/python benchmarks/looking.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/zoo.py
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from evaluation.compared import AllTasks, Compared, TaskRuns
@@ -127,8 +128,8 @@ def _normalised(runs: TaskRuns, agent: str) -> Interval:
     if UNIFORM not in runs.regrets:
         return Interval(math.nan, math.nan, math.nan)
     # On the runs that this agent has: others may have finished more.
-    mine, uniform = runs.regrets[agent], runs.regrets[UNIFORM]
-    common = mine.notna() & uniform.notna()
+    mine, uniform = (runs.regrets[row].to_numpy() for row in (agent, UNIFORM))
+    common = ~np.isnan(mine + uniform)
     share = float(normalised_regret(mine[common].mean(), uniform=uniform[common].mean()))
     mean = runs.means[agent]
     unit = mean.estimate / share if share > 0 else math.nan
@@ -148,7 +149,7 @@ def _better(tasks: AllTasks, agent: str) -> Interval | None:
 
 
 def _ms_per_step(runs: Compared, agent: str) -> float:
-    return float(runs.totals(agent)["ms_per_step"].mean())
+    return runs.ms_per_step[agent]
 
 
 COLUMNS: list[Column] = [

@@ -38,10 +38,16 @@ class Compared:
     baseline: str | None
     seed: int
 
-    def totals(self, agent: str) -> pd.DataFrame:
-        """One row per run of an agent; see ``Results.totals``."""
-        frame = self.results.totals
-        return frame[frame["agent"] == agent]
+    @cached_property
+    def totals(self) -> pd.DataFrame:
+        """One row per run; see ``Results.totals``."""
+        return self.results.totals
+
+    @cached_property
+    def ms_per_step(self) -> dict[str, float]:
+        """Each agent's own time per step, in milliseconds."""
+        means = self.totals.groupby("agent")["ms_per_step"].mean()
+        return {str(agent): float(mean) for agent, mean in means.items()}
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,10 @@ class TaskRuns(Compared):
 
     task: str
 
-    def totals(self, agent: str) -> pd.DataFrame:
-        """One row per run of an agent in the task."""
-        frame = super().totals(agent)
+    @cached_property
+    def totals(self) -> pd.DataFrame:
+        """One row per run of the task."""
+        frame = self.results.totals
         return frame[frame["task"] == self.task]
 
     @property
@@ -91,7 +98,7 @@ class TaskRuns(Compared):
     def interactions(self, agent: str) -> float | None:
         """Interactions of an agent, those of its training included."""
         training = self.results.training(self.task, agent) or (0, 0.0)
-        steps = self.totals(agent)["steps"].max()
+        steps = self.totals.loc[self.totals["agent"] == agent, "steps"].max()
         return None if agent in REFERENCE_ROWS else float(steps + training[0])
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from evaluation.running.play import Trajectory
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.labels import short, thinned
-from periodic_envs.rendering import (
+from periodic_envs.figures import (
     MAX_ARM_NAMES,
     WINDOW,
     draw_choices,
@@ -20,6 +19,7 @@ from periodic_envs.rendering import (
     draw_legend,
     draw_title,
 )
+from periodic_envs.labels import short, thinned
 from periodic_envs.worlds.piecewise import Piecewise
 from periodic_envs.worlds.stationary import Stationary
 

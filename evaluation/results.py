@@ -94,13 +94,14 @@ class Results:
         source: Where the runs come from: a store, or the accepted submissions of an edition.
 
     Attributes:
+        source: Where they come from.
         sweep: Its protocol, hash and data.
         runs: Its finished runs; failed ones have a ``reason``.
         trainings: Finished trainings, which ``runs`` leaves out.
     """
 
     def __init__(self, source: RunSource) -> None:
-        self._source = source
+        self.source = source
         self.sweep = source.sweep
         everything = source.runs()
         self.runs: list[StoredRun] = [run for run in everything if run.track != TRAINING]
@@ -123,7 +124,7 @@ class Results:
     @property
     def size(self) -> int:
         """How many runs the sweep has, finished or not."""
-        return self._source.size()
+        return self.source.size()
 
     @property
     def failures(self) -> list[StoredRun]:
@@ -134,7 +135,7 @@ class Results:
     @property
     def machines(self) -> list[dict[str, Any]]:
         """Where it was computed."""
-        return self._source.machines()
+        return self.source.machines()
 
     @cached_property
     def tasks(self) -> dict[str, list[str]]:
@@ -160,7 +161,7 @@ class Results:
         ]
         if not mine:
             return None
-        used = [int(self._source.columns(run.key)["interactions"][0]) for run in mine]
+        used = [int(self.source.columns(run.key)["interactions"][0]) for run in mine]
         return max(used), max(run.agent_seconds or 0.0 for run in mine)
 
     @property
@@ -181,7 +182,7 @@ class Results:
             seconds = (run.agent_seconds or 0.0) / max(run.steps, 1)
             rows.append({**_key(run), "regret": run.regret, "ms_per_step": 1e3 * seconds})
         for run in self._computed:
-            columns = self._source.columns(run.key)
+            columns = self.source.columns(run.key)
             for name in REFERENCE_ROWS:
                 rows.append({**_key(run), "agent": name, "regret": float(columns[name].sum())})
         columns_ = ["env", "agent", "track", "seed", "steps", "regret", "ms_per_step"]
@@ -218,7 +219,7 @@ class Results:
     def step_frames(self) -> Iterator[pd.DataFrame]:
         """The steps run by run, so that large results need little memory."""
         for run in self._judged:
-            columns = self._source.columns(run.key)
+            columns = self.source.columns(run.key)
             frame = pd.DataFrame({name: columns[name] for name in ("t", "reward", "regret")})
             action = columns["action"]
             action = action[:, 0] if action.ndim == 2 and action.shape[1] == 1 else action
@@ -237,7 +238,7 @@ class Results:
         runs = [run for run in runs if run.env in self.tasks[task]]
         if not runs:
             return Curves([], np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
-        columns = [self._source.columns(run.key) for run in runs]
+        columns = [self.source.columns(run.key) for run in runs]
         steps = min(len(c["t"]) for c in columns)
         regret = [c[agent if is_reference else "regret"][:steps] for c in columns]
         return Curves(
@@ -253,7 +254,7 @@ class Results:
     @cached_property
     def _periods(self) -> dict[tuple[str, int], float]:
         return {
-            (run.env, run.seed): float(self._source.columns(run.key)["period"][0])
+            (run.env, run.seed): float(self.source.columns(run.key)["period"][0])
             for run in self._computed
         }
 

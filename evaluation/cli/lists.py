@@ -45,7 +45,7 @@ def envs(
         text = inspect.cleandoc(type(world.setup.world).__doc__ or "")
         say(text)
         return
-    from periodic_envs.rendering import world_figure
+    from periodic_envs.figures import world_figure
 
     world.reset(seed=seed)
     assert world.episode is not None

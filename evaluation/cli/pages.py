@@ -13,7 +13,8 @@ from evaluation.cli.shared import CommandError, StoreOption, say
 from evaluation.cli.submissions import sentences
 from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
 from evaluation.leaderboard.content import edition_content
-from evaluation.report.content import LiveStore, store_content
+from evaluation.report.content import store_content
+from evaluation.report.live import LiveStore
 from evaluation.report.page import render
 from evaluation.report.serve import serve
 from evaluation.report.sheet import Pictures

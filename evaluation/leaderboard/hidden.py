@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
+from evaluation.statistics import middle_half
 from periodic_envs.arrays import Array
 
 COUNT = 10
@@ -97,13 +97,8 @@ def is_worse_on_hidden_seeds(
         mixed[0] = pool  # the observed one
     first = np.concatenate([m[:, :cut] for m, cut in zip(shuffled, cuts, strict=True)], axis=1)
     second = np.concatenate([m[:, cut:] for m, cut in zip(shuffled, cuts, strict=True)], axis=1)
-    middle = _iqm(first), _iqm(second)
+    middle = middle_half(first), middle_half(second)
     gaps = (middle[1] - middle[0], second.mean(1) - first.mean(1))
     tails = [(gap >= gap[0] - 1e-12 * max(abs(gap[0]), 1.0)).mean() for gap in gaps]
     p_value = min(1.0, 2.0 * float(min(tails)))
     return Comparison(float(middle[0][0]), float(middle[1][0]), p_value)
-
-
-def _iqm(values: Array) -> Array:
-    """Interquartile mean of every row."""
-    return np.asarray(stats.trim_mean(values, 0.25, axis=1))

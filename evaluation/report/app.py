@@ -23,8 +23,8 @@ from evaluation.report.serve import Content
 
 Result = TypeVar("Result")
 
-NEWS_SECONDS = 2.0
-"""How often the store is looked at while somebody watches."""
+NEWS_SECONDS = 0.5
+"""Between looks at the store while somebody watches."""
 
 
 class PageApp:

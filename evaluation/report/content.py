@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from evaluation.columns import page_columns
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
-from evaluation.statistics import paired_matrix, performance_profile
-from evaluation.store import Store
+from evaluation.statistics import middle_half, paired_matrix, performance_profile, ranks_of
 from evaluation.summary import overall, table
 from periodic_envs.arrays import Array
 
@@ -32,8 +28,6 @@ NOTES = (
 NOTE = "Results of one's own store: nobody has verified them."
 THRESHOLDS = np.linspace(-0.2, 1.0, 61)
 """Scores at which profiles are shown."""
-SHARE_OF_TIME = 0.2
-"""At most this part of the time is spent on making content while a sweep wants the cores."""
 
 
 @dataclass(frozen=True)
@@ -171,43 +165,6 @@ def _settings(entry: dict[str, Any]) -> str:
     return ", ".join(f"{k} = {v}" for k, v in entry["settings"].items()) or "its defaults"
 
 
-class LiveStore:
-    """Asked for content again and again, it answers with the same object until there is news.
-
-    Args:
-        path: The store.
-        choose: Which of its sweeps.
-    """
-
-    def __init__(self, path: Path, choose: Callable[[Store], Results]) -> None:
-        self._path, self._choose = path, choose
-        self._pictures = Pictures()
-        self._seen: tuple[int, int, str] | None = None
-        self._content: dict[str, Any] = {}
-        self._not_before = 0.0
-        self._as_of = 0
-
-    def __call__(self) -> dict[str, Any]:
-        """The content of now, or of a moment ago while a sweep wants the cores."""
-        with Store(self._path, create=False) as store:
-            results = self._choose(store)
-            done = len(results.runs) + len(results.trainings)
-            news = (results.sweep.id, done, results.sweep.hash)
-            may = done == results.size or time.monotonic() >= self._not_before
-            if news != self._seen and may:
-                start, self._as_of = time.monotonic(), int(time.time())
-                self._content, self._seen = store_content(results, self._pictures), news
-                self._content["progress"]["as_of"] = self._as_of
-                took = time.monotonic() - start
-                self._not_before = time.monotonic() + took / SHARE_OF_TIME
-        return self._content
-
-    def progress(self) -> dict[str, Any]:
-        """How far the sweep is now, and of when the content is."""
-        with Store(self._path, create=False) as store:
-            return {**progress_content(self._choose(store)), "as_of": self._as_of}
-
-
 def profiles(results: Results, track: str) -> dict[str, Any]:
     """Of each agent, the share of runs above each score."""
     scores = results.scores(track)
@@ -259,11 +216,11 @@ def sensitivity(results: Results, order: list[str], track: str) -> dict[str, Any
         for i, task in enumerate(scores.tasks):
             ways[f"without {task}"] = _iqm(np.delete(values, i, axis=2))
     ways |= {"mean": values.mean((1, 2)), "median": np.median(values, axis=(1, 2))}
-    ranks = np.array([stats.rankdata(-way) for way in ways.values()]).T
+    ranks = np.array([ranks_of(way) for way in ways.values()]).T
     by_agent = {agent: numbers(row) for agent, row in zip(scores.agents, ranks, strict=True)}
     nothing = [None] * len(ways)
     return {"columns": list(ways), "ranks": [by_agent.get(agent, nothing) for agent in order]}
 
 
 def _iqm(scores: Array) -> Array:
-    return np.asarray(stats.trim_mean(scores.reshape(len(scores), -1), 0.25, axis=1))
+    return middle_half(scores.reshape(len(scores), -1))

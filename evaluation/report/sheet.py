@@ -21,7 +21,7 @@ from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Curves, Results
 from evaluation.statistics import Band, curve_band
 from periodic_envs.arrays import Array
-from periodic_envs.rendering import world_figure
+from periodic_envs.figures import world_figure
 
 DIGITS = 5
 """Of a number in JSON."""
@@ -87,13 +87,18 @@ def _drawn(
     stored: Mapping[str, Any], entry: Mapping[str, Any], seed: int
 ) -> tuple[str, str | None]:
     try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
         env = judged_world(stored, entry).make()
         about = (type(env.setup.world).__doc__ or "").strip().partition("\n")[0]
         env.reset(seed=seed)
         assert env.episode is not None
-        figure = world_figure(f"{entry['label']}, seed {seed}", env.setup, env.episode)
         file = io.BytesIO()
-        figure.savefig(file, dpi=72)
+        figure = world_figure(f"{entry['label']}, seed {seed}", env.setup, env.episode)
+        figure.set_dpi(72)
+        # The same bytes as by savefig, which draws everything twice for the sake of the layout.
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.print_png(file)
     except Exception:  # a picture is no reason to have no page: the world may be elsewhere
         return "", None
     return about, "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

@@ -21,10 +21,12 @@ from evaluation.statistics.paired import (
 from evaluation.statistics.scores import (
     iqm,
     mean_ranks,
+    middle_half,
     normalised_regret,
     optimality_gap,
     performance_profile,
     probability_of_improvement,
+    ranks_of,
     score_of_regret,
 )
 
@@ -39,6 +41,7 @@ __all__ = [
     "iqm",
     "mean_interval",
     "mean_ranks",
+    "middle_half",
     "normalised_regret",
     "optimality_gap",
     "paired_difference",
@@ -47,6 +50,7 @@ __all__ = [
     "performance_profile",
     "phase_bins",
     "probability_of_improvement",
+    "ranks_of",
     "regret_by_phase",
     "score_of_regret",
     "sign_flip_test",

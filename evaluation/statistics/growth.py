@@ -53,8 +53,8 @@ def growth_exponent(
     counts = counts[counts @ curves[:, 0] > 0.0]
     slope, error = _slopes(np.ones((1, runs)), curves, weights)
     slopes, errors = _slopes(counts, curves, weights)
-    shift = (slopes - slope)[:, None]
-    return studentised(slope, error, shift, errors[:, None], runs=runs, level=level)[0]
+    shift = (slopes - slope)[None]
+    return studentised(slope, error, shift, errors[None], runs=runs, level=level)[0]
 
 
 def _window(curves: Array, start: float) -> tuple[Array, Array]:

@@ -15,8 +15,8 @@ from scipy.special import stdtrit
 
 from periodic_envs.arrays import Array
 
-_COLUMNS = 512
-"""Steps of a curve that are resampled at once: bounds the memory."""
+_NUMBERS = 2**15
+"""Of resamples that are made at once: more do not fit into a processor's cache."""
 _FEWEST = 5
 """Fewest runs that are resampled: fewer have too few different resamples for a 2.5 % tail."""
 _REACH = 2.0
@@ -108,8 +108,9 @@ def curve_band(
 def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Band:
     """``mean_interval`` of every column of values (runs, columns), on the same resamples."""
     counts = seeded_counts(require_runs(values), 1, resamples, seed)[:, :, 0]
-    starts = range(0, values.shape[1], _COLUMNS)
-    bands = [_mean_band(values[:, i : i + _COLUMNS], counts, level) for i in starts]
+    width = max(1, _NUMBERS // resamples)
+    starts = range(0, values.shape[1], width)
+    bands = [_mean_band(values[:, i : i + width], counts, level) for i in starts]
     estimate, low, high = zip(*((b.estimate, b.low, b.high) for b in bands), strict=True)
     return Band(np.concatenate(estimate), np.concatenate(low), np.concatenate(high))
 
@@ -119,11 +120,15 @@ def _mean_band(values: Array, counts: Array, level: float) -> Band:
     centred = values - mean  # squares of centred values lose no digits
     # Equal up to round-off is equal.
     centred[:, np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(0)] = 0.0
-    shift = counts @ centred / runs
-    spread = np.maximum(counts @ centred**2 / runs - shift**2, 0.0)
     divisor = max(runs - 1, 1)
     error = np.sqrt((centred**2).mean(0) / divisor)
-    return studentised(mean, error, shift, np.sqrt(spread / divisor), runs=runs, level=level)
+    # In place from here on: there are thousands of resamples, and every pass counts.
+    shift = (centred / runs).T @ counts.T
+    spread = (centred**2 / runs).T @ counts.T
+    spread -= shift**2
+    np.maximum(spread, 0.0, out=spread)
+    spread /= divisor
+    return studentised(mean, error, shift, np.sqrt(spread, out=spread), runs=runs, level=level)
 
 
 def studentised(
@@ -134,8 +139,8 @@ def studentised(
     Args:
         estimate: Shape (k,).
         error: Standard errors of the estimates, shape (k,).
-        shift: Estimates of the bootstrap samples minus the estimates, shape (resamples, k).
-        shift_error: Standard errors of these, each from its own sample, shape (resamples, k).
+        shift: Estimates of the bootstrap samples minus the estimates, shape (k, resamples).
+        shift_error: Standard errors of these, each from its own sample, shape (k, resamples).
         runs: Number of runs.
         level: Coverage.
     """
@@ -145,12 +150,17 @@ def studentised(
     student = stdtrit(runs - 1, tails[1])
     below, above = np.full_like(estimate, -student), np.full_like(estimate, student)
     if runs >= _FEWEST:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = shift / shift_error
         # A sample of equal values knows no error: its statistic is infinite, or 0 at the estimate.
-        equal = shift_error <= 1e-9 * np.abs(shift)
-        infinite = np.where(shift == 0.0, 0.0, np.copysign(np.inf, shift))
-        t = np.where(equal, infinite, shift / np.where(equal, 1.0, shift_error))
+        equal = ~(np.abs(t) < 1e9)
+        if equal.any():
+            t[equal] = np.where(shift[equal] == 0.0, 0.0, np.copysign(np.inf, shift[equal]))
         # An observed quantile: between infinite ones there is nothing to interpolate.
-        below, above = np.quantile(t, tails, axis=0, method="inverted_cdf")
+        numbers = np.arange(t.shape[1])
+        places = np.quantile(numbers, tails, method="inverted_cdf").astype(np.intp)
+        t.partition(places, axis=1)
+        below, above = t[:, places].T
         below, above = np.clip([below, above], -_REACH * student, _REACH * student)
     # Crosswise: where the bootstrap's estimates lie too high, the truth lies lower.
     return Band(estimate, estimate - above * error, estimate - below * error)

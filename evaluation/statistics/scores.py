@@ -147,12 +147,23 @@ def mean_ranks(
         Arrays of shape (agents,).
     """
     scores = _checked(scores, ("agents", "runs", "tasks"))
-    from scipy.stats import rankdata  # slow to import, and not always needed
+    ranks = entry_mean(ranks_of(scores))
+    return stratified_band(ranks, *scores.shape[1:], level=level, seed=seed, resamples=resamples)
 
-    ranks = rankdata(-scores, axis=0)
-    return stratified_band(
-        entry_mean(ranks), *scores.shape[1:], level=level, seed=seed, resamples=resamples
+
+def ranks_of(scores: Array) -> Array:
+    """Ranks along the first axis: 1 is best, equal scores share the mean of their ranks."""
+    better, as_good = (
+        np.array([beats(scores, mine).sum(0) for mine in scores])
+        for beats in (np.greater, np.greater_equal)
     )
+    return np.asarray((better + as_good + 1) / 2.0)
+
+
+def middle_half(scores: Array) -> Array:
+    """Interquartile means of the rows of scores (rows, runs): see ``iqm``."""
+    size = scores.shape[1]
+    return np.asarray(np.sort(scores, axis=1)[:, size // 4 : size - size // 4].mean(1))
 
 
 def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> Array:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.cli.sweeps import chosen_results
-from evaluation.report.content import LiveStore, store_content
+from evaluation.report.content import store_content
+from evaluation.report.live import LiveStore
 from evaluation.report.serve import PageServer
 from evaluation.report.sheet import Pictures
 from evaluation.running import sandbox
@@ -237,7 +238,7 @@ def test_content_of_a_store_is_its_tables(store: Path) -> None:
 
 
 def test_serving_a_store_shows_what_is_new(store: Path, monkeypatch) -> None:
-    monkeypatch.setattr("evaluation.report.content.SHARE_OF_TIME", 1e9)
+    monkeypatch.setattr("evaluation.report.live.SHARE_OF_TIME", 1e9)
     live = LiveStore(store, lambda opened: chosen_results(opened, None))
     with PageServer(live) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

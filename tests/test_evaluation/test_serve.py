@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from evaluation.cli.sweeps import chosen_results
-from evaluation.report.content import LiveStore
+from evaluation.report.live import LiveStore
 from evaluation.report.serve import PageServer, ServeError
 from evaluation.running.sweep import run
+from evaluation.store import Store, StoreError
 from tests.test_evaluation.page_content import content
 
 CLIENTS = 200
@@ -119,6 +120,110 @@ def test_tables_are_late_while_a_sweep_runs_and_at_once_when_it_is_done(tmp_path
     live._not_before = time.monotonic() + 1000  # as if they had taken long
     run("smoke", agents=["random", "fixed"], seeds="0:1", store=store, workers=0)
     assert live()["progress"]["done"] == live.progress()["done"] > before["progress"]["done"]
+
+
+def smoke(store: Path, *agents: str) -> None:
+    run("smoke", agents=list(agents), seeds="0:1", store=store, workers=0)
+
+
+def live_store(path: Path) -> LiveStore:
+    return LiveStore(path, lambda opened: chosen_results(opened, None))
+
+
+def test_a_sweep_is_shown_as_soon_as_it_ends(tmp_path: Path) -> None:
+    """Whoever watches is told, and finds all runs and the time that they are of."""
+    store = tmp_path / "s.sqlite"
+    smoke(store, "random")
+    live = live_store(store)
+    with PageServer(live, progress=live.progress) as server, answering(server):
+        connection, following = events(server)
+        told = {}
+        while "content" not in told:
+            told.update([following()])
+        smoke(store, "random", "fixed")
+        end, tag = time.time(), told["content"]
+        while told["content"] == tag or json.loads(told["progress"])["as_of"] < int(end) - 1:
+            told.update([following()])
+        assert time.time() - end < 10  # two seconds or less, but on a busy machine
+        connection.close()
+        asked = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+        asked.request("GET", "/content.json")
+        shown = json.load(asked.getresponse())
+        asked.close()
+    progress = shown["progress"]
+    assert progress["done"] == progress["of"]
+    assert {row["agent"] for row in shown["boards"][0]["rows"]} == {"random", "fixed"}
+    assert int(end) - 1 <= progress["as_of"] <= time.time()
+
+
+def test_a_store_that_nobody_writes_to_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, opened = tmp_path / "s.sqlite", []
+
+    def counted(*arguments: Any, **options: Any) -> Store:
+        opened.append(arguments)
+        return Store(*arguments, **options)
+
+    monkeypatch.setattr("evaluation.report.live.Store", counted)
+    smoke(path, "random")
+    live = live_store(path)
+    for _ in range(2):  # whoever closes a store last tidies it up
+        before, progress = live(), live.progress()
+    once = len(opened)
+    for _ in range(5):
+        assert live() is before
+        assert live.progress() == progress
+    assert len(opened) == once
+    smoke(path, "random", "fixed")
+    assert live()["progress"] == live.progress() != progress
+    assert len(opened) == once + 2
+    monkeypatch.setattr("evaluation.report.live.MAX_UNREAD_SECONDS", 0.0)
+    for _ in range(4):  # a clock may be too coarse to tell
+        live()
+    assert len(opened) >= once + 5
+
+
+def test_tables_that_had_to_wait_come_though_nothing_more_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.sqlite"
+    monkeypatch.setattr("evaluation.results.Results.size", 1000)  # as if it went on
+    smoke(path, "random")
+    live = live_store(path)
+    before = live()
+    live._not_before = time.monotonic() + 1000
+    smoke(path, "random", "fixed")
+    assert live() is live() is before
+    assert live.progress()["done"] > before["progress"]["done"]
+    live._not_before = 0.0
+    assert live()["progress"]["done"] == live.progress()["done"]
+
+
+def test_what_is_remembered_is_what_would_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.sqlite"
+    smoke(path, "random")
+    live = live_store(path)
+    live()
+    smoke(path, "random", "fixed")
+    fresh = live_store(path)()
+    assert live()["boards"] == fresh["boards"]
+    monkeypatch.setattr("evaluation.report.live.MAX_REMEMBERED_STEPS", 1)
+    assert live_store(path)()["boards"] == fresh["boards"]
+
+
+def test_a_store_that_goes_away_and_comes_back(tmp_path: Path) -> None:
+    path, away = tmp_path / "s.sqlite", tmp_path / "away.sqlite"
+    smoke(path, "random")
+    live = live_store(path)
+    before = live()
+    path.rename(away)
+    with pytest.raises(StoreError, match="there is no store"):
+        live()
+    away.rename(path)
+    assert live() is before
 
 
 def test_it_ends_though_content_is_being_made(capfd: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from evaluation.statistics import (
     iqm,
     mean_interval,
     mean_ranks,
+    middle_half,
     normalised_regret,
     optimality_gap,
     paired_difference,
@@ -23,6 +24,7 @@ from evaluation.statistics import (
     performance_profile,
     phase_bins,
     probability_of_improvement,
+    ranks_of,
     regret_by_phase,
     score_of_regret,
     sign_flip_test,
@@ -314,6 +316,15 @@ def test_iqm_is_the_mean_of_the_middle_half() -> None:
         scores = rng.normal(size=shape)
         expected = stats.trim_mean(scores, 0.25, axis=None)  # rliable's definition
         assert iqm(scores, resamples=10).estimate == pytest.approx(expected)
+
+
+def test_middle_halves_and_ranks_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    for shape in [(5, 3), (1, 7), (4, 8), (3, 1)]:
+        scores = rng.normal(size=shape)
+        assert middle_half(scores) == pytest.approx(stats.trim_mean(scores, 0.25, axis=1))
+    tied = rng.integers(0, 4, (9, 3, 2)).astype(float)
+    assert np.array_equal(ranks_of(tied), stats.rankdata(-tied, axis=0))
 
 
 def test_iqm_resamples_runs_within_tasks() -> None:

@@ -95,9 +95,11 @@ function drawProgress() {
   );
 }
 
-/** Seconds since 1970 as HH:MM:SS of this machine. */
+/** Seconds since 1970 as HH:MM:SS of this machine, with the date if it is not of today. */
 function clock(seconds) {
-  return new Date(1000 * seconds).toLocaleTimeString("en-GB");
+  const then = new Date(1000 * seconds);
+  const today = then.toDateString() === new Date().toDateString();
+  return today ? then.toLocaleTimeString("en-GB") : then.toLocaleString("en-GB");
 }
 
 function failureList(failures, open) {

@@ -1,0 +1,104 @@
+"""What looking costs, in processor time: frames of episodes, an edition's page, a live store.
+
+Frames are drawn step by step as a video needs them, beside frames that are drawn from nothing;
+the two take turns, so that a busy machine is busy for both.
+
+    python benchmarks/looking.py [--steps 100] [--repeats 3] [--edition leaderboard/2026]
+"""
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+from rich.console import Console
+from rich.table import Table
+
+import periodic_envs
+from evaluation.cli.sweeps import chosen_results
+from evaluation.report.live import LiveStore
+from evaluation.running.sweep import run
+from periodic_envs.rendering import EpisodePicture
+
+console = Console()
+
+
+def frames(env_id: str, steps: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of frames step by step, and of some of them from nothing."""
+    env: Any = gym.make(env_id, render_mode="rgb_array").unwrapped
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    moving, whole = [], []
+    for step in range(min(steps, env.horizon)):
+        env.step(env.action_space.sample())
+        moving.append(milliseconds(env.render))
+        if step % 10 == 0:
+            picture = EpisodePicture(env_id, env.setup)
+            whole.append(milliseconds(lambda p=picture: p.frame(env.episode, env._history)))
+    env.close()
+    return moving, whole
+
+
+def milliseconds(function: Any) -> float:
+    """Processor time of one call."""
+    begin = time.process_time()
+    function()
+    return 1e3 * (time.process_time() - begin)
+
+
+def build(edition: Path) -> float:
+    """Seconds of a fresh process that builds the page of an edition."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
+        command += ["--folder", str(edition.parent), "--edition", edition.name]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        out = ["--out", str(Path(folder) / "page.html")]
+        subprocess.run([*command, *out], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def live() -> dict[str, float]:
+    """Milliseconds that a served store takes to be asked, with and without news."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, agents = Path(folder) / "store.sqlite", ["random", "fixed"]
+        run("smoke", agents=agents, store=path, workers=0)
+        store = LiveStore(path, lambda opened: chosen_results(opened, None))
+        found = {"first tables, with pictures": milliseconds(store)}
+        run("smoke", agents=[*agents, "ucb1"], store=path, workers=0)
+        found["tables again"] = milliseconds(store)
+        store()
+        found["nothing new"] = milliseconds(store)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--edition", type=Path, default=Path("leaderboard/2026"))
+    options = parser.parse_args()
+    table = Table("world", "ms/frame", "mean", "worst", "from nothing", "ratio")
+    for env_id in periodic_envs.ids():
+        moving, whole = frames(env_id, options.steps)
+        median, full = statistics.median(moving), statistics.median(whole)
+        numbers = [f"{x:.0f}" for x in (median, statistics.mean(moving), max(moving), full)]
+        table.add_row(env_id, *numbers, f"{full / median:.1f}")
+    console.print(table)
+    for name, cost in live().items():
+        console.print(f"live store, {name}: {cost:.1f} ms")
+    seconds = [build(options.edition) for _ in range(options.repeats)]
+    console.print(
+        f"leaderboard build: {statistics.median(seconds):.2f} s (least {min(seconds):.2f})"
+    )
+
+
+if __name__ == "__main__":
+    main()
