@@ -16,7 +16,10 @@ def main() -> None:
     share = -(-kills // (len(SCENARIOS) * ROUNDS))
     work = [(scenario, seed) for seed in range(ROUNDS) for scenario in SCENARIOS]
     with ThreadPoolExecutor(2) as pool:
-        counts = list(pool.map(lambda one: kill_often(one[0], share, one[1]), work))
+        counts = []
+        for count in pool.map(lambda one: kill_often(one[0], share, one[1]), work):
+            counts.append(count)
+            print(f"{sum(counts)} kills", file=sys.stderr, flush=True)
     for scenario in SCENARIOS:
         total = sum(count for (s, _), count in zip(work, counts, strict=True) if s is scenario)
         print(f"{scenario.words[0]} {scenario.words[1]}: killed {total} times, nothing lost")

@@ -61,3 +61,9 @@ def test_nothing_of_the_kind_was_measured(tmp_path: Path, data_folder: Path) -> 
     import_paths([write(tmp_path / "a.csv", csv(csv_line()))])
     with pytest.raises(DataError, match=r"O3 was not measured in 2018; there are NO"):
         cache.table(2018, 14)
+
+
+def test_an_import_removes_what_a_killed_one_left(tmp_path: Path, data_folder: Path) -> None:
+    left = write(data_folder / ".0123.part", b"half a table")
+    import_paths([write(tmp_path / "a.csv", csv(csv_line()))])
+    assert not left.exists()

@@ -52,6 +52,8 @@ def lock() -> Iterator[None]:
         from filelock import FileLock
 
         with FileLock(folder() / "import.lock"):
+            for part in folder().glob(".*.part"):  # of an import that was killed
+                part.unlink(missing_ok=True)
             yield
     except OSError as error:
         raise _unwritable(folder(), error) from error
