@@ -12,6 +12,10 @@ At one time t all actions share psi(t): it is contracted first, (m, m) -> (M_a, 
 which serves the prediction of every action and the update that follows. P and w are kept as one
 array S = [P, w], since each of these operations does the same to both.
 
+Forgetting would write all of P at every step. So S stays that of an earlier time, the ``base``, and
+only what it means moves: with R = diag(r) since then the state is N(R w, R P R + I - R^2), and the
+step of an observation becomes one of S with R^-1 g in the place of g.
+
 A large S is too big for the cache, and every rank-one step would read and write all of it. So steps
 are collected, x = (g, -e) / sqrt(s) as rows of X, and S - X^T X is formed for 16 of them at once.
 """
@@ -34,6 +38,8 @@ BATCH = 128
 """How many observations are learned at once."""
 COLLECT = 16
 """How many steps are collected; more would make each prediction dearer."""
+LEAST_RHO = 1e-3
+"""Decay since the base at which S is brought to the present, so that nothing overflows."""
 
 
 class Slice(NamedTuple):
@@ -41,18 +47,18 @@ class Slice(NamedTuple):
 
     t: float
     psi: Array  # (M_t,)
-    rho: Array  # (M_t,): decay of each time feature from the time of the state to t
+    rho: Array  # (M_t,): decay of each time feature from the base of the state to t
     mean: Array  # (M_a,)
     covariance: Array  # (M_a, M_a)
 
 
 class KalmanFilter:
-    """Weights with mean w (m,) and covariance P (m, m), valid at ``time``."""
+    """Weights with mean w (m,) and covariance P (m, m), those of ``base``, valid at ``time``."""
 
     def __init__(self, features: Features) -> None:
         self.features = features
         blocks, m, M = features.blocks, features.size, features.width
-        self.S, self.time = np.eye(m, m + 1), -math.inf
+        self.S, self.time, self.base = np.eye(m, m + 1), -math.inf, -math.inf
         self._cross, self._covariance = np.empty((M, m + 1)), np.empty((M, M))
         self._log_rho = np.zeros(len(features.clock.nu))
         self._column, self._tick = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
@@ -62,7 +68,7 @@ class KalmanFilter:
             self._column[b.rows] = grid[0] + b.columns.start
             self._tick[b.rows] = grid[1] + b.clock.start
         self.decays = bool(self._log_rho.any())
-        self._collects = m >= LARGE and not self.decays
+        self._collects = m >= LARGE
         self._X = np.zeros((COLLECT if self._collects else 0, m + 1))
         self._pending = 0
         self._slice: Slice | None = None
@@ -80,6 +86,8 @@ class KalmanFilter:
         """The belief about f(., t); valid until the next call for another t or update."""
         if self._slice is not None and self._slice.t == t:
             return self._slice
+        if self.decays and t < self.time:
+            self.settle(self.time)
         psi = self.features.psi(t)
         rho = self._decay(t)
         wave = rho * psi if self.decays else psi
@@ -89,7 +97,7 @@ class KalmanFilter:
             self._catch_up(wave)
         for clock, cross, out in self._outer:
             np.matmul(cross, wave[clock], out=out)
-        if self.decays and t != self.time:
+        if self.decays and t != self.base:
             self._refresh((1.0 - rho**2) * psi**2)
         self._slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
         return self._slice
@@ -101,14 +109,20 @@ class KalmanFilter:
         and y counts as a blurred view of it: f(., t) = rho^dt f(., now) + fresh variation.
         """
         now = self.at(t)
+        if self.decays and t > self.time and now.rho.min() < LEAST_RHO:
+            self.settle(t)
+            now = self.at(t)
         s = float(phi @ now.covariance @ phi) + noise_variance
         g = phi @ self._cross  # (P h, h . w)
         e = y - float(g[-1])
-        if self.decays and t > self.time:
-            self._move(g[:-1], phi, now)
+        if self.decays and t >= self.time and t != self.base:
+            fresh = (1.0 / now.rho - now.rho) * now.psi
+            g[:-1] += phi[self._column] * fresh[self._tick]
         g[-1] = -e
         g *= 1.0 / math.sqrt(s)
         self._subtract(g)
+        if math.isinf(self.base):  # until now the state was that of any time
+            self.base = t
         self.time, self._slice = max(t, self.time), None
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
@@ -171,6 +185,7 @@ class KalmanFilter:
         if self._collects or t != self.time:
             rows = zip(phi, y.tolist(), noise_variance.tolist(), strict=True)
             return sum(self.update(row, t, value, noise) for row, value, noise in rows)
+        self.settle(t)
         now, G = self.at(t), phi @ self._cross
         K = phi @ now.covariance @ phi.T
         K.flat[:: len(y) + 1] += noise_variance
@@ -192,12 +207,12 @@ class KalmanFilter:
 
     def load(self, S: Array, X: Array, time: float) -> None:
         """Overwrite the state."""
-        self.S[:], self.time, self._slice = S, time, None
+        self.S[:], self.time, self.base, self._slice = S, time, time, None
         self._pending = len(X)
         self.X[:] = X
 
     def _decay(self, t: float) -> Array:
-        lag = 0.0 if math.isinf(self.time) else abs(t - self.time)
+        lag = 0.0 if math.isinf(self.base) else abs(t - self.base)
         return np.exp(self._log_rho * lag)
 
     def _subtract(self, x: Array) -> None:
@@ -234,17 +249,15 @@ class KalmanFilter:
                 diagonal = slice(b.columns.start * width, b.columns.stop * width, width)
                 self._covariance.ravel()[diagonal] += fresh[b.clock].sum()
 
-    def _move(self, g: Array, phi: Array, now: Slice) -> None:
-        """Move the state, and with it the gain g = P h, to the time of the slice."""
-        r = now.rho[self._tick]
-        fresh = 1.0 - r * r
-        g *= r
-        g += fresh * phi[self._column] * now.psi[self._tick]
-        if all(b.log_rho for b in self.features.blocks):
-            self.S *= np.multiply.outer(r, np.append(r, 1.0))
-        else:  # far fewer entries change
-            for b in self.features.blocks:
-                if b.log_rho:
-                    self.S[b.rows] *= r[b.rows.start]
-                    self.S[:, b.rows] *= r[b.rows.start]
-        self.S.ravel()[:: len(r) + 2] += fresh
+    def settle(self, t: float) -> None:
+        """Bring S to a time not before that of the state."""
+        if not self.decays or math.isinf(self.base) or self.base == t:
+            return
+        self._form()
+        r = self._decay(t)[self._tick]
+        for b in self.features.blocks:
+            if b.log_rho:
+                self.S[b.rows] *= r[b.rows.start]
+                self.S[:, b.rows] *= r[b.rows.start]
+        self.S.ravel()[:: len(r) + 2] += 1.0 - r * r
+        self.time, self.base, self._slice = t, t, None

@@ -99,6 +99,7 @@ class LateObservations:
         self._return(now)
 
     def _mark(self) -> Mark:
+        self.filter.settle(self.filter.time)
         S = self.filter.S.copy() if self.filter.decays else self.filter.S
         return Mark(S, self.filter.X, self.filter.time, self.log_evidence)
 
