@@ -52,26 +52,47 @@ class Slice(NamedTuple):
     covariance: Array  # (M_a, M_a)
 
 
+class Moments(NamedTuple):
+    """Of v of several states, one layer each: mean (k, M_a) and covariance (k, M_a, M_a)."""
+
+    mean: Array
+    covariance: Array
+
+
 class KalmanFilter:
     """Weights with mean w (m,) and covariance P (m, m), those of ``base``, valid at ``time``."""
 
     def __init__(self, features: Features) -> None:
         self.features = features
         blocks, m, M = features.blocks, features.size, features.width
-        self.S, self.time, self.base = np.eye(m, m + 1), -math.inf, -math.inf
-        self._cross, self._covariance = np.empty((M, m + 1)), np.empty((M, M))
-        self._log_rho = np.zeros(len(features.clock.nu))
-        self._column, self._tick = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
+        self.time, self.base = -math.inf, -math.inf
+        self.log_rho = np.zeros(len(features.clock.nu))
+        self.column, self.tick = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
         for b in blocks:
-            self._log_rho[b.clock] = b.log_rho
+            self.log_rho[b.clock] = b.log_rho
             grid = np.indices(b.shape).reshape(2, -1)
-            self._column[b.rows] = grid[0] + b.columns.start
-            self._tick[b.rows] = grid[1] + b.clock.start
-        self.decays = bool(self._log_rho.any())
+            self.column[b.rows] = grid[0] + b.columns.start
+            self.tick[b.rows] = grid[1] + b.clock.start
+        self.decays = bool(self.log_rho.any())
         self._collects = m >= LARGE
         self._X = np.zeros((COLLECT if self._collects else 0, m + 1))
         self._pending = 0
-        self._slice: Slice | None = None
+        self.slice: Slice | None = None
+        self._live_in(np.eye(m, m + 1), np.empty((M, m + 1)), np.empty((M, M)))
+
+    def move_to(self, S: Array, cross: Array, covariance: Array) -> None:
+        """Live in other arrays from now on, which hold the state and what is computed from it."""
+        S[:], self.slice = self.S, None
+        self._live_in(S, cross, covariance)
+
+    def move_out(self) -> None:
+        """Live in arrays of its own, if these are part of larger ones."""
+        if self.S.base is not None:
+            self.move_to(*(np.empty_like(a) for a in (self.S, self._cross, self._covariance)))
+
+    def _live_in(self, S: Array, cross: Array, covariance: Array) -> None:
+        self.S, self._cross, self._covariance = S, cross, covariance
+        blocks, m, M = self.features.blocks, self.features.size, self.features.width
         # Views, made once: the arrays only ever change in place.
         self._inner = [
             (b.clock, self.S[b.rows].reshape(*b.shape, m + 1), self._cross[b.columns])
@@ -84,8 +105,8 @@ class KalmanFilter:
 
     def at(self, t: float) -> Slice:
         """The belief about f(., t); valid until the next call for another t or update."""
-        if self._slice is not None and self._slice.t == t:
-            return self._slice
+        if self.slice is not None and self.slice.t == t:
+            return self.slice
         if self.decays and t < self.time:
             self.settle(self.time)
         psi = self.features.psi(t)
@@ -99,8 +120,8 @@ class KalmanFilter:
             np.matmul(cross, wave[clock], out=out)
         if self.decays and t != self.base:
             self._refresh((1.0 - rho**2) * psi**2)
-        self._slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
-        return self._slice
+        self.slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
+        return self.slice
 
     def update(self, phi: Array, t: float, y: float, noise_variance: float) -> float:
         """Take in y = phi . v + noise at time t; returns its log density.
@@ -117,14 +138,18 @@ class KalmanFilter:
         e = y - float(g[-1])
         if self.decays and t >= self.time and t != self.base:
             fresh = (1.0 / now.rho - now.rho) * now.psi
-            g[:-1] += phi[self._column] * fresh[self._tick]
+            g[:-1] += phi[self.column] * fresh[self.tick]
         g[-1] = -e
         g *= 1.0 / math.sqrt(s)
         self._subtract(g)
+        self.advance(t)
+        return -0.5 * (e * e / s + math.log(2 * math.pi * s))
+
+    def advance(self, t: float) -> None:
+        """Something at time t has been learned."""
         if math.isinf(self.base):  # until now the state was that of any time
             self.base = t
-        self.time, self._slice = max(t, self.time), None
-        return -0.5 * (e * e / s + math.log(2 * math.pi * s))
+        self.time, self.slice = max(t, self.time), None
 
     def discount(self, factor: float) -> None:
         """Multiply the weight of every observation so far: P^-1 - I and P^-1 w shrink by it.
@@ -140,7 +165,7 @@ class KalmanFilter:
         self.S[:, -1] *= factor
         self.S[:] = cho_solve(cho_factor(M, lower=True), self.S)
         P[:] = 0.5 * (P + P.T)
-        self._slice = None
+        self.slice = None
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
         """Many observations at once, where nothing decays; returns their log density.
@@ -148,7 +173,7 @@ class KalmanFilter:
         With H the rows h of some of them and L the factor of H P H^T + sigma^2 I:
         V = L^-1 [H P, H w - y], then S <- S - (L^-1 H P)^T V. It saves most of the time.
         """
-        total, self._slice = 0.0, None
+        total, self.slice = 0.0, None
         self._form()
         for part in (slice(i, i + BATCH) for i in range(0, len(t), BATCH)):
             H = self._rows(phi[part], t[part])
@@ -196,7 +221,7 @@ class KalmanFilter:
         X = lapack.dtrtrs(L, G, lower=1)[0]
         steps = np.ascontiguousarray(X[:, :-1])
         dgemm(-1.0, X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
-        self._slice = None
+        self.slice = None
         log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
         return -0.5 * (float(X[:, -1] @ X[:, -1]) + log_det + len(y) * math.log(2 * math.pi))
 
@@ -207,13 +232,13 @@ class KalmanFilter:
 
     def load(self, S: Array, X: Array, time: float) -> None:
         """Overwrite the state."""
-        self.S[:], self.time, self.base, self._slice = S, time, time, None
+        self.S[:], self.time, self.base, self.slice = S, time, time, None
         self._pending = len(X)
         self.X[:] = X
 
     def _decay(self, t: float) -> Array:
         lag = 0.0 if math.isinf(self.base) else abs(t - self.base)
-        return np.exp(self._log_rho * lag)
+        return np.exp(self.log_rho * lag)
 
     def _subtract(self, x: Array) -> None:
         """S <- S - x x^T, now or later; BLAS works in place on S.T, which is Fortran-ordered."""
@@ -254,10 +279,10 @@ class KalmanFilter:
         if not self.decays or math.isinf(self.base) or self.base == t:
             return
         self._form()
-        r = self._decay(t)[self._tick]
+        r = self._decay(t)[self.tick]
         for b in self.features.blocks:
             if b.log_rho:
                 self.S[b.rows] *= r[b.rows.start]
                 self.S[:, b.rows] *= r[b.rows.start]
         self.S.ravel()[:: len(r) + 2] += 1.0 - r * r
-        self.time, self.base, self._slice = t, t, None
+        self.time, self.base, self.slice = t, t, None
