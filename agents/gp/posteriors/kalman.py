@@ -23,7 +23,6 @@ are collected, x = (g, -e) / sqrt(s) as rows of X, and S - X^T X is formed for 1
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
@@ -31,6 +30,7 @@ from scipy.linalg.blas import dgemm, dger
 
 from agents.arrays import Array
 from agents.gp.features import Features
+from agents.gp.posteriors.state_arrays import Room, Slice
 
 LARGE = 500
 """Length of the state from which steps are collected."""
@@ -42,56 +42,44 @@ LEAST_RHO = 1e-3
 """Decay since the base at which S is brought to the present, so that nothing overflows."""
 
 
-class Slice(NamedTuple):
-    """The belief at one time t: f(a, t) = phi(a) . v with v ~ N(mean, covariance)."""
-
-    t: float
-    psi: Array  # (M_t,)
-    rho: Array  # (M_t,): decay of each time feature from the base of the state to t
-    mean: Array  # (M_a,)
-    covariance: Array  # (M_a, M_a)
-
-
-class Moments(NamedTuple):
-    """Of v of several states, one layer each: mean (k, M_a) and covariance (k, M_a, M_a)."""
-
-    mean: Array
-    covariance: Array
-
-
 class KalmanFilter:
     """Weights with mean w (m,) and covariance P (m, m), those of ``base``, valid at ``time``."""
 
     def __init__(self, features: Features) -> None:
         self.features = features
-        blocks, m, M = features.blocks, features.size, features.width
+        m = features.size
         self.time, self.base = -math.inf, -math.inf
         self.log_rho = np.zeros(len(features.clock.nu))
         self.column, self.tick = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
-        for b in blocks:
+        for b in features.blocks:
             self.log_rho[b.clock] = b.log_rho
             grid = np.indices(b.shape).reshape(2, -1)
             self.column[b.rows] = grid[0] + b.columns.start
             self.tick[b.rows] = grid[1] + b.clock.start
         self.decays = bool(self.log_rho.any())
-        self._collects = m >= LARGE
-        self._X = np.zeros((COLLECT if self._collects else 0, m + 1))
-        self._pending = 0
+        self.pending = 0
         self.slice: Slice | None = None
-        self._live_in(np.eye(m, m + 1), np.empty((M, m + 1)), np.empty((M, M)))
+        room = self._own_room()
+        room.S[:] = np.eye(m, m + 1)
+        self._live_in(room)
 
-    def move_to(self, S: Array, cross: Array, covariance: Array) -> None:
-        """Live in other arrays from now on, which hold the state and what is computed from it."""
-        S[:], self.slice = self.S, None
-        self._live_in(S, cross, covariance)
+    def _own_room(self) -> Room:
+        m, M = self.features.size, self.features.width
+        return Room.of((), m, M, COLLECT if m >= LARGE else 0)
+
+    def move_to(self, room: Room) -> None:
+        """Live in other arrays from now on."""
+        self.form()
+        room.S[:], self.slice = self.S, None
+        self._live_in(room)
 
     def move_out(self) -> None:
         """Live in arrays of its own, if these are part of larger ones."""
         if self.S.base is not None:
-            self.move_to(*(np.empty_like(a) for a in (self.S, self._cross, self._covariance)))
+            self.move_to(self._own_room())
 
-    def _live_in(self, S: Array, cross: Array, covariance: Array) -> None:
-        self.S, self._cross, self._covariance = S, cross, covariance
+    def _live_in(self, room: Room) -> None:
+        self.S, self._cross, self._covariance, self._X = room
         blocks, m, M = self.features.blocks, self.features.size, self.features.width
         # Views, made once: the arrays only ever change in place.
         self._inner = [
@@ -114,7 +102,7 @@ class KalmanFilter:
         wave = rho * psi if self.decays else psi
         for clock, grid, out in self._inner:
             np.matmul(wave[clock], grid, out=out)
-        if self._pending:
+        if self.pending:
             self._catch_up(wave)
         for clock, cross, out in self._outer:
             np.matmul(cross, wave[clock], out=out)
@@ -141,7 +129,7 @@ class KalmanFilter:
             g[:-1] += phi[self.column] * fresh[self.tick]
         g[-1] = -e
         g *= 1.0 / math.sqrt(s)
-        self._subtract(g)
+        self.subtract(g)
         self.advance(t)
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
@@ -158,7 +146,7 @@ class KalmanFilter:
         """
         if self.decays:
             raise ValueError("a state that decays cannot be discounted; use another engine")
-        self._form()
+        self.form()
         P = self.S[:, :-1]
         M = (1.0 - factor) * P
         M.flat[:: len(P) + 1] += factor
@@ -174,21 +162,22 @@ class KalmanFilter:
         V = L^-1 [H P, H w - y], then S <- S - (L^-1 H P)^T V. It saves most of the time.
         """
         total, self.slice = 0.0, None
-        self._form()
+        self.form()
         for part in (slice(i, i + BATCH) for i in range(0, len(t), BATCH)):
             H = self._rows(phi[part], t[part])
-            V = H @ self.S
+            V = np.pad(H, ((0, 0), (0, 1))) if math.isinf(self.time) else H @ self.S
             L = cholesky(V[:, :-1] @ H.T + noise_variance * np.eye(len(H)), lower=True)
             V[:, -1] -= y[part]
-            V = solve_triangular(L, V, lower=True)
-            self.S -= V[:, :-1].T @ V
+            V = solve_triangular(L, V, lower=True, check_finite=False)
+            steps = np.ascontiguousarray(V[:, :-1])
+            dgemm(-1.0, V.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
             total -= 0.5 * float(V[:, -1] @ V[:, -1]) + float(np.log(np.diagonal(L)).sum())
-        self.time = max(self.time, float(t.max(initial=-math.inf)))
+            self.time = max(self.time, float(t[part].max()))
         return total - 0.5 * len(t) * math.log(2 * math.pi)
 
     def _rows(self, phi: Array, t: Array) -> Array:
         """h of each observation, shape (n, m)."""
-        psi = np.stack([self.features.psi(float(when)) for when in t])
+        psi = self.features.psi_of_all(t)
         H = np.empty((len(t), self.features.size))
         for b in self.features.blocks:
             grid = phi[:, b.columns, None] * psi[:, None, b.clock]
@@ -207,7 +196,7 @@ class KalmanFilter:
         Returns:
             Their log density.
         """
-        if self._collects or t != self.time:
+        if len(self._X) or t != self.time:
             rows = zip(phi, y.tolist(), noise_variance.tolist(), strict=True)
             return sum(self.update(row, t, value, noise) for row, value, noise in rows)
         self.settle(t)
@@ -228,34 +217,37 @@ class KalmanFilter:
     @property
     def X(self) -> Array:
         """Steps not yet in S, shape (below 16, m + 1)."""
-        return self._X[: self._pending]
+        return self._X[: self.pending]
 
     def load(self, S: Array, X: Array, time: float) -> None:
         """Overwrite the state."""
         self.S[:], self.time, self.base, self.slice = S, time, time, None
-        self._pending = len(X)
+        if len(X) > len(self._X):  # it was large when it was saved, and is not now
+            self.S -= X[:, :-1].T @ X
+            X = X[:0]
+        self.pending = len(X)
         self.X[:] = X
 
     def _decay(self, t: float) -> Array:
         lag = 0.0 if math.isinf(self.base) else abs(t - self.base)
         return np.exp(self.log_rho * lag)
 
-    def _subtract(self, x: Array) -> None:
+    def subtract(self, x: Array) -> None:
         """S <- S - x x^T, now or later; BLAS works in place on S.T, which is Fortran-ordered."""
-        if not self._collects:
+        if not len(self._X):
             dger(-1.0, x, x[:-1], a=self.S.T, overwrite_a=1)
             return
-        self._X[self._pending] = x
-        self._pending += 1
-        if self._pending == COLLECT:
-            self._form()
+        self._X[self.pending] = x
+        self.pending += 1
+        if self.pending == len(self._X):
+            self.form()
 
-    def _form(self) -> None:
+    def form(self) -> None:
         """Put the collected steps into S."""
-        if self._pending:
+        if self.pending:
             steps = np.ascontiguousarray(self.X[:, :-1])
             dgemm(-1.0, self.X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
-            self._pending = 0
+            self.pending = 0
 
     def _catch_up(self, wave: Array) -> None:
         """Take the collected steps into account in the contraction."""
@@ -278,7 +270,7 @@ class KalmanFilter:
         """Bring S to a time not before that of the state."""
         if not self.decays or math.isinf(self.base) or self.base == t:
             return
-        self._form()
+        self.form()
         r = self._decay(t)[self.tick]
         for b in self.features.blocks:
             if b.log_rho:

@@ -101,9 +101,12 @@ class LateObservations:
         self._entries = list(np.array(state["entries"]))
         self._return(Mark.saved(state, "now"))
 
-    def _mark(self) -> Mark:
+    def _mark(self, spent: Mark | None = None) -> Mark:
+        """The present state, in the array of a mark that is spent if there is one."""
+        self.filter.form()
         self.filter.settle(self.filter.time)
-        S = self.filter.S.copy() if self.filter.decays else self.filter.S
+        S = np.empty_like(self.filter.S) if spent is None else spent.S
+        S[:] = self.filter.S
         return Mark(S, self.filter.X, self.filter.time, self.log_evidence)
 
     def _return(self, mark: Mark) -> None:
@@ -127,7 +130,7 @@ class LateObservations:
         if len(self._entries) == SPAN:
             self._newer = self._mark()
         elif len(self._entries) == 2 * SPAN:
-            self._older, self._newer = self._newer, self._mark()
+            self._older, self._newer = self._newer, self._mark(self._older)
             self._entries = self._entries[SPAN:]
 
     def _replay(self, entries: list[Array]) -> None:

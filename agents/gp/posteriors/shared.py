@@ -18,8 +18,8 @@ import numpy as np
 
 from agents.arrays import Array
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
-from agents.gp.posteriors.kalman import Moments
 from agents.gp.posteriors.stack import Stack
+from agents.gp.posteriors.state_arrays import Moments
 from agents.gp.posteriors.state_space import StateSpace, predicted, sloped
 
 NEGLIGIBLE = 1e-12

@@ -14,15 +14,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import dgemm
 
 from agents.arrays import Array
 from agents.checks import finite_observation
-from agents.gp.features import Features
-from agents.gp.posteriors import kalman
 from agents.gp.posteriors.base import Posterior
-from agents.gp.posteriors.kalman import LEAST_RHO, KalmanFilter, Moments, Slice
+from agents.gp.posteriors.kalman import LEAST_RHO, KalmanFilter
+from agents.gp.posteriors.state_arrays import Moments, Room, Slice
 from agents.gp.posteriors.state_space import StateSpace
+
+MIN_COLLECTING = 100
+"""Length of the states from which steps are collected: together they are too big for the cache."""
+COLLECTED_STEPS = 8
+"""How many."""
 
 
 class Views(NamedTuple):
@@ -31,6 +35,8 @@ class Views(NamedTuple):
     clock: slice
     S: Array
     inner: Array
+    X: Array
+    columns: slice
     cross: Array
     outer: Array
     diagonal: Array
@@ -45,7 +51,7 @@ def stacks_of(members: Sequence[Posterior], before: Sequence[Stack] = ()) -> lis
     """
     groups: dict[Any, list[StateSpace]] = {}
     for member in members:
-        if isinstance(member, StateSpace) and _is_stackable(member.features):
+        if isinstance(member, StateSpace) and not member.features.whole_times:
             groups.setdefault(_shape(member), []).append(member)
     known = {stack.shape: stack for stack in before}
     stacks = []
@@ -57,11 +63,6 @@ def stacks_of(members: Sequence[Posterior], before: Sequence[Stack] = ()) -> lis
         else:
             group[0].filter.move_out()
     return stacks
-
-
-def _is_stackable(features: Features) -> bool:
-    """Whether a state is small, and of any time: large ones collect their steps."""
-    return features.size < kalman.LARGE and not features.whole_times
 
 
 def _shape(member: StateSpace) -> Any:
@@ -87,13 +88,13 @@ class Stack:
         self.members: list[StateSpace] = []
         self._filters: list[KalmanFilter] = []
         self._slices: list[Slice] = []
-        self._S = self._cross = self._covariance = np.empty((0, 0, 0))
+        self._room = Room.of((0,), 0, 0, 0)
 
     def take_in(self, members: Sequence[StateSpace]) -> None:
         """Hold these from now on; those that are here already are moved as little as can be."""
         wanted = {id(member) for member in members}
         here = {id(member) for i, member in enumerate(self.members) if self._is_home(i)}
-        if len(members) > len(self._S):
+        if len(members) > len(self._room.S):
             self._make_room(members)
             here = set()
         holes = [i for i in range(len(self.members)) if id(self.members[i]) not in wanted & here]
@@ -109,17 +110,17 @@ class Stack:
 
     def _is_home(self, i: int) -> bool:
         """Whether a layer is where its member lives: it may have left, or begun anew."""
-        return self.members[i].filter is self._filters[i] and self._filters[i].S.base is self._S
+        own = self._filters[i]
+        return self.members[i].filter is own and own.S.base is self._room.S
 
     def _make_room(self, members: Sequence[StateSpace]) -> None:
-        features, room = members[0].features, len(members) + len(self._S) // 2
-        m, M = features.size, features.width
-        self._S, self._cross = np.empty((room, m, m + 1)), np.empty((room, M, m + 1))
-        self._covariance = np.empty((room, M, M))
+        features, layers = members[0].features, len(members) + len(self._room.S) // 2
+        collected = COLLECTED_STEPS if features.size >= MIN_COLLECTING else 0
+        self._room = Room.of((layers,), features.size, features.width, collected)
         self.members, self._filters = [], []
 
     def _place(self, member: StateSpace, i: int) -> None:
-        member.filter.move_to(self._S[i], self._cross[i], self._covariance[i])
+        member.filter.move_to(self._room.layer(i))
         if i == len(self.members):
             self.members.append(member)
             self._filters.append(member.filter)
@@ -139,13 +140,15 @@ class Stack:
         self._noise = np.array([member.noise_variance for member in self.members])
         first, m, M = filters[0], filters[0].features.size, filters[0].features.width
         self._column, self._tick = first.column, first.tick
-        S, cross, covariance = self._S[:k], self._cross[:k], self._covariance[:k]
+        S, cross, covariance, self._X = (array[:k] for array in self._room)
         diagonal = np.einsum("kii->ki", covariance)
         self._views = [
             Views(
                 b.clock,
                 S[:, b.rows].reshape(k, *b.shape, m + 1),
                 cross[:, b.columns, None],
+                self._X[:, :, b.rows].reshape(k, -1, *b.shape),
+                b.columns,
                 cross[:, :, b.rows].reshape(k, M, *b.shape),
                 covariance[:, :, b.columns, None],
                 diagonal[:, b.columns],
@@ -176,6 +179,8 @@ class Stack:
         wave = rho * psi
         for view in self._views:
             np.matmul(wave[:, None, None, view.clock], view.S, out=view.inner)
+        if self._filters[0].pending:
+            self._catch_up(wave)
         for view in self._views:
             np.matmul(view.cross, wave[:, None, view.clock, None], out=view.outer)
         if self._decays and lag:
@@ -203,18 +208,28 @@ class Stack:
                 each.settle(t)
             self._at(t)
         s = self._moments.covariance @ phi @ phi + self._noise
-        g = phi @ self._cross[: len(s)]
+        g = phi @ self._room.cross[: len(s)]
         e = y - g[:, -1]
         if self._decays:
             fresh = (1.0 / self._rho - self._rho) * self._psi
             g[:, :-1] += phi[self._column] * fresh[:, self._tick]
         g[:, -1] = -e
         g /= np.sqrt(s)[:, None]
-        for x, S in zip(g, self._S, strict=False):
-            dger(-1.0, x, x[:-1], a=S.T, overwrite_a=1)
+        for x, each in zip(g, self._filters, strict=True):
+            each.subtract(x)
         density = -0.5 * (e * e / s + np.log(2 * np.pi * s))
         for member, own in zip(self.members, density.tolist(), strict=True):
             member.learned(phi, t, y, own)
+
+    def _catch_up(self, wave: Array) -> None:
+        """Take the collected steps into account in the contraction."""
+        pending = self._filters[0].pending
+        contracted = np.empty((len(wave), pending, self._room.cross.shape[1]))
+        for view in self._views:
+            grid, part = view.X[:, :pending], wave[:, None, view.clock, None]
+            np.matmul(grid, part, out=contracted[:, :, view.columns, None])
+        for X, own, cross in zip(self._X, contracted, self._room.cross, strict=False):
+            dgemm(-1.0, X[:pending].T, own.T, 1.0, cross.T, trans_b=1, overwrite_c=1)
 
     def _own_slices(self) -> list[Slice | None]:
         return [each.slice for each in self._filters]
@@ -229,5 +244,8 @@ class Stack:
         bases = {each.base for each in moving}
         if len(bases) > 1:
             return None
+        if len({each.pending for each in self._filters}) > 1:
+            for each in self._filters:
+                each.form()
         base = bases.pop() if bases else -math.inf
         return 0.0 if math.isinf(base) else t - base

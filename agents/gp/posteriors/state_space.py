@@ -14,8 +14,9 @@ from agents.gp.actions import Actions, Finite, InContext, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
-from agents.gp.posteriors.kalman import KalmanFilter, Moments, Slice
+from agents.gp.posteriors.kalman import KalmanFilter
 from agents.gp.posteriors.late import LateObservations
+from agents.gp.posteriors.state_arrays import Moments, Slice
 
 MANY = 1000
 """Arms from which a short list saves time."""
