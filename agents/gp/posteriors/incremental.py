@@ -20,7 +20,7 @@ from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
-from agents.gp.posteriors.compressed import FEW_POINTS, Compressed
+from agents.gp.posteriors.compressed import Compressed
 from agents.gp.posteriors.history import History
 from agents.gp.relevance import Relevance, overlap
 
@@ -48,6 +48,9 @@ class Incremental:
         self.window = window
         self._fast = tabulated(kernel, actions)
         self._compressed = Compressed.of(kernel, actions)
+        self._variances: Array | None = None
+        if isinstance(actions, Finite):
+            self._variances = kernel.diagonal(actions.points())
         self._whitened: tuple[float, Array] | None = None
         self.reset()
 
@@ -67,7 +70,7 @@ class Incremental:
         finite_observation(t, y)
         positive_weight(weight)
         point, v = self.actions.points(action), self._column(action, t)
-        s = float(self._fast.diagonal(point)[0]) + self.noise_variance / weight - float(v @ v)
+        s = float(self._own(point)[0]) + self.noise_variance / weight - float(v @ v)
         e = (y - float(v @ self._past.z)) / math.sqrt(s)
         row = (v @ self._past.L_inverse) / -math.sqrt(s)
         self._past.append(action, t, y, weight, e, row, 1.0 / math.sqrt(s))
@@ -111,10 +114,10 @@ class Incremental:
         """Mean and variance of f(., t): Eq. (5) with V = L^-1 k and z = L^-1 y."""
         if self._compressed is not None:
             many = self.actions.points(actions)
-            if len(many.x) > max(self._compressed.width, FEW_POINTS):
+            if len(many.x) > self._compressed.few:
                 return self._compressed.predict(self._past, t, many)
         points, V = self._at(t, actions)
-        variance = self._fast.diagonal(points) - np.einsum("tq,tq->q", V, V)
+        variance = self._own(points) - np.einsum("tq,tq->q", V, V)
         return Prediction(self._past.z @ V, np.maximum(variance, 0.0))
 
     def gradient(self, t: float, actions: Any) -> Gradient:
@@ -125,7 +128,7 @@ class Incremental:
         mean_slope = np.einsum("qtd,t->qd", slope, alpha[:, 0])
         variance_slope = -2.0 * np.einsum("qtd,tq->qd", slope, alpha[:, 1:])
         variance_slope += self._fast.diagonal_gradient(points)
-        variance = self._fast.diagonal(points) - np.einsum("tq,tq->q", V, V)
+        variance = self._own(points) - np.einsum("tq,tq->q", V, V)
         return Gradient(self._past.z @ V, np.maximum(variance, 0.0), mean_slope, variance_slope)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
@@ -149,6 +152,12 @@ class Incremental:
         self.count, self.log_evidence = int(state["count"]), float(state["log_evidence"])
         self._past.restore(state)
 
+    def _own(self, points: Points) -> Array:
+        """Prior variance at each action."""
+        if self._variances is None or points.arm is None:
+            return self._fast.diagonal(points)
+        return np.asarray(self._variances[points.arm])
+
     def _changed(self) -> None:
         """What was computed from the observations no longer holds."""
         self._whitened = None
@@ -158,6 +167,10 @@ class Incremental:
     def _at(self, t: float, actions: Any) -> tuple[Points, Array]:
         """Actions as points, and V = L^-1 k of shape (n, q)."""
         points = self.actions.points(actions)
+        if self._compressed is not None and len(points.x) == 1:
+            known = self._compressed.column(self._past, t, points)
+            if known is not None:
+                return points, known[:, None]
         k = self._fast.gram(self._past.points, self._past.t, points, np.array([t]))
         V = self._past.L_inverse @ k
         if actions is None:
