@@ -91,7 +91,10 @@ class Stack:
         self._room = Room.of((0,), 0, 0, 0)
 
     def take_in(self, members: Sequence[StateSpace]) -> None:
-        """Hold these from now on; those that are here already are moved as little as can be."""
+        """Hold these from now on, and give the layers of all others away: they are of no use then.
+
+        Those that are here already are moved as little as can be.
+        """
         wanted = {id(member) for member in members}
         here = {id(member) for i, member in enumerate(self.members) if self._is_home(i)}
         if len(members) > len(self._room.S):
