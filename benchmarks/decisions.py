@@ -3,7 +3,7 @@
 A step is ``act`` and ``update``; microseconds of the processor, which a busy machine does not
 stretch as it stretches the clock on the wall, on average over a run of 200 steps, refits included.
 
-    python benchmarks/decisions.py [AGENT ...] [--steps 200] [--far 100000] [--budget 10]
+    python benchmarks/decisions.py [AGENT ...] [--steps 200] [--far 100000] [--budget 5]
 
 The last columns are a step at t = 100,000 over one at t = 1,000, both with a horizon beyond, in
 a world of plain waves. On their way there agents are told rewards of arms at random, and decide
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("agents", nargs="*", help="all of the zoo if left out")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--far", type=int, default=100_000)
-    parser.add_argument("--budget", type=float, default=10.0, help="seconds to get there")
+    parser.add_argument("--budget", type=float, default=5.0, help="seconds to get there")
     asked = parser.parse_args()
     table = Table(title=f"Microseconds a step over {asked.steps} steps; how it ages")
     columns = ("agent", "50 arms", "interval", f"at {asked.far:,} / {EARLY:,}", "measured at")

@@ -78,7 +78,7 @@ class Shared:
         weights = np.where(weights > NEGLIGIBLE, weights, 0.0)
         for group in self._groups:
             group.add_to(mean, second, t, weights)
-        moments = mean, second - np.outer(mean, mean)
+        moments = mean, second - mean[:, None] * mean
         self._memo = (t, weights, moments)
         return moments
 
@@ -105,7 +105,9 @@ class Group:
         now = self._source.moments(t)
         if not self._in_order:  # sums are the same to the bit, however the layers lie
             now = Moments(now.mean[self._order], now.covariance[self._order])
-        C, m = np.tensordot(weight, now.covariance, 1), np.zeros((len(weight), len(mean)))
+        width = now.covariance.shape[1]
+        C = (weight @ now.covariance.reshape(len(weight), -1)).reshape(width, width)
+        m = np.zeros((len(weight), len(mean)))
         for p in self._parts:
             rows = p.columns.stop - p.columns.start
             m[:, :rows] += p.scale * now.mean[:, p.columns]

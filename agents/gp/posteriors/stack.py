@@ -239,13 +239,11 @@ class Stack:
 
     def _lag(self, t: float) -> float | None:
         """Time since the base that all have in common; None if there is none."""
-        if not all(self._is_home(i) for i in range(len(self.members))):
+        if not all(map(self._is_home, range(len(self.members)))):
             return None
         moving = [each for each in self._filters if each.decays]
-        if any(t < each.time for each in moving):
-            return None
         bases = {each.base for each in moving}
-        if len(bases) > 1:
+        if len(bases) > 1 or any(t < each.time for each in moving):
             return None
         if len({each.pending for each in self._filters}) > 1:
             for each in self._filters:
