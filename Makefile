@@ -67,6 +67,7 @@ attacks: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/envs.py
 	$(BIN)/python benchmarks/gp_step.py
+	$(BIN)/python benchmarks/decisions.py
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/rl.py
 	$(BIN)/python benchmarks/looking.py

@@ -174,7 +174,7 @@ class Problem:
     @property
     def dim(self) -> int:
         """Dimension of a box; 1 for a finite set."""
-        return int(np.prod(self.action_space.shape or (1,)))
+        return math.prod(self.action_space.shape or (1,))
 
     @property
     def likely_horizon(self) -> int:

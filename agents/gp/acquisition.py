@@ -10,6 +10,7 @@ import numpy as np
 from agents.arrays import Array, Rng
 from agents.gp.actions import Box, Finite, InContext, Integers
 from agents.gp.designs import corners, grid, sobol
+from agents.gp.interval import HALVINGS, find_peak, is_resolved
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Prediction, Predictive
 
@@ -17,8 +18,6 @@ TIE = 1e-9
 """Upper confidence bounds nearer than this (relative) are equal up to round-off."""
 STARTS = 5
 """Candidates from which a box is searched further."""
-HALVINGS = 8
-"""Halvings of an interval two grid steps long; what remains is far below a length-scale."""
 
 
 def upper_bound(prediction: Prediction, beta: float) -> Array:
@@ -52,6 +51,7 @@ class UCB:
         if isinstance(posterior.actions, Box):
             self._grid = _candidates(posterior.actions, posterior.kernel, candidates)
             self._grid.setflags(write=False)
+            self._resolved = _resolved(posterior, posterior.actions, len(self._grid))
 
     def choose(self, t: float, beta: float) -> Any:
         """The action to take at time t: an arm number, or a point of shape (d,)."""
@@ -62,11 +62,15 @@ class UCB:
             arms = self.posterior.contenders(t, beta)
             best = argmax(upper_bound(self.posterior.predict(t, arms), beta), self._rng)
             return best if arms is None else int(arms[best])
-        values = upper_bound(self.posterior.predict(t, self._grid), beta)
-        if np.ptp(values) <= TIE * max(1.0, abs(float(values[0]))):
+        prediction = self.posterior.predict(t, self._grid)
+        values = upper_bound(prediction, beta)
+        if values.max() - values.min() <= TIE * max(1.0, abs(float(values[0]))):
             return self._grid[self._rng.integers(len(values))].copy()
         if actions.dimension == 1:
-            return self._bisect(t, beta, values)
+            peaks = self._peaks(values)
+            if self._resolved:
+                return self._between(beta, prediction, values, peaks)
+            return self._bisect(t, beta, peaks)
         return self._climb(t, beta, values, actions)
 
     def peak(self, t: float, beta: float) -> float:
@@ -74,11 +78,39 @@ class UCB:
         points = None if isinstance(self.posterior.actions, Finite) else self._grid
         return float(upper_bound(self.posterior.predict(t, points), beta).max())
 
-    def _bisect(self, t: float, beta: float, values: Array) -> Array:
-        """Halve the intervals around the best local maxima of the grid, all at once."""
-        padded = np.r_[-np.inf, values, -np.inf]
-        peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
-        peaks = peaks[self._first(values[peaks])]
+    def _peaks(self, values: Array) -> Integers:
+        """The best local maxima of the grid."""
+        rising = values[1:] >= values[:-1]
+        falling = values[1:] <= values[:-1]
+        peak = np.ones(len(values), dtype=bool)
+        peak[1:] &= rising
+        peak[:-1] &= falling
+        peaks = np.flatnonzero(peak)
+        return peaks[self._first(values[peaks])] if len(peaks) > 1 else peaks
+
+    def _between(self, beta: float, known: Prediction, values: Array, peaks: Integers) -> Array:
+        """The best of the maxima around the peaks, from what is known on the grid alone."""
+        last, root_beta = len(values) - 1, math.sqrt(beta)
+        top = float(values[peaks[0]])
+        least = top - 2.0 * TIE * max(1.0, abs(top))
+        near, heights = [], []
+        for peak in peaks.tolist():
+            height = float(values[peak])
+            sides = float(values[max(peak - 1, 0)]) + float(values[min(peak + 1, last)])
+            # A parabola rises above its highest point on the grid by an eighth of this, at most.
+            if height + abs(2.0 * height - sides) >= least:
+                near.append(peak)
+                heights.append(height)
+        found = [find_peak(known, root_beta, peak) for peak in near]
+        best = argmax(np.array(heights + [peak.height for peak in found]), self._rng)
+        if best < len(near):
+            return np.array(self._grid[near[best]])
+        cell, part = divmod(found[best - len(near)].place, 1.0)
+        low, high = self._grid[int(cell)], self._grid[min(int(cell) + 1, last)]
+        return np.array(low + part * (high - low))
+
+    def _bisect(self, t: float, beta: float, peaks: Integers) -> Array:
+        """Halve the intervals around peaks of the grid, all at once."""
         x = self._grid[:, 0]
         low, high = x[np.maximum(peaks - 1, 0)], x[np.minimum(peaks + 1, len(x) - 1)]
         for _ in range(HALVINGS):
@@ -123,6 +155,13 @@ class UCB:
         deviation = np.sqrt(np.maximum(variance, 1e-18))
         pull = math.sqrt(beta) * variance_slope / (2 * deviation[:, None])
         return mean + math.sqrt(beta) * deviation, np.asarray(mean_slope + pull)
+
+
+def _resolved(posterior: Predictive, box: Box, points: int) -> bool:
+    """Whether the grid of an interval tells all; of a mixture, under each of its candidates."""
+    members = getattr(posterior, "members", (posterior,))
+    kernels = [member.kernel for member in members]
+    return box.dimension == 1 and is_resolved(kernels, box, points)
 
 
 def _candidates(box: Box, kernel: Kernel, n: int | None) -> Array:

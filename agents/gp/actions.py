@@ -38,13 +38,15 @@ class Finite:
 
     x: Array
     _all: Points = field(init=False, repr=False)
+    _numbers: Integers = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         x = np.array(self.x, dtype=np.float64)
         if x.ndim != 2 or not len(x) or not np.isfinite(x).all():
             raise ValueError(f"expected finite coordinates of shape (n, d), got shape {x.shape}")
         object.__setattr__(self, "x", x)
-        object.__setattr__(self, "_all", Points(x, np.arange(len(x))))
+        object.__setattr__(self, "_numbers", np.arange(len(x)))
+        object.__setattr__(self, "_all", Points(x, self._numbers))
 
     @classmethod
     def arms(cls, n: int) -> Finite:
@@ -58,6 +60,8 @@ class Finite:
         """The given arms (all of them by default) with their coordinates."""
         if actions is None:
             return self._all
+        if type(actions) is int and 0 <= actions < len(self.x):  # as in every observation
+            return Points(self.x[actions : actions + 1], self._numbers[actions : actions + 1])
         arm = np.atleast_1d(np.asarray(actions)).astype(np.int64)
         if arm.size and not 0 <= arm.min() <= arm.max() < len(self.x):
             raise IndexError(f"arm outside 0..{len(self.x) - 1}")

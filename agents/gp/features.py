@@ -8,7 +8,7 @@ blocks, the weaker the fewer time features. Each stays a full grid: contracting 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,6 +101,19 @@ class Features:
             raise ValueError(f"features for whole times only were asked for, got t = {t}")
         return self.clock(t)
 
+    def psi_of_all(self, t: Array) -> Array:
+        """Time features of several times, shape (n, M_t)."""
+        if self.whole_times and (t % 1.0).any():
+            raise ValueError("features for whole times only were asked for, got others")
+        return self.clock(t[:, None])
+
+    def at_other_frequencies(self, kernel: Kernel) -> Features | None:
+        """The features of a kernel that differs in its frequencies alone; None if in more."""
+        clock = _joined([_clock(term, self.whole_times) for term in kernel.terms])
+        same = np.array_equal(clock.amplitude, self.clock.amplitude)
+        same = same and np.array_equal(clock.shift, self.clock.shift)
+        return replace(self, clock=clock) if same else None
+
 
 def find_features(
     kernel: Kernel,
@@ -129,9 +142,14 @@ def find_features(
     total = sum(float(basis.weight.sum()) for basis in bases)
     counts = [_counts(b.weight / total, c, drop) for b, c in zip(bases, clocks, strict=True)]
     bases = [basis.head(len(count)) for basis, count in zip(bases, counts, strict=True)]
-    parts = [np.concatenate([getattr(c, f) for c in clocks]) for f in ("nu", "shift", "amplitude")]
     blocks = tuple(_blocks(kernel.terms, counts, clocks))
-    return Features(tuple(bases), TimeFeatures(*parts), blocks, whole_times)
+    return Features(tuple(bases), _joined(clocks), blocks, whole_times)
+
+
+def _joined(clocks: list[TimeFeatures]) -> TimeFeatures:
+    """Those of all terms, one after the other."""
+    fields = "nu", "shift", "amplitude"
+    return TimeFeatures(*(np.concatenate([getattr(c, f) for c in clocks]) for f in fields))
 
 
 def _clock(term: Term, whole_times: bool) -> TimeFeatures:

@@ -11,6 +11,7 @@ from agents.gp import (
     Finite,
     Incremental,
     Index,
+    Linear,
     Matern,
     Periodic,
     SquaredExponential,
@@ -20,6 +21,7 @@ from agents.gp import (
     make_posterior,
     upper_bound,
 )
+from agents.gp.interval import is_resolved
 from agents.gp.posteriors.state_space import Shortlist
 
 
@@ -88,6 +90,33 @@ def test_an_interval_is_searched_as_well_as_by_brute_force(kernel, seed):
     x = UCB(posterior, np.random.default_rng(seed)).choose(60.0, beta)
     assert box.low <= x <= box.high
     assert value(posterior, 60.0, beta, x) > brute_force(posterior, 60.0, beta, box, 20_001) - 1e-4
+
+
+@pytest.mark.parametrize("engine", ["state-space", "incremental", "dense"])
+@pytest.mark.parametrize("seed", range(8))
+def test_looking_slopes_up_ends_where_halving_ends(engine, seed):
+    """Peaks inside and at both ends, with little noise and with much."""
+    box, beta = Box(-2, 8), 0.1 + seed
+    kernel = [KERNELS[0], KERNELS[1], Linear(2.0) * Constant() + KERNELS[0]][seed % 3]
+    posterior = trained(kernel, box, [0.05, 1.0][seed % 2], seed, engine=engine)
+    ucb = UCB(posterior, np.random.default_rng(seed))
+    assert ucb._resolved
+    for t in (60.0, 67.0, 73.0):
+        prediction = posterior.predict(t, ucb._grid)
+        values = upper_bound(prediction, beta)
+        for peak in (int(values.argmax()), 0, len(values) - 1):
+            slow = ucb._bisect(t, beta, np.array([peak]))
+            quick = ucb._between(beta, prediction, values, np.array([peak]))
+            np.testing.assert_allclose(quick, slow, rtol=0, atol=1e-9)
+
+
+def test_a_grid_that_is_too_coarse_or_a_kernel_that_is_rough_is_searched_by_gradients():
+    box = Box(0, 1)
+    assert is_resolved([SquaredExponential(0.1) * Periodic(7.0)], box, 256)
+    assert not is_resolved([SquaredExponential(0.1) * Periodic(7.0)], box, 64)
+    assert not is_resolved([SquaredExponential(0.1) * SquaredExponential(0.01)], box, 256)
+    assert not is_resolved([SquaredExponential(1.0), Matern(2.5, 1.0)], box, 256)
+    assert not is_resolved([SquaredExponential(1.0)], box, 8)
 
 
 @pytest.mark.parametrize("seed", range(6))

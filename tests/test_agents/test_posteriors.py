@@ -17,6 +17,7 @@ from agents.gp import (
     Periodic,
     SquaredExponential,
     StateSpace,
+    TimeSquaredExponential,
     from_state,
     to_state,
 )
@@ -192,13 +193,27 @@ def test_a_large_state_collects_its_steps_and_gives_the_same(monkeypatch, decay)
         for posterior in (ours, dense):
             posterior.observe(arm, float(t), y)
         np.testing.assert_allclose(ours.predict(t + 1.0), dense.predict(t + 1.0), atol=1e-10)
-    pending = ours.state()["now.X"]
-    assert len(pending) == (0 if decay else 5)
+    assert ours.filter.pending == 5
     again = from_state(to_state(ours))
     for posterior in (ours, again):
         for t in range(60, 80):
             posterior.observe(t % 4, float(t), 1.0)
     np.testing.assert_array_equal(ours.predict(90.0), again.predict(90.0))
+
+
+def test_steps_that_were_saved_apart_are_put_into_a_small_state():
+    """As a large state of an earlier version was saved, and as one is that is small elsewhere."""
+    posterior = StateSpace(Index() * Periodic(5.5), Finite.arms(3), 0.1)
+    for t in range(20):
+        posterior.observe(t % 3, float(t), np.sin(t))
+    state, X = (
+        posterior.state(),
+        np.random.default_rng(0).normal(size=(3, posterior.filter.S.shape[1])),
+    )
+    state["now.S"], state["now.X"] = state["now.S"] + X[:, :-1].T @ X, X
+    again = StateSpace(posterior.kernel, posterior.actions, 0.1)
+    again.restore(state)
+    np.testing.assert_allclose(again.predict(21.0), posterior.predict(21.0), atol=1e-12)
 
 
 @settings(max_examples=20)
@@ -224,3 +239,32 @@ def test_single_and_many_observations_mix(monkeypatch):
         ours.observe(arms[i], t[i], y[i])
     ours.learn(arms[5:30], t[5:30], y[5:30])
     assert_same(ours, dense, 41.0)
+
+
+def test_many_points_of_an_interval_are_predicted_as_one_by_one():
+    """Through a few features; also when observations were dropped, discounted or restored."""
+    kernel = SquaredExponential(1.0) * TimeSquaredExponential(9.0)
+    kernel = kernel + 0.3 * SquaredExponential(2.0) * Periodic(7.0)
+    box, rng = Box(-2, 3), np.random.default_rng(0)
+    posterior, grid = Incremental(kernel, box, 0.2), np.linspace(-2, 3, 200)[:, None]
+    grid.setflags(write=False)
+
+    def check(posterior, t):
+        few = [posterior.predict(t, part) for part in np.split(grid, 10)]
+        expected = [np.concatenate(column) for column in zip(*few, strict=True)]
+        for many, one in zip(posterior.predict(t, grid), expected, strict=True):
+            np.testing.assert_allclose(many, one, rtol=0, atol=1e-11)
+
+    assert posterior._compressed is not None
+    check(posterior, 0.0)
+    for t in range(90):
+        posterior.observe(rng.uniform(-2, 3, 1), t, rng.normal())
+        if t % 20 == 0:
+            check(posterior, t + 0.5)
+    posterior.keep(np.arange(0, 90, 3))
+    check(posterior, 91.0)
+    posterior.discount(0.7)
+    check(posterior, 91.0)
+    check(from_state(to_state(posterior)), 91.0)
+    posterior.reset()
+    check(posterior, 91.0)

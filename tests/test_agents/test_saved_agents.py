@@ -63,7 +63,7 @@ def test_an_interrupted_save_loses_nothing(saved: Path, monkeypatch: pytest.Monk
 def test_what_cannot_be_loaded_replaces_nothing(saved: Path) -> None:
     before = saved.read_bytes()
     agent = load(saved)
-    agent.posterior._filter.S[0, 0] = np.nan
+    agent.posterior.filter.S[0, 0] = np.nan
     with pytest.raises(SavedAgentError, match=r"cannot save .* must hold finite numbers"):
         agent.save(saved)
     assert saved.read_bytes() == before

@@ -31,9 +31,15 @@ class SquaredExponential(ActionKernel):
 
     length_scale: LengthScale = 1.0
     free: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": POSITIVE}
+    analytic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_length_scale(self.length_scale)
+
+    @property
+    def curvature(self) -> float:
+        """The largest 1 / l^2."""
+        return 1.0 / float(np.min(self.length_scale)) ** 2
 
     def __call__(self, a: Points, b: Points) -> Array:
         """Covariance matrix, by the formula of the class."""
@@ -94,6 +100,7 @@ class Linear(ActionKernel):
     """
 
     length_scale: float = 1.0
+    analytic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_length_scale(self.length_scale)

@@ -69,7 +69,19 @@ class Kernel:
 
 
 class ActionKernel(Kernel):
-    """A covariance between actions."""
+    """A covariance between actions.
+
+    Attributes:
+        analytic: Whether it is a power series in the coordinates, with nothing that a fine grid
+            would not show.
+    """
+
+    analytic: ClassVar[bool] = False
+
+    @property
+    def curvature(self) -> float:
+        """Largest -k''(0) over the coordinates: 1 / l^2 where there is a length-scale l."""
+        return 0.0
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -36,6 +36,7 @@ class ContextSquaredExponential(ActionKernel):
 
     length_scale: float | tuple[float, ...] = 1.0
     free: ClassVar[Mapping[str, tuple[float, float]]] = {"length_scale": POSITIVE}
+    analytic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not all(0 < scale < np.inf for scale in np.atleast_1d(self.length_scale)):
@@ -69,6 +70,7 @@ class ContextLinear(ActionKernel):
 
     centre: float = 0.0
     spread: float = 1.0
+    analytic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.centre) and 0 < self.spread < np.inf):

@@ -76,8 +76,8 @@ class TimeFeatures:
         keep = (shift == 0.0) | ~flat
         return cls(nu[keep], shift[keep], np.sqrt(weight[keep]))
 
-    def __call__(self, t: float) -> Array:
-        """psi(t), shape (m_t,)."""
+    def __call__(self, t: float | Array) -> Array:
+        """psi(t), shape (m_t,); of times (n, 1) at once, shape (n, m_t)."""
         # Whole cycles are taken off before the factor 2 pi, which would round them.
         return self.amplitude * np.cos(2 * np.pi * (self.nu * t % 1.0) - self.shift)
 

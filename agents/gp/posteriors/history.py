@@ -25,7 +25,11 @@ class History:
     @property
     def points(self) -> Points:
         """The actions chosen, n points."""
-        return self._actions.points(self._chosen[: self._n])
+        return self.points_from(0)
+
+    def points_from(self, first: int) -> Points:
+        """The same without the first few."""
+        return self._actions.points(self._chosen[first : self._n])
 
     @property
     def t(self) -> Array:

@@ -20,6 +20,7 @@ from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
+from agents.gp.posteriors.compressed import Compressed
 from agents.gp.posteriors.history import History
 from agents.gp.relevance import Relevance, overlap
 
@@ -46,13 +47,18 @@ class Incremental:
         self.kernel, self.actions, self.noise_variance = kernel, actions, noise_variance
         self.window = window
         self._fast = tabulated(kernel, actions)
+        self._compressed = Compressed.of(kernel, actions)
+        self._variances: Array | None = None
+        if isinstance(actions, Finite):
+            self._variances = kernel.diagonal(actions.points())
+        self._whitened: tuple[float, Array] | None = None
         self.reset()
 
     def reset(self) -> None:
         """Forget all observations."""
         self.count, self.log_evidence = 0, 0.0
         self._past = History(self.actions)
-        self._whitened: tuple[float, Array] | None = None
+        self._changed()
 
     @property
     def name(self) -> str:
@@ -64,7 +70,7 @@ class Incremental:
         finite_observation(t, y)
         positive_weight(weight)
         point, v = self.actions.points(action), self._column(action, t)
-        s = float(self._fast.diagonal(point)[0]) + self.noise_variance / weight - float(v @ v)
+        s = float(self._own(point)[0]) + self.noise_variance / weight - float(v @ v)
         e = (y - float(v @ self._past.z)) / math.sqrt(s)
         row = (v @ self._past.L_inverse) / -math.sqrt(s)
         self._past.append(action, t, y, weight, e, row, 1.0 / math.sqrt(s))
@@ -72,6 +78,7 @@ class Incremental:
         self.count, self._whitened = self.count + 1, None
         if self.window is not None and self._past.full:
             self._past.forget(self.window, self._fast, self.noise_variance)
+            self._changed()
 
     @property
     def times(self) -> Array:
@@ -81,7 +88,8 @@ class Incremental:
     def keep(self, which: Integers) -> None:
         """Forget all observations but these, O(n^3)."""
         self._past.keep(which, self._fast, self.noise_variance)
-        self.count, self._whitened = len(which), None
+        self.count = len(which)
+        self._changed()
 
     def discount(self, factor: float) -> None:
         """Let all observations so far count less: their weights times ``factor``; O(n^3)."""
@@ -89,7 +97,7 @@ class Incremental:
         self._past.weight[:] *= factor
         kept = np.flatnonzero(self._past.weight > SPENT)
         self._past.keep(kept, self._fast, self.noise_variance)
-        self._whitened = None
+        self._changed()
 
     def relevance(self, coming: Array, actions: Any = None) -> Relevance:
         """What each observation matters for predictions at the coming times, shape (q_t,).
@@ -104,8 +112,12 @@ class Incremental:
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t): Eq. (5) with V = L^-1 k and z = L^-1 y."""
+        if self._compressed is not None:
+            many = self.actions.points(actions)
+            if len(many.x) > self._compressed.few:
+                return self._compressed.predict(self._past, t, many)
         points, V = self._at(t, actions)
-        variance = self._fast.diagonal(points) - np.einsum("tq,tq->q", V, V)
+        variance = self._own(points) - np.einsum("tq,tq->q", V, V)
         return Prediction(self._past.z @ V, np.maximum(variance, 0.0))
 
     def gradient(self, t: float, actions: Any) -> Gradient:
@@ -116,7 +128,7 @@ class Incremental:
         mean_slope = np.einsum("qtd,t->qd", slope, alpha[:, 0])
         variance_slope = -2.0 * np.einsum("qtd,tq->qd", slope, alpha[:, 1:])
         variance_slope += self._fast.diagonal_gradient(points)
-        variance = self._fast.diagonal(points) - np.einsum("tq,tq->q", V, V)
+        variance = self._own(points) - np.einsum("tq,tq->q", V, V)
         return Gradient(self._past.z @ V, np.maximum(variance, 0.0), mean_slope, variance_slope)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
@@ -140,9 +152,25 @@ class Incremental:
         self.count, self.log_evidence = int(state["count"]), float(state["log_evidence"])
         self._past.restore(state)
 
+    def _own(self, points: Points) -> Array:
+        """Prior variance at each action."""
+        if self._variances is None or points.arm is None:
+            return self._fast.diagonal(points)
+        return np.asarray(self._variances[points.arm])
+
+    def _changed(self) -> None:
+        """What was computed from the observations no longer holds."""
+        self._whitened = None
+        if self._compressed is not None:
+            self._compressed.forget()
+
     def _at(self, t: float, actions: Any) -> tuple[Points, Array]:
         """Actions as points, and V = L^-1 k of shape (n, q)."""
         points = self.actions.points(actions)
+        if self._compressed is not None and len(points.x) == 1:
+            known = self._compressed.column(self._past, t, points)
+            if known is not None:
+                return points, known[:, None]
         k = self._fast.gram(self._past.points, self._past.t, points, np.array([t]))
         V = self._past.L_inverse @ k
         if actions is None:

@@ -12,6 +12,10 @@ At one time t all actions share psi(t): it is contracted first, (m, m) -> (M_a, 
 which serves the prediction of every action and the update that follows. P and w are kept as one
 array S = [P, w], since each of these operations does the same to both.
 
+Forgetting would write all of P at every step. So S stays that of an earlier time, the ``base``, and
+only what it means moves: with R = diag(r) since then the state is N(R w, R P R + I - R^2), and the
+step of an observation becomes one of S with R^-1 g in the place of g.
+
 A large S is too big for the cache, and every rank-one step would read and write all of it. So steps
 are collected, x = (g, -e) / sqrt(s) as rows of X, and S - X^T X is formed for 16 of them at once.
 """
@@ -19,7 +23,6 @@ are collected, x = (g, -e) / sqrt(s) as rows of X, and S - X^T X is formed for 1
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
@@ -27,6 +30,7 @@ from scipy.linalg.blas import dgemm, dger
 
 from agents.arrays import Array
 from agents.gp.features import Features
+from agents.gp.posteriors.state_arrays import Room, Slice
 
 LARGE = 500
 """Length of the state from which steps are collected."""
@@ -34,38 +38,49 @@ BATCH = 128
 """How many observations are learned at once."""
 COLLECT = 16
 """How many steps are collected; more would make each prediction dearer."""
-
-
-class Slice(NamedTuple):
-    """The belief at one time t: f(a, t) = phi(a) . v with v ~ N(mean, covariance)."""
-
-    t: float
-    psi: Array  # (M_t,)
-    rho: Array  # (M_t,): decay of each time feature from the time of the state to t
-    mean: Array  # (M_a,)
-    covariance: Array  # (M_a, M_a)
+LEAST_RHO = 1e-3
+"""Decay since the base at which S is brought to the present, so that nothing overflows."""
 
 
 class KalmanFilter:
-    """Weights with mean w (m,) and covariance P (m, m), valid at ``time``."""
+    """Weights with mean w (m,) and covariance P (m, m), those of ``base``, valid at ``time``."""
 
     def __init__(self, features: Features) -> None:
         self.features = features
-        blocks, m, M = features.blocks, features.size, features.width
-        self.S, self.time = np.eye(m, m + 1), -math.inf
-        self._cross, self._covariance = np.empty((M, m + 1)), np.empty((M, M))
-        self._log_rho = np.zeros(len(features.clock.nu))
-        self._column, self._tick = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
-        for b in blocks:
-            self._log_rho[b.clock] = b.log_rho
+        m = features.size
+        self.time, self.base = -math.inf, -math.inf
+        self.log_rho = np.zeros(len(features.clock.nu))
+        self.column, self.tick = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
+        for b in features.blocks:
+            self.log_rho[b.clock] = b.log_rho
             grid = np.indices(b.shape).reshape(2, -1)
-            self._column[b.rows] = grid[0] + b.columns.start
-            self._tick[b.rows] = grid[1] + b.clock.start
-        self.decays = bool(self._log_rho.any())
-        self._collects = m >= LARGE and not self.decays
-        self._X = np.zeros((COLLECT if self._collects else 0, m + 1))
-        self._pending = 0
-        self._slice: Slice | None = None
+            self.column[b.rows] = grid[0] + b.columns.start
+            self.tick[b.rows] = grid[1] + b.clock.start
+        self.decays = bool(self.log_rho.any())
+        self.pending = 0
+        self.slice: Slice | None = None
+        room = self._own_room()
+        room.S[:] = np.eye(m, m + 1)
+        self._live_in(room)
+
+    def _own_room(self) -> Room:
+        m, M = self.features.size, self.features.width
+        return Room.of((), m, M, COLLECT if m >= LARGE else 0)
+
+    def move_to(self, room: Room) -> None:
+        """Live in other arrays from now on."""
+        self.form()
+        room.S[:], self.slice = self.S, None
+        self._live_in(room)
+
+    def move_out(self) -> None:
+        """Live in arrays of its own, if these are part of larger ones."""
+        if self.S.base is not None:
+            self.move_to(self._own_room())
+
+    def _live_in(self, room: Room) -> None:
+        self.S, self._cross, self._covariance, self._X = room
+        blocks, m, M = self.features.blocks, self.features.size, self.features.width
         # Views, made once: the arrays only ever change in place.
         self._inner = [
             (b.clock, self.S[b.rows].reshape(*b.shape, m + 1), self._cross[b.columns])
@@ -78,21 +93,23 @@ class KalmanFilter:
 
     def at(self, t: float) -> Slice:
         """The belief about f(., t); valid until the next call for another t or update."""
-        if self._slice is not None and self._slice.t == t:
-            return self._slice
+        if self.slice is not None and self.slice.t == t:
+            return self.slice
+        if self.decays and t < self.time:
+            self.settle(self.time)
         psi = self.features.psi(t)
         rho = self._decay(t)
         wave = rho * psi if self.decays else psi
         for clock, grid, out in self._inner:
             np.matmul(wave[clock], grid, out=out)
-        if self._pending:
+        if self.pending:
             self._catch_up(wave)
         for clock, cross, out in self._outer:
             np.matmul(cross, wave[clock], out=out)
-        if self.decays and t != self.time:
+        if self.decays and t != self.base:
             self._refresh((1.0 - rho**2) * psi**2)
-        self._slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
-        return self._slice
+        self.slice = Slice(t, psi, rho, self._cross[:, -1], self._covariance)
+        return self.slice
 
     def update(self, phi: Array, t: float, y: float, noise_variance: float) -> float:
         """Take in y = phi . v + noise at time t; returns its log density.
@@ -101,16 +118,26 @@ class KalmanFilter:
         and y counts as a blurred view of it: f(., t) = rho^dt f(., now) + fresh variation.
         """
         now = self.at(t)
+        if self.decays and t > self.time and now.rho.min() < LEAST_RHO:
+            self.settle(t)
+            now = self.at(t)
         s = float(phi @ now.covariance @ phi) + noise_variance
         g = phi @ self._cross  # (P h, h . w)
         e = y - float(g[-1])
-        if self.decays and t > self.time:
-            self._move(g[:-1], phi, now)
+        if self.decays and t >= self.time and t != self.base:
+            fresh = (1.0 / now.rho - now.rho) * now.psi
+            g[:-1] += phi[self.column] * fresh[self.tick]
         g[-1] = -e
         g *= 1.0 / math.sqrt(s)
-        self._subtract(g)
-        self.time, self._slice = max(t, self.time), None
+        self.subtract(g)
+        self.advance(t)
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
+
+    def advance(self, t: float) -> None:
+        """Something at time t has been learned."""
+        if math.isinf(self.base):  # until now the state was that of any time
+            self.base = t
+        self.time, self.slice = max(t, self.time), None
 
     def discount(self, factor: float) -> None:
         """Multiply the weight of every observation so far: P^-1 - I and P^-1 w shrink by it.
@@ -119,14 +146,14 @@ class KalmanFilter:
         """
         if self.decays:
             raise ValueError("a state that decays cannot be discounted; use another engine")
-        self._form()
+        self.form()
         P = self.S[:, :-1]
         M = (1.0 - factor) * P
         M.flat[:: len(P) + 1] += factor
         self.S[:, -1] *= factor
         self.S[:] = cho_solve(cho_factor(M, lower=True), self.S)
         P[:] = 0.5 * (P + P.T)
-        self._slice = None
+        self.slice = None
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
         """Many observations at once, where nothing decays; returns their log density.
@@ -134,22 +161,23 @@ class KalmanFilter:
         With H the rows h of some of them and L the factor of H P H^T + sigma^2 I:
         V = L^-1 [H P, H w - y], then S <- S - (L^-1 H P)^T V. It saves most of the time.
         """
-        total, self._slice = 0.0, None
-        self._form()
+        total, self.slice = 0.0, None
+        self.form()
         for part in (slice(i, i + BATCH) for i in range(0, len(t), BATCH)):
             H = self._rows(phi[part], t[part])
-            V = H @ self.S
+            V = np.pad(H, ((0, 0), (0, 1))) if math.isinf(self.time) else H @ self.S
             L = cholesky(V[:, :-1] @ H.T + noise_variance * np.eye(len(H)), lower=True)
             V[:, -1] -= y[part]
-            V = solve_triangular(L, V, lower=True)
-            self.S -= V[:, :-1].T @ V
+            V = solve_triangular(L, V, lower=True, check_finite=False)
+            steps = np.ascontiguousarray(V[:, :-1])
+            dgemm(-1.0, V.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
             total -= 0.5 * float(V[:, -1] @ V[:, -1]) + float(np.log(np.diagonal(L)).sum())
-        self.time = max(self.time, float(t.max(initial=-math.inf)))
+            self.time = max(self.time, float(t[part].max()))
         return total - 0.5 * len(t) * math.log(2 * math.pi)
 
     def _rows(self, phi: Array, t: Array) -> Array:
         """h of each observation, shape (n, m)."""
-        psi = np.stack([self.features.psi(float(when)) for when in t])
+        psi = self.features.psi_of_all(t)
         H = np.empty((len(t), self.features.size))
         for b in self.features.blocks:
             grid = phi[:, b.columns, None] * psi[:, None, b.clock]
@@ -168,9 +196,10 @@ class KalmanFilter:
         Returns:
             Their log density.
         """
-        if self._collects or t != self.time:
+        if len(self._X) or t != self.time:
             rows = zip(phi, y.tolist(), noise_variance.tolist(), strict=True)
             return sum(self.update(row, t, value, noise) for row, value, noise in rows)
+        self.settle(t)
         now, G = self.at(t), phi @ self._cross
         K = phi @ now.covariance @ phi.T
         K.flat[:: len(y) + 1] += noise_variance
@@ -181,41 +210,44 @@ class KalmanFilter:
         X = lapack.dtrtrs(L, G, lower=1)[0]
         steps = np.ascontiguousarray(X[:, :-1])
         dgemm(-1.0, X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
-        self._slice = None
+        self.slice = None
         log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
         return -0.5 * (float(X[:, -1] @ X[:, -1]) + log_det + len(y) * math.log(2 * math.pi))
 
     @property
     def X(self) -> Array:
         """Steps not yet in S, shape (below 16, m + 1)."""
-        return self._X[: self._pending]
+        return self._X[: self.pending]
 
     def load(self, S: Array, X: Array, time: float) -> None:
         """Overwrite the state."""
-        self.S[:], self.time, self._slice = S, time, None
-        self._pending = len(X)
+        self.S[:], self.time, self.base, self.slice = S, time, time, None
+        if len(X) > len(self._X):  # it was large when it was saved, and is not now
+            self.S -= X[:, :-1].T @ X
+            X = X[:0]
+        self.pending = len(X)
         self.X[:] = X
 
     def _decay(self, t: float) -> Array:
-        lag = 0.0 if math.isinf(self.time) else abs(t - self.time)
-        return np.exp(self._log_rho * lag)
+        lag = 0.0 if math.isinf(self.base) else abs(t - self.base)
+        return np.exp(self.log_rho * lag)
 
-    def _subtract(self, x: Array) -> None:
+    def subtract(self, x: Array) -> None:
         """S <- S - x x^T, now or later; BLAS works in place on S.T, which is Fortran-ordered."""
-        if not self._collects:
+        if not len(self._X):
             dger(-1.0, x, x[:-1], a=self.S.T, overwrite_a=1)
             return
-        self._X[self._pending] = x
-        self._pending += 1
-        if self._pending == COLLECT:
-            self._form()
+        self._X[self.pending] = x
+        self.pending += 1
+        if self.pending == len(self._X):
+            self.form()
 
-    def _form(self) -> None:
+    def form(self) -> None:
         """Put the collected steps into S."""
-        if self._pending:
+        if self.pending:
             steps = np.ascontiguousarray(self.X[:, :-1])
             dgemm(-1.0, self.X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
-            self._pending = 0
+            self.pending = 0
 
     def _catch_up(self, wave: Array) -> None:
         """Take the collected steps into account in the contraction."""
@@ -234,17 +266,15 @@ class KalmanFilter:
                 diagonal = slice(b.columns.start * width, b.columns.stop * width, width)
                 self._covariance.ravel()[diagonal] += fresh[b.clock].sum()
 
-    def _move(self, g: Array, phi: Array, now: Slice) -> None:
-        """Move the state, and with it the gain g = P h, to the time of the slice."""
-        r = now.rho[self._tick]
-        fresh = 1.0 - r * r
-        g *= r
-        g += fresh * phi[self._column] * now.psi[self._tick]
-        if all(b.log_rho for b in self.features.blocks):
-            self.S *= np.multiply.outer(r, np.append(r, 1.0))
-        else:  # far fewer entries change
-            for b in self.features.blocks:
-                if b.log_rho:
-                    self.S[b.rows] *= r[b.rows.start]
-                    self.S[:, b.rows] *= r[b.rows.start]
-        self.S.ravel()[:: len(r) + 2] += fresh
+    def settle(self, t: float) -> None:
+        """Bring S to a time not before that of the state."""
+        if not self.decays or math.isinf(self.base) or self.base == t:
+            return
+        self.form()
+        r = self._decay(t)[self.tick]
+        for b in self.features.blocks:
+            if b.log_rho:
+                self.S[b.rows] *= r[b.rows.start]
+                self.S[:, b.rows] *= r[b.rows.start]
+        self.S.ravel()[:: len(r) + 2] += 1.0 - r * r
+        self.time, self.base, self.slice = t, t, None

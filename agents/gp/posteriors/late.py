@@ -8,6 +8,7 @@ state (``KalmanFilter.update``), which is an approximation.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,13 +37,17 @@ class Mark(NamedTuple):
         return cls(S, X, float(time), float(log_evidence))
 
 
+NO_MARK = Mark(np.empty((0, 0)), np.empty((0, 0)), -math.inf, 0.0)
+"""Where nothing decays: no observation is ever late."""
+
+
 class LateObservations:
     """A Kalman filter with its recent observations."""
 
     def __init__(self, kalman: KalmanFilter) -> None:
         self.filter, self.log_evidence = kalman, 0.0
         self._entries: list[Array] = []  # (t, y, sigma^2, log scale, phi) after the older mark
-        self._older = self._newer = self._mark()
+        self._older = self._newer = self._mark() if kalman.decays else NO_MARK
 
     def observe(
         self, phi: Array, t: float, y: float, noise_variance: float, log_scale: float = 0.0
@@ -51,9 +56,7 @@ class LateObservations:
         if not self.filter.decays:
             self.log_evidence += self.filter.update(phi, t, y, noise_variance) + log_scale
             return
-        entry = np.empty(NUMBERS + len(phi))
-        entry[:NUMBERS] = t, y, noise_variance, log_scale
-        entry[NUMBERS:] = phi
+        entry = _entry(phi, t, y, noise_variance, log_scale)
         if self._older.time <= t < self.filter.time:
             self._replay(sorted([*self._entries, entry], key=lambda entry: float(entry[0])))
         else:
@@ -93,13 +96,17 @@ class LateObservations:
 
     def restore(self, state: State) -> None:
         """Continue from ``state()``."""
-        names = ("older", "newer", "now") if self.filter.decays else ("now",) * 3
-        self._older, self._newer, now = (Mark.saved(state, name) for name in names)
+        if self.filter.decays:
+            self._older, self._newer = (Mark.saved(state, name) for name in ("older", "newer"))
         self._entries = list(np.array(state["entries"]))
-        self._return(now)
+        self._return(Mark.saved(state, "now"))
 
-    def _mark(self) -> Mark:
-        S = self.filter.S.copy() if self.filter.decays else self.filter.S
+    def _mark(self, spent: Mark | None = None) -> Mark:
+        """The present state, in the array of a mark that is spent if there is one."""
+        self.filter.form()
+        self.filter.settle(self.filter.time)
+        S = np.empty_like(self.filter.S) if spent is None else spent.S
+        S[:] = self.filter.S
         return Mark(S, self.filter.X, self.filter.time, self.log_evidence)
 
     def _return(self, mark: Mark) -> None:
@@ -110,11 +117,20 @@ class LateObservations:
         t, y, noise_variance, log_scale = entry[:NUMBERS].tolist()
         density = self.filter.update(entry[NUMBERS:], t, y, noise_variance)
         self.log_evidence += density + log_scale
+        self._remember(entry)
+
+    def took(self, phi: Array, t: float, y: float, noise_variance: float, density: float) -> None:
+        """An observation that the filter has learned from already, not a late one."""
+        self.log_evidence += density
+        if self.filter.decays:
+            self._remember(_entry(phi, t, y, noise_variance, 0.0))
+
+    def _remember(self, entry: Array) -> None:
         self._entries.append(entry)
         if len(self._entries) == SPAN:
             self._newer = self._mark()
         elif len(self._entries) == 2 * SPAN:
-            self._older, self._newer = self._newer, self._mark()
+            self._older, self._newer = self._newer, self._mark(self._older)
             self._entries = self._entries[SPAN:]
 
     def _replay(self, entries: list[Array]) -> None:
@@ -122,3 +138,11 @@ class LateObservations:
         self._entries = []
         for entry in entries:
             self._take(entry)
+
+
+def _entry(phi: Array, t: float, y: float, noise_variance: float, log_scale: float) -> Array:
+    """An observation as it is kept."""
+    entry = np.empty(NUMBERS + len(phi))
+    entry[:NUMBERS] = t, y, noise_variance, log_scale
+    entry[NUMBERS:] = phi
+    return entry

@@ -35,6 +35,7 @@ from agents.gp.kernels.context import is_linear
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction, State
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.shared import NEGLIGIBLE, Shared
+from agents.gp.posteriors.stack import Stack, stacks_of
 from agents.gp.posteriors.state_space import StateSpace
 
 SMALL = 1000
@@ -94,6 +95,8 @@ class Mixture:
         prior: How much each is believed beforehand, in any unit; all the same if None.
     """
 
+    _stacks: Sequence[Stack] = ()
+
     def __init__(self, members: Sequence[Posterior], prior: Array | None = None) -> None:
         if not members:
             raise ValueError("a mixture needs at least one candidate")
@@ -114,7 +117,10 @@ class Mixture:
     def _adopt(self, members: list[Posterior], log_prior: Array) -> None:
         """Take these candidates from now on."""
         self.members, self.log_prior = members, log_prior
-        self._shared = Shared.of(members)
+        self._stacks = stacks_of(members, self._stacks)
+        stacked = {id(member) for stack in self._stacks for member in stack.members}
+        self._alone = [member for member in members if id(member) not in stacked]
+        self._shared = Shared.of(members, self._stacks)
         self._forget()
 
     def _forget(self) -> None:
@@ -165,7 +171,9 @@ class Mixture:
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Every candidate learns."""
-        for member in self.members:
+        for stack in self._stacks:
+            stack.observe(action, t, y)
+        for member in self._alone:
             member.observe(action, t, y)
         self._forget()
 
@@ -204,7 +212,7 @@ class Mixture:
         """Forget all observations."""
         for member in self.members:
             member.reset()
-        self._forget()
+        self._adopt(self.members, self.log_prior)
 
     def state(self) -> State:
         """The candidates' states; ``to_state`` adds what they are."""

@@ -172,7 +172,8 @@ class PeriodSearch(Mixture):
 
     def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """These cells and those that touch them; all are in order but the given one, the last."""
-        touching = np.isclose(self.cells[:-1, 1], self.cells[1:, 0], rtol=1e-9, atol=0.0)
+        low, high = self.cells[1:, 0], self.cells[:-1, 1]
+        touching = np.abs(high - low) <= 1e-9 * low
         near: NDArray[np.bool_] = which.copy()
         near[1:] |= which[:-1] & touching
         near[:-1] |= which[1:] & touching
@@ -180,21 +181,24 @@ class PeriodSearch(Mixture):
 
     def _split(self, wide: NDArray[np.bool_]) -> None:
         """Thirds; the middle one keeps its posterior."""
-        cells, members = [], []
+        cells: list[Array] = []
+        members: list[Posterior] = []
+        history = self._history()
         for cell, member, cut in zip(self.cells, self.members, wide, strict=True):
             edges = np.linspace(cell[0], cell[1], 4) if cut else cell
             thirds = np.stack((edges[:-1], edges[1:]), axis=1)
-            sides = [self._replayed(third) if cut else member for third in thirds]
-            if cut:
-                sides[1] = member
             cells.append(thirds)
-            members.extend(sides)
+            if cut:
+                sides = (self._replayed(third, history) for third in thirds[[0, 2]])
+                members.extend((next(sides), member, next(sides)))
+            else:
+                members.append(member)
         self._settle(np.concatenate(cells), members)
 
-    def _replayed(self, cell: Array) -> Posterior:
+    def _replayed(self, cell: Array, history: tuple[NDArray[Any], Array, Array]) -> Posterior:
         member = _like(self.members[0], cell)
         if isinstance(member, StateSpace):
-            member.learn(*self._history())
+            member.learn(*history)
         else:
             for past in self._past:
                 member.observe(*past)
@@ -272,7 +276,9 @@ def _like(sibling: Posterior, cell: Array) -> Posterior:
     kernel = with_period(sibling.kernel, 2.0 / float(cell.sum()))
     actions, noise_variance = sibling.actions, sibling.noise_variance
     if isinstance(sibling, StateSpace):
-        features = find_features(kernel, actions, bases=sibling.features.bases, drop=DROP)
+        known = sibling.features
+        features = known.at_other_frequencies(kernel)
+        features = features or find_features(kernel, actions, bases=known.bases, drop=DROP)
         return StateSpace(kernel, actions, noise_variance, features)
     return make_posterior(kernel, actions, noise_variance, engine=sibling.name.split()[0])
 

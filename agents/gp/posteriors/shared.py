@@ -18,6 +18,8 @@ import numpy as np
 
 from agents.arrays import Array
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
+from agents.gp.posteriors.stack import Stack
+from agents.gp.posteriors.state_arrays import Moments
 from agents.gp.posteriors.state_space import StateSpace, predicted, sloped
 
 NEGLIGIBLE = 1e-12
@@ -34,8 +36,7 @@ class Part(NamedTuple):
 class Shared:
     """Candidates with finite features and one action kernel."""
 
-    def __init__(self, members: Sequence[StateSpace]) -> None:
-        self._members = members
+    def __init__(self, members: Sequence[StateSpace], stacks: Sequence[Stack]) -> None:
         widths = [max(_widths(member)) for member in members]
         # The widest has all the features that any other has.
         self._widest, self.width = members[int(np.argmax(widths))], max(widths)
@@ -44,17 +45,17 @@ class Shared:
         start = sum(sizes[:term])
         self._columns = slice(start, start + self.width)
         unit = self._widest.kernel.terms[term].variance
-        self._parts = [_parts(member, unit) for member in members]
+        self._groups = _groups(members, stacks, unit)
         self._memo: tuple[float, Array, tuple[Array, Array]] | None = None
 
     @classmethod
-    def of(cls, members: Sequence[Posterior]) -> Shared | None:
+    def of(cls, members: Sequence[Posterior], stacks: Sequence[Stack]) -> Shared | None:
         """None if the candidates have not all one action kernel and finite features."""
         able = [member for member in members if isinstance(member, StateSpace)]
         if len(able) < len(members):
             return None
         kernels = [term.actions for member in able for term in member.kernel.terms]
-        return cls(able) if all(kernel == kernels[0] for kernel in kernels) else None
+        return cls(able, stacks) if all(kernel == kernels[0] for kernel in kernels) else None
 
     def predict(self, t: float, weights: Array, actions: Any) -> Prediction:
         """Mean and variance of the mixture."""
@@ -74,15 +75,59 @@ class Shared:
         if self._memo is not None and self._memo[0] == t and self._memo[1] is weights:
             return self._memo[2]
         mean, second = np.zeros(self.width), np.zeros((self.width, self.width))
-        for weight, member, parts in zip(weights, self._members, self._parts, strict=True):
-            if weight > NEGLIGIBLE:
-                now = member.now(t)
-                m, C = _folded(now.mean, now.covariance, parts, self.width)
-                mean += weight * m
-                second += weight * (C + np.outer(m, m))
-        moments = mean, second - np.outer(mean, mean)
+        weights = np.where(weights > NEGLIGIBLE, weights, 0.0)
+        for group in self._groups:
+            group.add_to(mean, second, t, weights)
+        moments = mean, second - mean[:, None] * mean
         self._memo = (t, weights, moments)
         return moments
+
+
+class Group:
+    """Candidates with features of the same shape: those of a stack, or one alone.
+
+    Args:
+        source: Says what they believe.
+        where: Their numbers among all candidates.
+        parts: Where the features of each of their terms lie.
+    """
+
+    def __init__(self, source: Stack | StateSpace, where: list[int], parts: list[Part]) -> None:
+        self._source, self._parts = source, parts
+        self._where, self._order = np.sort(where), np.argsort(where)
+        self._in_order = bool((np.diff(where) > 0).all())
+
+    def add_to(self, mean: Array, second: Array, t: float, weights: Array) -> None:
+        """Add the weighted sums of means (M,) and of second moments (M, M), term by term."""
+        weight = weights[self._where]
+        if not weight.any():
+            return
+        now = self._source.moments(t)
+        if not self._in_order:  # sums are the same to the bit, however the layers lie
+            now = Moments(now.mean[self._order], now.covariance[self._order])
+        width = now.covariance.shape[1]
+        C = (weight @ now.covariance.reshape(len(weight), -1)).reshape(width, width)
+        m = np.zeros((len(weight), len(mean)))
+        for p in self._parts:
+            rows = p.columns.stop - p.columns.start
+            m[:, :rows] += p.scale * now.mean[:, p.columns]
+            for q in self._parts:
+                columns = q.columns.stop - q.columns.start
+                second[:rows, :columns] += p.scale * q.scale * C[p.columns, q.columns]
+        weighted = weight[:, None] * m
+        mean += weighted.sum(axis=0)
+        second += weighted.T @ m
+
+
+def _groups(members: Sequence[StateSpace], stacks: Sequence[Stack], unit: float) -> list[Group]:
+    number = {id(member): i for i, member in enumerate(members)}
+    stacked = [[number.pop(id(member)) for member in stack.members] for stack in stacks]
+    groups = [
+        Group(stack, where, _parts(stack.members[0], unit))
+        for stack, where in zip(stacks, stacked, strict=True)
+    ]
+    alone = [Group(members[i], [i], _parts(members[i], unit)) for i in number.values()]
+    return groups + alone
 
 
 def _widths(member: StateSpace) -> list[int]:
@@ -96,15 +141,3 @@ def _parts(member: StateSpace, unit: float) -> list[Part]:
         Part(slice(start, stop), math.sqrt(term.variance / unit))
         for start, stop, term in zip(ends, ends[1:], member.kernel.terms, strict=False)
     ]
-
-
-def _folded(mean: Array, covariance: Array, parts: list[Part], width: int) -> tuple[Array, Array]:
-    """Add up the terms, each in its stretch of the common features."""
-    m, C = np.zeros(width), np.zeros((width, width))
-    for p in parts:
-        rows = p.columns.stop - p.columns.start
-        m[:rows] += p.scale * mean[p.columns]
-        for q in parts:
-            columns = q.columns.stop - q.columns.start
-            C[:rows, :columns] += p.scale * q.scale * covariance[p.columns, q.columns]
-    return m, C

@@ -14,8 +14,9 @@ from agents.gp.actions import Actions, Finite, InContext, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
-from agents.gp.posteriors.kalman import KalmanFilter, Slice
+from agents.gp.posteriors.kalman import KalmanFilter
 from agents.gp.posteriors.late import LateObservations
+from agents.gp.posteriors.state_arrays import Moments, Slice
 
 MANY = 1000
 """Arms from which a short list saves time."""
@@ -57,8 +58,8 @@ class StateSpace:
     def reset(self) -> None:
         """Forget all observations."""
         self.count = 0
-        self._filter = KalmanFilter(self.features)
-        self._late = LateObservations(self._filter)
+        self.filter = KalmanFilter(self.features)
+        self._late = LateObservations(self.filter)
 
     @property
     def name(self) -> str:
@@ -84,16 +85,27 @@ class StateSpace:
         when it is approximated by such a factor (``censored.py``).
         """
         finite_observation(t, y)
-        if self._phi is not None and action < 0:
-            raise IndexError(f"there is no arm {action}")
-        phi = self.phi(action)[0] if self._phi is None else self._phi[action]
-        self._late.observe(phi, t, y, noise_variance, log_scale)
+        self._late.observe(self.phi_of(action), t, y, noise_variance, log_scale)
         self.count += 1
+
+    def learned(self, phi: Array, t: float, y: float, density: float) -> None:
+        """An observation that the filter has taken in already, with its log density."""
+        self.filter.advance(t)
+        self._late.took(phi, t, y, self.noise_variance, density)
+        self.count += 1
+
+    def phi_of(self, action: Any) -> Array:
+        """phi of one action, shape (M_a,)."""
+        if self._phi is None:
+            return np.asarray(self.phi(action)[0])
+        if action < 0:
+            raise IndexError(f"there is no arm {action}")
+        return np.asarray(self._phi[action])
 
     def discount(self, factor: float) -> None:
         """Let all observations so far count less: their weights times ``factor``."""
         positive_weight(factor)
-        self._filter.discount(factor)
+        self.filter.discount(factor)
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
         """Observe many, one after the other or, where nothing decays, at once."""
@@ -136,7 +148,7 @@ class StateSpace:
         """The arms worth a prediction, when there are very many."""
         if self._shortlist is None or self._phi is None:
             return None
-        now = self._filter.at(t)
+        now = self.filter.at(t)
         return self._shortlist(self._phi @ now.mean, now.covariance, beta)
 
     def state(self) -> State:
@@ -150,7 +162,12 @@ class StateSpace:
 
     def now(self, t: float) -> Slice:
         """The belief about f(., t) in the space of action features; valid until the next call."""
-        return self._filter.at(t)
+        return self.filter.at(t)
+
+    def moments(self, t: float) -> Moments:
+        """The same as the only layer of a stack."""
+        now = self.now(t)
+        return Moments(now.mean[None], now.covariance[None])
 
     def phi(self, actions: Any) -> Array:
         """phi of the actions, shape (q, M_a)."""

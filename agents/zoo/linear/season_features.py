@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from agents.arrays import Array
@@ -32,6 +34,7 @@ class SeasonFeatures:
         periods = [number("period", p) for p in known] or [main_period(problem, period)]
         waves = [k / p for p in periods for k in multiples if 2 * k < p or k == 1]
         self._frequencies, self._amplitude = np.array(waves), amplitude
+        self._newest: tuple[float, Array] = (math.nan, np.empty(0))
 
     @property
     def dim(self) -> int:
@@ -40,6 +43,11 @@ class SeasonFeatures:
 
     def __call__(self, t: float) -> Array:
         """z_t, shape (d,)."""
-        angles = 2.0 * np.pi * self._frequencies * t
-        waves = np.concatenate([np.cos(angles), np.sin(angles)])
-        return np.concatenate([[1.0], self._amplitude * waves])
+        if self._newest[0] != t:  # asked twice a step: to choose, and to learn
+            angles, n = 2.0 * np.pi * self._frequencies * t, len(self._frequencies)
+            z = np.empty(1 + 2 * n)
+            z[0], z[1 : n + 1], z[n + 1 :] = 1.0, np.cos(angles), np.sin(angles)
+            z[1:] *= self._amplitude
+            z.setflags(write=False)
+            self._newest = (t, z)
+        return self._newest[1]

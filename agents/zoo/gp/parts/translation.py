@@ -26,6 +26,8 @@ from agents.state import Stateful
 
 NO_CONTEXT = ("t", "cos_phase", "sin_phase")
 """Entries of an observation that say what time it is."""
+NOTHING_SHOWN = np.empty(0)
+"""The context of an observation that shows none."""
 SCALE_SETTING_REWARDS = 10
 """Rewards that set the scale, where nothing is known about it beforehand."""
 PAPER_NOISE_VARIANCE = 0.5
@@ -101,6 +103,8 @@ class ContextView(Stateful):
 
     def read(self, observation: Array) -> Array:
         """The context that an observation shows, or an error if nothing can be known in it."""
+        if not self.columns:
+            return NOTHING_SHOWN
         context = np.array(observation, dtype=np.float64)[self.columns]
         if not np.isfinite(context).all():
             raise ValueError(f"a context must be finite, got {context}")

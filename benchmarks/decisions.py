@@ -1,0 +1,147 @@
+"""What a decision of every agent of the zoo costs, and whether it stays as quick.
+
+A step is ``act`` and ``update``; microseconds of the processor, which a busy machine does not
+stretch as it stretches the clock on the wall, on average over a run of 200 steps, refits included.
+
+    python benchmarks/decisions.py [AGENT ...] [--steps 200] [--far 100000] [--budget 5]
+
+The last columns are a step at t = 100,000 over one at t = 1,000, both with a horizon beyond, in
+a world of plain waves. On their way there agents are told rewards of arms at random, and decide
+at every tenth step only; then the young one and the old one decide in turn. An agent that has not
+come that far when its budget of seconds is spent is measured where it is, and the table says where.
+"""
+
+import argparse
+import os
+import time
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in a sweep: threads wait for each other
+
+import gymnasium as gym
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import periodic_envs  # noqa: F401 (registers the ids)
+from agents import AgentSpec
+from agents.registry import online_names
+from evaluation.running.play import problem_of
+from periodic_envs.env import PeriodicBanditEnv
+
+ARMS, BOX = "PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"
+MORE = ("periodic-gp-ucb:period=auto", "gp-ucb:engine=incremental")
+"""Settings that make another agent of one of the zoo."""
+EARLY = 1_000
+ROUNDS, STEPS_OF_A_ROUND = 7, 40
+
+
+class Player:
+    """An agent on 50 arms, and rewards that cost nothing."""
+
+    def __init__(self, text: str, horizon: int) -> None:
+        env, _ = world(ARMS, horizon)
+        self.agent: Any = made(text, env)
+        self.rng, self.t, self.n_arms = np.random.default_rng(2), 0, env.action_space.n
+        self.phase = 2 * np.pi / env.public.periods[0]
+
+    def observation(self) -> np.ndarray:
+        """As the environment shows it."""
+        angle = self.phase * self.t
+        return np.array([self.t, np.cos(angle), np.sin(angle)], dtype=np.float32)
+
+    def reward(self, arm: int) -> float:
+        """Smooth in the arm, the same again every season, and noisy."""
+        return float(np.sin(0.12 * arm + self.phase * self.t) + self.rng.normal())
+
+    def age(self, steps: int, seconds: float = np.inf) -> None:
+        """Rewards of arms at random, as many as the seconds allow."""
+        start = time.process_time()
+        for _ in range(steps):
+            observation, arm = self.observation(), int(self.rng.integers(self.n_arms))
+            if self.t % 10 == 0:
+                arm = self.agent.act(observation)
+            self.agent.update(observation, arm, self.reward(arm))
+            self.t += 1
+            if time.process_time() - start > seconds:
+                return
+
+    def play(self, steps: int) -> float:
+        """Microseconds a step."""
+        start = time.process_time()
+        for _ in range(steps):
+            observation = self.observation()
+            arm = self.agent.act(observation)
+            self.agent.update(observation, arm, self.reward(arm))
+            self.t += 1
+        return 1e6 * (time.process_time() - start) / steps
+
+
+def world(name: str, horizon: int) -> tuple[PeriodicBanditEnv, np.ndarray]:
+    """A world at its start, and what it shows."""
+    env = gym.make(name, horizon=horizon, disable_env_checker=True).unwrapped
+    return env, env.reset(seed=0)[0]
+
+
+def made(text: str, env: PeriodicBanditEnv) -> Any:
+    """An agent for it."""
+    return AgentSpec.parse(text).make(problem_of(env, {}), np.random.default_rng(1))
+
+
+def run(text: str, name: str, steps: int) -> float:
+    """Microseconds a step of the agent, over a whole run."""
+    env, observation = world(name, steps)
+    agent, spent = made(text, env), 0.0
+    for _ in range(steps):
+        start = time.process_time()
+        action = agent.act(observation)
+        spent += time.process_time() - start
+        shown, reward, *_ = env.step(action)
+        start = time.process_time()
+        agent.update(observation, action, float(reward))
+        spent += time.process_time() - start
+        observation = shown
+    return 1e6 * spent / steps
+
+
+def cost(text: str, name: str, steps: int) -> str:
+    """The best of three runs; nothing where the agent cannot play."""
+    try:
+        return f"{min(run(text, name, steps) for _ in range(3)):,.0f}"
+    except (ValueError, TypeError):
+        return "-"
+
+
+def aged(text: str, far: int, budget: float) -> tuple[str, str]:
+    """A step far out over an early one, and how far out."""
+    try:
+        young, old = (Player(text, 2 * far) for _ in range(2))
+    except (ValueError, TypeError):
+        return "-", "-"
+    young.age(EARLY)
+    old.age(far, budget)
+    pairs = [(young.play(STEPS_OF_A_ROUND), old.play(STEPS_OF_A_ROUND)) for _ in range(ROUNDS)]
+    early, late = np.median(pairs, axis=0)
+    return f"{late / early:.2f}", f"{old.t:,}"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("agents", nargs="*", help="all of the zoo if left out")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--far", type=int, default=100_000)
+    parser.add_argument("--budget", type=float, default=5.0, help="seconds to get there")
+    asked = parser.parse_args()
+    table = Table(title=f"Microseconds a step over {asked.steps} steps; how it ages")
+    columns = ("agent", "50 arms", "interval", f"at {asked.far:,} / {EARLY:,}", "measured at")
+    for column in columns:
+        table.add_column(column, justify="left" if column == "agent" else "right")
+    for text in asked.agents or (*online_names(), *MORE):
+        costs = [cost(text, name, asked.steps) for name in (ARMS, BOX)]
+        table.add_row(text, *costs, *aged(text, asked.far, asked.budget))
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
