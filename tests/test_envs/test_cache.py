@@ -64,6 +64,8 @@ def test_nothing_of_the_kind_was_measured(tmp_path: Path, data_folder: Path) -> 
 
 
 def test_an_import_removes_what_a_killed_one_left(tmp_path: Path, data_folder: Path) -> None:
+    given = [write(tmp_path / "a.csv", csv(csv_line()))]
+    import_paths(given)
     left = write(data_folder / ".0123.part", b"half a table")
-    import_paths([write(tmp_path / "a.csv", csv(csv_line()))])
+    import_paths(given)
     assert not left.exists()
