@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.process import TabularProcess
+from periodic_envs.draws import Draws
+from periodic_envs.fields.seasons import season_features
 from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 
 
@@ -58,7 +60,10 @@ class HiddenPeriod(Synthetic):
         """Agents know no period."""
         return ()
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw a period, then a reward process."""
-        period = float(np.exp(rng.uniform(np.log(self.shortest), np.log(self.longest))))
-        return self.draw_season(rng, horizon, period)
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw a period from each generator, then a reward process."""
+        low, high = np.log(self.shortest), np.log(self.longest)
+        periods = np.exp([rng.uniform(low, high) for rng in rngs])
+        rows = np.arange(horizon)
+        features = season_features(rows, periods, self.time_length_scale)
+        return self.draw_weighted(rngs, features, rows=rows, periods=periods)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.fields.seasons import season_features
+from periodic_envs.draws import Draws
+from periodic_envs.fields.seasons import season_rows
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 
-_BLOCK = 1024
-"""Steps of the drift simulated at once: bounds the memory of long horizons."""
+_BLOCK = 50
+"""Steps of the drift simulated at once: few enough to stay in a processor's cache."""
 
 
 @register_world("PeriodicGP-Switching-v0", horizon=200, noise_std=1.0)
@@ -57,28 +58,31 @@ class Switching(Synthetic):
         super().__post_init__()
         checks.within("drift", self.drift, 0.0, 1.0)
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
-        basis = self.draw_basis(rng)
-        rows = np.arange(horizon)
-        features = season_features(rows.astype(np.float64), self.period, self.time_length_scale)
-        weights = self._drifting(features, len(basis.scale), rng)
-        return self.process(basis, weights, rows=rows, period=float(self.period))
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
+        bases = [self.draw_basis(rng) for rng in rngs]
+        features = season_rows(horizon, self.period, self.time_length_scale)
+        weights = np.empty((len(rngs), horizon, len(bases[0].scale)))
+        for rng, room in zip(rngs, weights, strict=True):
+            self._drift(features, rng, room)
+        return self.draws(bases, weights, rows=np.arange(horizon))
 
-    def _drifting(self, features: Array, size: int, rng: np.random.Generator) -> Array:
+    def _drift(self, features: Array, rng: np.random.Generator, weights: Array) -> None:
         """``psi(t) . W(t)`` with ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``."""
-        rho = np.sqrt(1.0 - self.drift)
-        weights = np.empty((len(features), size))
-        memory = np.zeros((1, features.shape[1], size))
+        rho, spread = np.sqrt(1.0 - self.drift), np.sqrt(self.drift)
+        path = np.empty((_BLOCK, features.shape[1], weights.shape[1]))
+        before = kept = np.zeros(path.shape[1:])
         for start in range(0, len(features), _BLOCK):
-            block = features[start : start + _BLOCK]
-            spread = np.full((len(block), 1, 1), np.sqrt(self.drift))
-            if start == 0:
-                spread[0] = 1.0  # starts in its stationary distribution
-            shocks = spread * rng.standard_normal((len(block), features.shape[1], size))
-            path, memory = lfilter([1.0], [1.0, -rho], shocks, axis=0, zi=memory)
-            weights[start : start + _BLOCK] = np.einsum("tq,tqm->tm", block, path)
-        return weights
+            block = path[: len(features) - start]
+            rng.standard_normal(out=block)
+            # The first is a draw from the stationary distribution already.
+            block[1 if start == 0 else 0 :] *= spread
+            for now in block:
+                now += np.multiply(before, rho, out=kept)
+                before = now
+            before = before.copy()
+            part = slice(start, start + _BLOCK)
+            weights[part] = np.einsum("tq,tqm->tm", features[part], block)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Eq. (2) times the decay of [@bogunovic2016time]."""
