@@ -109,6 +109,12 @@ def _gather_tables(
     )
 
 
+def empty_tables(copies: int, rows: int, size: int) -> Array:
+    """Room for tables (copies, rows, size), in memory row by row: so steps read them."""
+    tables: Array = np.empty((rows, copies, size)).swapaxes(0, 1)
+    return tables
+
+
 def stack_tables(tables: Sequence[Array]) -> Array:
     """Tables (rows, ...) of all copies in one (n, rows, ...), zero where a copy has less."""
     first = tables[0]

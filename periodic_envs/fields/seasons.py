@@ -34,16 +34,33 @@ def harmonic_power(length_scale: float) -> Array:
     return np.asarray(power)
 
 
-def season_features(times: NDArray[Any], period: Any, length_scale: float) -> Array:
-    """Features psi with ``psi(t) . psi(s) = k_tau(t, s)``, shape (len(times), 2K + 1).
-
-    For periods (n,) it is (n, len(times), 2K + 1).
-    """
+def season_features(times: NDArray[Any], period: float, length_scale: float) -> Array:
+    """Features psi with ``psi(t) . psi(s) = k_tau(t, s)``, shape (len(times), 2K + 1)."""
     amplitude = np.sqrt(harmonic_power(length_scale))
-    rates = (2.0 * np.pi / np.asarray(period))[..., None] * np.arange(len(amplitude))
-    angles = times[:, None] * rates[..., None, :]
-    waves = [amplitude * np.cos(angles), (amplitude * np.sin(angles))[..., 1:]]
-    return np.concatenate(waves, axis=-1)
+    angles = np.outer(times, 2.0 * np.pi / period * np.arange(len(amplitude)))
+    return np.hstack([amplitude * np.cos(angles), (amplitude * np.sin(angles))[:, 1:]])
+
+
+def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
+    """Harmonics of seasons of periods (n,): 1, ``top`` cosines and as many sines, (n, times, ...).
+
+    Only the first wave is computed, and the others from it by the sum formulas: where each draw
+    has a period of its own, cosines would take longer than all else.
+    """
+    angles = (2.0 * np.pi / periods)[:, None] * times
+    waves = np.empty((2 * top + 1, *angles.shape))
+    cos, sin = waves[: top + 1], waves[top:]  # sin[0] is cos[top], and is not used
+    waves[0] = 1.0
+    first_cos, first_sin, crossed = np.cos(angles), np.sin(angles), np.empty_like(angles)
+    if top > 0:
+        sin[1], cos[1] = first_sin, first_cos
+    for k in range(2, top + 1):
+        np.multiply(cos[k - 1], first_cos, out=cos[k])
+        cos[k] -= np.multiply(sin[k - 1], first_sin, out=crossed)
+        np.multiply(sin[k - 1], first_cos, out=sin[k])
+        sin[k] += np.multiply(cos[k - 1], first_sin, out=crossed)
+    features: Array = waves.transpose(1, 2, 0)
+    return features
 
 
 def season_rows(count: int, period: float, length_scale: float) -> Array:

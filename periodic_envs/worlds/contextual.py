@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.draws import Draws
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.basis import FourierBasis, TooRough, lattice
 from periodic_envs.fields.covariance import matern
 from periodic_envs.fields.seasons import cycle_length, product_draw, season_rows
@@ -87,7 +87,7 @@ class Contextual(Synthetic):
         cycle = cycle_length(horizon, self.period)
         season = season_rows(cycle, self.period, self.time_length_scale)
         normal = np.empty((season.shape[1], len(basis.scale), len(bases[0].scale)))
-        weights = np.empty((len(rngs), horizon, normal.shape[2]))
+        weights = empty_tables(len(rngs), horizon, normal.shape[2])
         for i, rng in enumerate(rngs):
             rng.standard_normal(out=normal)
             shown = basis(contexts[i, :-1]) * basis.scale

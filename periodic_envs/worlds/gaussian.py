@@ -14,7 +14,7 @@ from scipy.stats import qmc
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.draws import Draws, stack_tables
+from periodic_envs.draws import Draws, empty_tables, stack_tables
 from periodic_envs.fields.basis import (
     Basis,
     LinearBasis,
@@ -27,7 +27,7 @@ from periodic_envs.process import PublicInfo, TabularProcess
 
 ACTION_KERNELS = ("linear", "matern", "se")
 Generators = Sequence[np.random.Generator]
-_CACHED = 32_768
+_CACHED = 8_192
 """Numbers that are drawn before they are used: as many as stay in a processor's cache."""
 
 
@@ -141,16 +141,13 @@ class GaussianWorld:
     def draw_weighted(self, rngs: Generators, features: Array, **timeline: Any) -> Draws:
         """Draw reward processes with the covariance ``features @ features.T`` over the rows.
 
-        Features (rows, q) are those of all copies, features (n, rows, q) of one each. A product is
-        taken for each copy by itself: how it is rounded depends on the shapes, and a copy is to be
-        the same to the last bit in any batch.
+        A product is taken for each copy by itself: how it is rounded depends on the shapes, and a
+        copy is to be the same to the last bit in any batch.
         """
         bases = [self.draw_basis(rng) for rng in rngs]
-        rows, q = features.shape[-2:]
-        weights = np.empty((len(rngs), rows, len(bases[0].scale)))
-        for part, normal in unit_normals(rngs, (q, weights.shape[2])):
-            own = features if features.ndim == 2 else features[part]
-            np.matmul(own, normal, out=weights[part])
+        weights = empty_tables(len(rngs), len(features), len(bases[0].scale))
+        for part, normal in unit_normals(rngs, (features.shape[1], weights.shape[2])):
+            np.matmul(features, normal, out=weights[part])
         return self.draws(bases, weights, **timeline)
 
     def draws(
@@ -162,11 +159,13 @@ class GaussianWorld:
         if self.n_actions is None:
             return Draws(tables=weights, bases=bases, rows=rows, **timeline)
         if self._lattice is not None and rows.ndim == 1:
-            return Draws(tables=weights @ self._point_features.T, rows=rows, **timeline)
+            values = empty_tables(len(weights), weights.shape[1], self.n_actions)
+            np.matmul(weights, self._point_features.T, out=values)
+            return Draws(tables=values, rows=rows, **timeline)
         depths = rows.max(-1, initial=0) + 1
         pairs = zip(bases, weights, np.broadcast_to(depths, len(weights)), strict=True)
-        values = [table[:depth] @ basis(self.points).T for basis, table, depth in pairs]
-        return Draws(tables=stack_tables(values), rows=rows, **timeline)
+        each = [table[:depth] @ basis(self.points).T for basis, table, depth in pairs]
+        return Draws(tables=stack_tables(each), rows=rows, **timeline)
 
     @cached_property
     def _point_features(self) -> Array:

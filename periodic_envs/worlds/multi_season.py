@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.draws import Draws
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.covariance import periodic
 from periodic_envs.fields.seasons import cycle_length, product_draw, season_rows
 from periodic_envs.process import TabularProcess
@@ -78,9 +78,9 @@ class MultiSeason(Synthetic):
         others = np.hstack([constant, np.sqrt(self.weekly_share) * week])
         bases = [self.draw_basis(rng) for rng in rngs]
         q, m = day.shape[1], len(bases[0].scale)
-        weights = np.empty((len(rngs), cycle, m))
+        weights = empty_tables(len(rngs), cycle, m)
+        normal = np.empty((q, others.shape[1], m))
         for i, rng in enumerate(rngs):
-            normal = np.empty((q, others.shape[1], m))
             normal[:, 0] = rng.standard_normal((q, m))
             normal[:, 1:] = rng.standard_normal((q, week.shape[1], m))
             weights[i] = product_draw(day, others, normal)
