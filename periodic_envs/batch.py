@@ -188,6 +188,7 @@ class _LatticeBatch(_ContinuousBatch):
         self._half_fundamental = fundamental / 2.0
         depth = draws.tables.shape[1]
         self._harmonics = draws.tables.shape[2] // 2
+        self._repeats = depth < draws.rows.shape[-1]
         self._known: list[NDArray[np.complex128] | None] = [None] * depth
         self._shown: NDArray[np.complex128] | None = None
         self._shown_rows = np.empty(0, dtype=np.intp)
@@ -215,7 +216,9 @@ class _LatticeBatch(_ContinuousBatch):
         if row.ndim == 0:
             known: NDArray[np.complex128] | None = self._known[row]
             if known is None:
-                known = self._known[row] = self._coefficients(self._tables[:, row])
+                known = self._coefficients(self._tables[:, row])
+                if self._repeats:
+                    self._known[row] = known
             return known
         if self._shown is None:
             self._shown, self._shown_rows = self._coefficients(self._at(t)), row

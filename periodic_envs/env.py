@@ -13,7 +13,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.episode import Described, Episode, Setup, reset_info
-from periodic_envs.info import Record, StepInfo
+from periodic_envs.info import Record
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import Decision, Viewer
 
@@ -122,8 +122,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         mean = float(episode.process.mean(checked, episode.first_step + step))
         noise = episode.noise
         reward = mean + noise.item(step) if noise.ndim == 1 else noise.item(step, checked)
-        self._record.means.append(mean)
-        info = StepInfo(self._record, step)
+        info = self._record.add(mean)
         self._step = step = step + 1
         if self.render_mode is not None:
             self._history.append(Decision(np.copy(checked), reward, dict(info)))

@@ -21,7 +21,7 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.batch import Batch, draw_batch
 from periodic_envs.episode import Described, Setup, origin_info
-from periodic_envs.info import BatchRecord, StepInfo
+from periodic_envs.info import BatchRecord
 from periodic_envs.process import PublicInfo, RewardProcess, World
 
 try:
@@ -142,7 +142,11 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         batch = self._batch = draw_batch(self.setup, self._rngs)
         self._step = 0
         self._record = BatchRecord(
-            batch.processes, batch.first_step, self.setup.origin, periods=batch.periods
+            batch.processes,
+            batch.first_step,
+            self.setup.origin,
+            periods=batch.periods,
+            copies=self.num_envs,
         )
         return batch.table[0].copy(), self._reset_info(batch)
 
@@ -173,8 +177,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         checked = self._checked(actions)
         mean = batch.processes.mean(checked, batch.first_step + step)
         reward = batch.reward(mean, checked, step)
-        self._record.means.append(mean)
-        info: dict[str, Any] = StepInfo(self._record, step)
+        info = self._record.add(mean)
         self._step = step + 1
         observation = batch.table[step + 1].copy()
         over = step + 1 >= self._length
