@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
-from periodic_envs.episode import Episode
+from periodic_envs.draws import Draws, OtherDraws, gather
+from periodic_envs.episode import Setup, phase_table
+from periodic_envs.fields.basis import FourierBasis
 from periodic_envs.fields.maximise import maximise
-from periodic_envs.process import (
-    ContinuousProcess,
-    FiniteProcess,
-    LatticeProcess,
-    RewardProcess,
-)
+from periodic_envs.process import RewardProcess, WarmStart
 
 
 @dataclass(frozen=True)
@@ -31,6 +28,7 @@ class Batch:
         noise: errors to add, shape (T, n), or rewards, shape (T, n, actions).
         table: observations, shape (T + 1, n, fields).
         copies: 0 .. n - 1.
+        warm_start: prior information of all copies, or None.
     """
 
     processes: _FiniteBatch | _ContinuousBatch | _AnyBatch
@@ -39,6 +37,7 @@ class Batch:
     noise: Array
     table: Array
     copies: NDArray[np.intp]
+    warm_start: WarmStart | None
 
     def reward(self, mean: Array, actions: NDArray[Any], step: int) -> Array:
         """Rewards received at a step."""
@@ -47,100 +46,116 @@ class Batch:
         return rewards
 
 
-def stack(episodes: list[Episode]) -> Batch:
-    """Put the episodes of all copies into one batch."""
-    periods = np.array([episode.process.period for episode in episodes])
+def draw_batch(setup: Setup, rngs: Sequence[np.random.Generator]) -> Batch:
+    """Draw an episode of every copy, each from its own generator."""
+    draws = draw_worlds(setup.world, rngs, setup.horizon)
+    first, times = setup.public.first_step, setup.times
+    periods = draws.periods
+    if (periods == periods[0]).all():
+        periods = periods[0]
     return Batch(
-        _stack_processes([episode.process for episode in episodes]),
-        episodes[0].first_step,
-        periods[0] if (periods == periods[0]).all() else periods,
-        np.stack([episode.noise for episode in episodes], axis=1),
-        np.stack([episode.observations for episode in episodes], axis=1),
-        np.arange(len(episodes)),
+        _processes(draws),
+        first,
+        periods,
+        setup.noise.draw_many(rngs, draws, times[:-1]),
+        _observations(setup, draws, periods),
+        np.arange(len(rngs)),
+        draws.warm_start,
     )
 
 
-def _stack_processes(
-    processes: list[RewardProcess],
-) -> _FiniteBatch | _ContinuousBatch | _AnyBatch:
+def draw_worlds(
+    world: Any, rngs: Sequence[np.random.Generator], horizon: int
+) -> Draws | OtherDraws:
+    """The worlds of all copies: all at once where the world knows how."""
+    for kind in type(world).__mro__:
+        # Whichever is written further down: one that changes ``draw`` alone means that one.
+        if "draw_many" in vars(kind):
+            draws: Draws = world.draw_many(rngs, horizon)
+            return draws
+        if "draw" in vars(kind):
+            break
+    return gather([world.draw(rng, horizon) for rng in rngs])
 
-    finite = [p for p in processes if isinstance(p, FiniteProcess)]
-    if len(finite) == len(processes):
-        return _FiniteBatch(finite)
-    boxes = [p for p in processes if isinstance(p, ContinuousProcess)]
-    lattices = [p for p in boxes if isinstance(p, LatticeProcess)]
-    if len(lattices) == len(processes) and all(p.basis is lattices[0].basis for p in lattices):
-        return _LatticeBatch(lattices)
-    return _ContinuousBatch(boxes) if len(boxes) == len(processes) else _AnyBatch(processes)
+
+def _observations(setup: Setup, draws: Draws | OtherDraws, periods: Array) -> Array:
+    copies = len(draws)
+    if np.ndim(periods) == 0 or not setup.reveal_period:
+        period = float(periods) if setup.reveal_period else None
+        shared = phase_table(setup.public.first_step, setup.horizon, period)[:, None]
+        table = np.broadcast_to(shared, (len(shared), copies, shared.shape[2]))
+    else:
+        angles = 2.0 * np.pi * setup.times[:, None] / periods
+        clock = np.broadcast_to(setup.times[:, None], angles.shape)
+        table = np.stack([clock, np.cos(angles), np.sin(angles)], axis=2)
+    if draws.contexts is None:
+        return table
+    return np.concatenate([table, draws.contexts.swapaxes(0, 1)], axis=2)
 
 
-class _Rows:
-    """Which table row each copy is in; mostly all copies are in the same."""
+def _processes(draws: Draws | OtherDraws) -> _FiniteBatch | _ContinuousBatch | _AnyBatch:
+    if not isinstance(draws, Draws):
+        return _AnyBatch(draws)
+    if draws.bases is None:
+        return _FiniteBatch(draws)
+    first = draws.bases[0]
+    fundamental = first.fundamental if isinstance(first, FourierBasis) else None
+    if fundamental is None or any(basis is not first for basis in draws.bases):
+        return _ContinuousBatch(draws)
+    return _LatticeBatch(draws, fundamental)
 
-    def __init__(self, processes: Sequence[Any]) -> None:
-        self.depth = max(int(p.rows.max()) + 1 for p in processes)
-        self.copies = np.arange(len(processes))
-        self._shared: NDArray[np.intp] = processes[0].rows
-        differ = any(not np.array_equal(p.rows, self._shared) for p in processes)
-        self._each = np.stack([p.rows for p in processes]) if differ else None
 
-    def at(self, t: int) -> Any:
-        """The row of all copies at time t, or one row per copy, shape (n,)."""
-        return self._each[:, t] if self._each is not None else self._shared[t]
+class _TabularBatch:
+    """Copies with tables; optima are searched when a time is first asked for."""
 
-    def take(self, table: NDArray[Any], t: int) -> NDArray[Any]:
-        """Entries (n, ...) at time t of a table (depth, n, ...)."""
-        row = self.at(t)
-        entries: NDArray[Any] = table[row] if row.ndim == 0 else table[row, self.copies]
+    def __init__(self, draws: Draws) -> None:
+        self._draws, self._tables = draws, draws.tables
+        self._copies = np.arange(len(draws))
+        self._optima: dict[bytes, tuple[NDArray[Any], Array]] = {}
+
+    def _rows(self, t: int) -> Any:
+        """The table row of all copies at time t, or one per copy, shape (n,)."""
+        rows = self._draws.rows
+        return rows[:, t] if rows.ndim == 2 else rows[t]
+
+    def _at(self, t: int) -> Array:
+        """Table entries (n, ...) at time t."""
+        row = self._rows(t)
+        entries: Array = self._tables[:, row] if row.ndim == 0 else self._tables[self._copies, row]
         return entries
 
-    def stack(self, tables: list[NDArray[Any]]) -> NDArray[Any]:
-        """Tables (rows, ...) of all copies in one (depth, n, ...), zero where a copy has less."""
-        shape = (self.depth, len(tables), *tables[0].shape[1:])
-        if all(table is tables[0] for table in tables):  # replayed data: one table for all
-            return np.broadcast_to(tables[0][: self.depth, None], shape)
-        stacked = np.zeros(shape, dtype=tables[0].dtype)
-        for i, table in enumerate(tables):
-            rows = min(len(table), self.depth)  # a recording may be longer than the episode
-            stacked[:rows, i] = table[:rows]
-        return stacked
+    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
+        """Best actions (n, ...) and their mean rewards (n,)."""
+        key = self._rows(t).tobytes()
+        if key not in self._optima:
+            self._optima[key] = self._search(self._at(t))
+        actions, values = self._optima[key]
+        return actions.copy(), values.copy()
+
+    def _search(self, entries: Array) -> tuple[NDArray[Any], Array]:
+        raise NotImplementedError
 
 
-class _FiniteBatch:
-    """Copies of a finite world: look-up in a table (depth, n, actions)."""
-
-    def __init__(self, processes: list[FiniteProcess]) -> None:
-        self._rows = _Rows(processes)
-        self._values = self._rows.stack([p.values for p in processes])
-        self._best_action, self._best_value = self._best(processes)
-
-    def _best(self, processes: list[FiniteProcess]) -> tuple[NDArray[np.intp], Array]:
-        if all(process.values is processes[0].values for process in processes):
-            shape = self._values.shape[:2]
-            action, value = (best[: shape[0], None] for best in processes[0].best)
-            return np.broadcast_to(action, shape), np.broadcast_to(value, shape)
-        return self._values.argmax(2), self._values.max(2)
+class _FiniteBatch(_TabularBatch):
+    """Copies of a finite world: look-up in tables (n, rows, actions)."""
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""
-        mean: Array = self._rows.take(self._values, t)[self._rows.copies, actions]
+        mean: Array = self._tables[self._copies, self._rows(t), actions]
         return mean
 
-    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
-        """Best actions (n,) and their mean rewards (n,)."""
-        best, value = (self._rows.take(b, t) for b in (self._best_action, self._best_value))
-        return best.copy(), value.copy()
+    def _search(self, entries: Array) -> tuple[NDArray[Any], Array]:
+        return entries.argmax(1), entries.max(1)
 
 
-class _ContinuousBatch:
-    """Copies of a continuous world; optima are searched when a time is first reached."""
+class _ContinuousBatch(_TabularBatch):
+    """Copies of a continuous world, with weights (n, rows, m)."""
 
-    def __init__(self, processes: Sequence[ContinuousProcess]) -> None:
-        self._bases = [p.basis for p in processes]
-        self._rows = _Rows(processes)
-        self._weights = self._rows.stack([p.weights for p in processes])
+    def __init__(self, draws: Draws) -> None:
+        super().__init__(draws)
+        assert draws.bases is not None
+        self._bases = draws.bases
         self._share = all(basis is self._bases[0] for basis in self._bases)
-        self._optima: dict[bytes, tuple[NDArray[np.float32], Array]] = {}
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""
@@ -150,23 +165,15 @@ class _ContinuousBatch:
         else:
             pairs = zip(self._bases, points, strict=True)
             features = np.stack([basis(point) for basis, point in pairs])
-        mean: Array = np.einsum("nm,nm->n", features, self._rows.take(self._weights, t))
+        mean: Array = np.einsum("nm,nm->n", features, self._at(t))
         return mean
 
-    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
-        """Best actions (n, d) and their mean rewards (n,)."""
-        key = self._rows.at(t).tobytes()
-        if key not in self._optima:
-            self._optima[key] = self._search(self._rows.take(self._weights, t))
-        actions, values = self._optima[key]
-        return actions.copy(), values.copy()
-
-    def _search(self, weights: Array) -> tuple[NDArray[np.float32], Array]:
+    def _search(self, entries: Array) -> tuple[NDArray[Any], Array]:
         """The best action of every copy, all at once where they share the feature map."""
         if self._share:
-            actions, values = maximise(self._bases[0], weights)
+            actions, values = maximise(self._bases[0], entries)
         else:
-            pairs = zip(self._bases, weights, strict=True)
+            pairs = zip(self._bases, entries, strict=True)
             found = [maximise(basis, row[None]) for basis, row in pairs]
             actions = np.concatenate([a for a, _ in found])
             values = np.concatenate([v for _, v in found])
@@ -176,15 +183,15 @@ class _ContinuousBatch:
 class _LatticeBatch(_ContinuousBatch):
     """Copies of a one-dimensional world, as polynomials in ``exp(i omega a)``."""
 
-    def __init__(self, processes: list[LatticeProcess]) -> None:
-        super().__init__(processes)
-        self._half_fundamental = processes[0].fundamental / 2.0
-        half = self._weights.shape[2] // 2
-        complex_weights = self._weights[:, :, :half] - 1j * self._weights[:, :, half:]
-        # Harmonics before copies: each step of Horner's rule reads one contiguous row.
-        self._coefficients = np.ascontiguousarray(np.moveaxis(complex_weights, 2, 1))
-        self._shown: NDArray[np.complex128] = self._coefficients[0].copy()
-        self._shown_rows = np.zeros(len(processes), dtype=np.intp)
+    def __init__(self, draws: Draws, fundamental: float) -> None:
+        super().__init__(draws)
+        self._half_fundamental = fundamental / 2.0
+        depth = draws.tables.shape[1]
+        self._harmonics = draws.tables.shape[2] // 2
+        self._repeats = depth < draws.rows.shape[-1]
+        self._known: list[NDArray[np.complex128] | None] = [None] * depth
+        self._shown: NDArray[np.complex128] | None = None
+        self._shown_rows = np.empty(0, dtype=np.intp)
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
         """Mean rewards (n,)."""
@@ -205,21 +212,36 @@ class _LatticeBatch(_ContinuousBatch):
 
     def _current(self, t: int) -> NDArray[np.complex128]:
         """Coefficients (harmonics, n) at time t."""
-        row = self._rows.at(t)
+        row = self._rows(t)
         if row.ndim == 0:
-            self._shown = self._coefficients[row]
+            known: NDArray[np.complex128] | None = self._known[row]
+            if known is None:
+                known = self._coefficients(self._tables[:, row])
+                if self._repeats:
+                    self._known[row] = known
+            return known
+        if self._shown is None:
+            self._shown, self._shown_rows = self._coefficients(self._at(t)), row
         else:
             # Copies change at times of their own, and seldom: move only those that do.
             changed = np.flatnonzero(row != self._shown_rows)
-            self._shown[:, changed] = self._coefficients[row[changed], :, changed].T
+            self._shown[:, changed] = self._coefficients(self._tables[changed, row[changed]])
             self._shown_rows = row
         return self._shown
+
+    def _coefficients(self, weights: Array) -> NDArray[np.complex128]:
+        """Weights (n, m), harmonics first: each step of Horner's rule reads contiguous memory."""
+        on_cos, on_sin = weights[:, : self._harmonics].T, weights[:, self._harmonics :].T
+        coefficients: NDArray[np.complex128] = np.empty(on_cos.shape, dtype=np.complex128)
+        coefficients.real = on_cos
+        np.negative(on_sin, out=coefficients.imag)
+        return coefficients
 
 
 class _AnyBatch:
     """Copies of any other process, one by one."""
 
-    def __init__(self, processes: list[RewardProcess]) -> None:
+    def __init__(self, processes: Sequence[RewardProcess]) -> None:
         self._processes = processes
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:

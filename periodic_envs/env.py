@@ -13,6 +13,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.episode import Described, Episode, Setup, reset_info
+from periodic_envs.info import Record
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import Decision, Viewer
 
@@ -34,6 +35,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     ``reset`` it has the ``t`` and ``phase`` of the first decision and, where the world has prior
     information, ``warm_start`` (arrays ``t``, ``action``, ``reward``). Where rewards come from
     data, both have ``data_source``, and the first ``data_notes`` if gaps were filled or the like.
+    What ``info`` says of a step is worked out when it is first read.
 
     Args:
         world: a world, a reward process, or "module:Class" of a world (JSON-able).
@@ -81,7 +83,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         self._n_actions = self.setup.public.n_actions
         self._shape = self.action_space.shape
         self._horizon = self._step = self.setup.horizon
-        self._cumulative_regret = 0.0
+        self._record: Record
         self._history: list[Decision] = []
         self._viewer: Viewer | None = None
 
@@ -101,7 +103,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         super().reset(seed=seed)
         self.episode = self.setup.draw(self.np_random)
         self._step = 0
-        self._cumulative_regret = 0.0
+        self._record = Record(self.episode.process, self.episode.first_step, self.episode.origin)
         self._history.clear()
         if self.render_mode == "human":
             self._render_frame()
@@ -117,27 +119,11 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
                 else "call reset() before step()"
             )
         checked = self._checked(action)
-        process, t = episode.process, episode.first_step + step
-        mean = float(process.mean(checked, t))
-        optimal_action, optimal_reward = process.optimum(t)
+        mean = float(episode.process.mean(checked, episode.first_step + step))
         noise = episode.noise
         reward = mean + noise.item(step) if noise.ndim == 1 else noise.item(step, checked)
-        regret = optimal_reward - mean
-        if regret < 0.0:  # round-off at the optimum
-            regret = 0.0
-        self._cumulative_regret += regret
+        info = self._record.add(mean)
         self._step = step = step + 1
-        info = {
-            "t": t,
-            "phase": t % process.period,
-            "regret": regret,
-            "cumulative_regret": self._cumulative_regret,
-            "mean_reward": mean,
-            "optimal_reward": optimal_reward,
-            "optimal_action": optimal_action,
-        }
-        if episode.origin is not None:
-            info["data_source"] = episode.origin.source
         if self.render_mode is not None:
             self._history.append(Decision(np.copy(checked), reward, dict(info)))
             if self.render_mode == "human":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -90,20 +90,33 @@ class Setup:
     def draw(self, rng: np.random.Generator) -> Episode:
         """Everything random about one episode."""
         process = self.world.draw(rng, self.horizon)
+        noise = self.noise.draw(rng, process, self.times[:-1])
         first = self.public.first_step
-        times = np.arange(first, first + self.horizon + 1, dtype=np.float64)
-        noise = self.noise.draw(rng, process, times[:-1])
-        return Episode(process, first, noise, self._observations(process, times), self.origin)
+        return Episode(process, first, noise, self._observations(process), self.origin)
 
-    def _observations(self, process: RewardProcess, times: Array) -> Array:
-        columns = [times]
-        if self.reveal_period:
-            angle = 2.0 * np.pi * times / process.period
-            columns += [np.cos(angle), np.sin(angle)]
+    @property
+    def times(self) -> Array:
+        """The time before each step, and after the last."""
+        return phase_table(self.public.first_step, self.horizon, None)[:, 0]
+
+    def _observations(self, process: RewardProcess) -> Array:
+        period = float(process.period) if self.reveal_period else None
+        table = phase_table(self.public.first_step, self.horizon, period)
         contexts = getattr(process, "contexts", None)
-        if contexts is not None:
-            columns += list(contexts.T)
-        return np.stack(columns, axis=1)
+        return table if contexts is None else np.hstack([table, contexts])
+
+
+@lru_cache(maxsize=8)
+def phase_table(first_step: int, horizon: int, period: float | None) -> Array:
+    """Observations without contexts, one row for each time; kept, since episodes share them."""
+    times = np.arange(first_step, first_step + horizon + 1, dtype=np.float64)
+    columns = [times]
+    if period is not None:
+        angle = 2.0 * np.pi * times / period
+        columns += [np.cos(angle), np.sin(angle)]
+    table = np.stack(columns, axis=1)
+    table.flags.writeable = False
+    return table
 
 
 class Described:
@@ -160,11 +173,15 @@ def reset_info(episode: Episode) -> dict[str, Any]:
     warm_start = getattr(episode.process, "warm_start", None)
     if warm_start is not None:
         info["warm_start"] = warm_start.as_info()
-    if episode.origin is not None:
-        info["data_source"] = episode.origin.source
-        if episode.origin.notes:
-            info["data_notes"] = "; ".join(episode.origin.notes)
-    return info
+    return info | origin_info(episode.origin)
+
+
+def origin_info(origin: Origin | None) -> dict[str, str]:
+    """What the ``info`` of a reset says of the data."""
+    if origin is None:
+        return {}
+    notes = {"data_notes": "; ".join(origin.notes)} if origin.notes else {}
+    return {"data_source": origin.source, **notes}
 
 
 def origin_of(world: Any) -> Origin | None:

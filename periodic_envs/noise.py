@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, OtherDraws
 from periodic_envs.process import FiniteProcess, RewardProcess
 
 KINDS = ("gaussian", "heteroscedastic", "none", "poisson", "student-t")
@@ -55,6 +57,20 @@ class Noise:
         if self.kind == "heteroscedastic":
             errors *= _swing(times / process.period)
         return errors
+
+    def draw_many(
+        self, rngs: Sequence[np.random.Generator], draws: Draws | OtherDraws, times: Array
+    ) -> Array:
+        """The same for many copies, each from its own generator: (T, copies) or (T, copies, n)."""
+        if self.kind == "none":
+            return np.broadcast_to(0.0, (len(times), len(rngs)))
+        if self.kind == "gaussian":
+            errors = np.empty((len(rngs), len(times)))
+            for rng, row in zip(rngs, errors, strict=True):
+                rng.standard_normal(out=row)
+            return np.ascontiguousarray((self.std * errors).T)
+        pairs = enumerate(rngs)
+        return np.stack([self.draw(rng, draws[i], times) for i, rng in pairs], axis=1)
 
 
 def _swing(phase: Array) -> Array:

@@ -50,11 +50,18 @@ class PublicInfo:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Past pairs that every agent is given before it starts: arrays of equal length."""
+    """Past pairs that every agent is given before it starts: arrays of equal length.
+
+    For many copies the arrays have an axis more, the copies first.
+    """
 
     t: NDArray[np.int64]
     action: NDArray[Any]
     reward: Array
+
+    def __getitem__(self, copy: int) -> WarmStart:
+        """What one of many copies is given."""
+        return WarmStart(self.t[copy], self.action[copy], self.reward[copy])
 
     def as_info(self) -> dict[str, NDArray[Any]]:
         """A fresh copy for ``info``."""
@@ -107,7 +114,11 @@ class World(Protocol):
         """What agents may know."""
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
-        """A new reward process, known for t = 0 .. first_step + horizon - 1."""
+        """A new reward process, known for t = 0 .. first_step + horizon - 1.
+
+        A world may also have ``draw_many(rngs, horizon)``, which gives :class:`Draws` of the same
+        processes, one for each generator, in less time.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

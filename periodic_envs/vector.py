@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.batch import Batch, stack
-from periodic_envs.episode import Described, Setup, reset_info
+from periodic_envs.batch import Batch, draw_batch
+from periodic_envs.episode import Described, Setup, origin_info
+from periodic_envs.info import BatchRecord
 from periodic_envs.process import PublicInfo, RewardProcess, World
 
 try:
@@ -86,7 +87,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         self._seeds: tuple[int, ...] = ()
         self._batch: Batch | None = None
         self._step = 0
-        self._cumulative_regret = np.zeros(num_envs)
+        self._record: BatchRecord
         # Copying these is quicker than np.full, and every call returns fresh arrays.
         self._true, self._false = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
 
@@ -138,14 +139,31 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
 
     def _start(self) -> tuple[Array, dict[str, Any]]:
         """Draw the next episode of every copy."""
-        episodes = [self.setup.draw(rng) for rng in self._rngs]
-        self._batch = stack(episodes)
+        batch = self._batch = draw_batch(self.setup, self._rngs)
         self._step = 0
-        self._cumulative_regret = np.zeros(self.num_envs)
-        info: dict[str, Any] = {}
-        for i, episode in enumerate(episodes):
-            info = self._add_info(info, reset_info(episode), i)
-        return self._batch.table[0].copy(), info
+        self._record = BatchRecord(
+            batch.processes,
+            batch.first_step,
+            self.setup.origin,
+            periods=batch.periods,
+            copies=self.num_envs,
+        )
+        return batch.table[0].copy(), self._reset_info(batch)
+
+    def _reset_info(self, batch: Batch) -> dict[str, Any]:
+        """What the scalar env says, for all copies; every entry with a mask beside it."""
+        said: dict[str, Any] = {
+            "t": np.full(self.num_envs, batch.first_step),
+            "phase": np.full(self.num_envs, batch.first_step % batch.periods),
+        }
+        if batch.warm_start is not None:
+            said["warm_start"] = self._with_masks(batch.warm_start.as_info())
+        for key, text in origin_info(self.setup.origin).items():
+            said[key] = np.full(self.num_envs, text, dtype=object)
+        return self._with_masks(said)
+
+    def _with_masks(self, entries: dict[str, Any]) -> dict[str, Any]:
+        return entries | {f"_{key}": self._true.copy() for key in entries}
 
     def step(
         self, actions: NDArray[Any]
@@ -157,26 +175,10 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         if step >= self._length:
             return self._after_the_end()
         checked = self._checked(actions)
-        t = batch.first_step + step
-        mean = batch.processes.mean(checked, t)
-        optimal_action, optimal_reward = batch.processes.optimum(t)
+        mean = batch.processes.mean(checked, batch.first_step + step)
         reward = batch.reward(mean, checked, step)
-        regret = np.maximum(optimal_reward - mean, 0.0)
-        self._cumulative_regret = self._cumulative_regret + regret
+        info = self._record.add(mean)
         self._step = step + 1
-        values = {
-            "t": np.full(self.num_envs, t),
-            "phase": np.full(self.num_envs, t % batch.periods),
-            "regret": regret,
-            "cumulative_regret": self._cumulative_regret.copy(),
-            "mean_reward": mean,
-            "optimal_reward": optimal_reward,
-            "optimal_action": optimal_action,
-        }
-        if self.setup.origin is not None:
-            values["data_source"] = np.full(self.num_envs, self.setup.origin.source, dtype=object)
-        everywhere = self._true.copy()
-        info = {**values, **{f"_{key}": everywhere for key in values}}
         observation = batch.table[step + 1].copy()
         over = step + 1 >= self._length
         done = (self._true if over else self._false).copy()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.process import FiniteProcess, Origin, PublicInfo, WarmStart
+from periodic_envs.draws import Draws
+from periodic_envs.process import Origin, PublicInfo, WarmStart
 
 OBJECTIVES = ("max", "min")
 
@@ -21,20 +23,19 @@ def rewards_of(values: Array, objective: str) -> Array:
     return values.copy() if objective == "max" else 0.0 - values
 
 
-def replay(rewards: Array, public: PublicInfo, horizon: int) -> FiniteProcess:
-    """The process that gives these rewards (steps, arms) and no noise.
+def replay(rewards: Array, public: PublicInfo, horizon: int) -> Draws:
+    """The processes that give these rewards (copies, steps, arms) and no noise.
 
     The best action-reward pair of each step before the first decision is prior information.
     """
-    steps = public.first_step + horizon
-    past = np.arange(public.first_step)
-    best = rewards[: public.first_step].argmax(1)
-    warm_start = WarmStart(past, best, rewards[past, best]) if len(past) else None
-    return FiniteProcess(
-        values=rewards,
-        rows=np.arange(steps),
-        period=public.periods[0],
-        warm_start=warm_start,
+    copies, first = len(rewards), public.first_step
+    past = rewards[:, :first]
+    times = np.broadcast_to(np.arange(first), (copies, first))
+    return Draws(
+        tables=rewards,
+        rows=np.arange(first + horizon),
+        periods=np.full(copies, public.periods[0]),
+        warm_start=WarmStart(times, past.argmax(2), past.max(2)) if first else None,
     )
 
 
@@ -53,6 +54,11 @@ class Recording:
     public: PublicInfo
     origin: Origin
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
         """What was recorded."""
-        return replay(self.rewards, self.public, horizon)
+        return self.draw_many([rng], horizon)[0]
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
+        """What was recorded, once for each generator, which is not asked."""
+        shared = np.broadcast_to(self.rewards, (len(rngs), *self.rewards.shape))
+        return replay(shared, self.public, horizon)

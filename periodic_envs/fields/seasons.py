@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,13 @@ from numpy.typing import NDArray
 from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-10
+MAX_KEPT_ROWS = 4096
+"""Longer tables of features are made anew for every draw, to save memory."""
+_BLOCK = 256
+"""Steps whose sums are held at once."""
 
 
+@lru_cache(maxsize=32)
 def harmonic_power(length_scale: float) -> Array:
     """Variance of each harmonic of the periodic kernel, shape (K + 1,).
 
@@ -24,7 +30,9 @@ def harmonic_power(length_scale: float) -> Array:
     # The power falls like a Gaussian of width sqrt(z) in k, then faster.
     power = ive(np.arange(32 + int(8 * np.sqrt(z))), z)
     power[1:] *= 2.0
-    return np.asarray(power[: int(np.flatnonzero(power > TOLERANCE)[-1]) + 1])
+    power = power[: int(np.flatnonzero(power > TOLERANCE)[-1]) + 1]
+    power.flags.writeable = False
+    return np.asarray(power)
 
 
 def season_features(times: NDArray[Any], period: float, length_scale: float) -> Array:
@@ -34,17 +42,71 @@ def season_features(times: NDArray[Any], period: float, length_scale: float) -> 
     return np.hstack([amplitude * np.cos(angles), (amplitude * np.sin(angles))[:, 1:]])
 
 
-def product_features(left: Array, right: Array) -> Array:
-    """Features of the product of two kernels: all products of their features, row by row."""
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
+    """Harmonics of seasons of periods (n,): 1, ``top`` cosines and as many sines, (n, times, ...).
 
-
-def distinct_times(horizon: int, cycle: float | None) -> tuple[Array, NDArray[np.intp]]:
-    """The times at which a world must be known, and the row of each step in that table.
-
-    A world that repeats every ``cycle`` steps, a whole number, needs only one cycle.
+    Only the first wave is computed, and the others from it by the sum formulas: where each draw
+    has a period of its own, cosines would take longer than all else.
     """
-    steps = np.arange(horizon)
-    if cycle is not None and float(cycle).is_integer() and cycle < horizon:
-        return np.arange(int(cycle), dtype=np.float64), steps % int(cycle)
-    return steps.astype(np.float64), steps
+    angles = (2.0 * np.pi / periods)[:, None] * times
+    waves = np.empty((2 * top + 1, *angles.shape))
+    cos, sin = waves[: top + 1], waves[top:]  # sin[0] is cos[top], and is not used
+    waves[0] = 1.0
+    first_cos, first_sin, crossed = np.cos(angles), np.sin(angles), np.empty_like(angles)
+    if top > 0:
+        sin[1], cos[1] = first_sin, first_cos
+    for k in range(2, top + 1):
+        np.multiply(cos[k - 1], first_cos, out=cos[k])
+        cos[k] -= np.multiply(sin[k - 1], first_sin, out=crossed)
+        np.multiply(sin[k - 1], first_cos, out=sin[k])
+        sin[k] += np.multiply(cos[k - 1], first_sin, out=crossed)
+    features: Array = waves.transpose(1, 2, 0)
+    return features
+
+
+def season_rows(count: int, period: float, length_scale: float) -> Array:
+    """The features of times 0 .. count - 1; they are made once, since all seeds share them."""
+    if count <= MAX_KEPT_ROWS:
+        return _kept_season(count, period, length_scale)
+    return season_features(np.arange(count), period, length_scale)
+
+
+@lru_cache(maxsize=32)
+def _kept_season(count: int, period: float, length_scale: float) -> Array:
+    features = season_features(np.arange(count), period, length_scale)
+    features.flags.writeable = False
+    return features
+
+
+def product_draw(season: Array, others: Array, normal: Array) -> Array:
+    """Weights (T, m) of a draw from a season times another kernel.
+
+    With all products of the features as one feature map this were a product of matrices of
+    ``q * c`` columns. A season that repeats every P steps is summed once for each phase instead.
+
+    Args:
+        season: features (P, q) of the first P times; P is the cycle, or T if nothing repeats.
+        others: features (T, c) of the other kernel.
+        normal: unit normal (q, c, m).
+    """
+    phases, steps = len(season), len(others)
+    weights = np.empty((steps, normal.shape[2]))
+    if phases == steps:
+        # In blocks: the sums for every time would not fit into memory for long horizons.
+        for start in range(0, steps, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            summed = np.tensordot(season[part], normal, axes=1)
+            weights[part] = (others[part, None] @ summed)[:, 0]
+        return weights
+    summed = np.tensordot(season, normal, axes=1)
+    seasons = -(-steps // phases)
+    padded = np.zeros((seasons * phases, others.shape[1]))
+    padded[:steps] = others
+    by_phase = padded.reshape(seasons, phases, -1).swapaxes(0, 1) @ summed
+    weights[:] = by_phase.swapaxes(0, 1).reshape(seasons * phases, -1)[:steps]
+    return weights
+
+
+def cycle_length(steps: int, period: float) -> int:
+    """After how many of so many steps a season repeats: all of them if it is not a whole number."""
+    return int(period) if float(period).is_integer() and period < steps else steps

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws
 from periodic_envs.fields.covariance import periodic
-from periodic_envs.fields.seasons import season_features
+from periodic_envs.fields.seasons import season_rows
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 
 
@@ -57,12 +59,11 @@ class AlmostPeriodic(Synthetic):
         """The lengths of both seasons."""
         return (float(self.period), float(self.ratio * self.period))
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
-        rows = np.arange(horizon)
-        seasons = [season_features(rows, p, self.time_length_scale) for p in self.periods]
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
+        seasons = [season_rows(horizon, p, self.time_length_scale) for p in self.periods]
         features = np.hstack(seasons) / np.sqrt(len(seasons))
-        return self.draw_weighted(rng, features, rows=rows, period=float(self.period))
+        return self.draw_weighted(rngs, features, rows=np.arange(horizon))
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Mean of the two periodic kernels."""

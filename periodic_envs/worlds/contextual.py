@@ -8,15 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.basis import FourierBasis, TooRough, lattice
 from periodic_envs.fields.covariance import matern
-from periodic_envs.fields.seasons import product_features, season_features
+from periodic_envs.fields.seasons import cycle_length, product_draw, season_rows
 from periodic_envs.process import PublicInfo, TabularProcess
 from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
-
-_BLOCK = 1024
-"""Steps whose features are held at once."""
 
 
 @register_world("PeriodicGP-Contextual-v0", horizon=400, noise_std=1.0)
@@ -78,26 +77,22 @@ class Contextual(Synthetic):
                 f"{self.context_length_scale:g}"
             ) from None
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
-        basis = self.draw_basis(rng)
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
+        bases = [self.draw_basis(rng) for rng in rngs]
         # One context more than steps: the observation after the last step has one, too.
-        contexts = rng.uniform(-1.0, 1.0, (horizon + 1, self.context_dim))
-        context_basis = self._context_basis
-        rows = np.arange(horizon)
-        season = season_features(rows, self.period, self.time_length_scale)
-        shown = context_basis(contexts[:-1]) * context_basis.scale
-        normal = rng.standard_normal((season.shape[1] * shown.shape[1], len(basis.scale)))
-        # In blocks: all products of the features would not fit into memory for long horizons.
-        blocks = [slice(i, i + _BLOCK) for i in range(0, horizon, _BLOCK)]
-        parts = [product_features(season[b], shown[b]) @ normal for b in blocks]
-        return self.process(
-            basis,
-            np.concatenate(parts),
-            rows=rows,
-            period=float(self.period),
-            contexts=contexts,
-        )
+        shape = (horizon + 1, self.context_dim)
+        contexts = np.stack([rng.uniform(-1.0, 1.0, shape) for rng in rngs])
+        basis = self._context_basis
+        cycle = cycle_length(horizon, self.period)
+        season = season_rows(cycle, self.period, self.time_length_scale)
+        normal = np.empty((season.shape[1], len(basis.scale), len(bases[0].scale)))
+        weights = empty_tables(len(rngs), horizon, normal.shape[2])
+        for i, rng in enumerate(rngs):
+            rng.standard_normal(out=normal)
+            shown = basis(contexts[i, :-1]) * basis.scale
+            weights[i] = product_draw(season, shown, normal)
+        return self.draws(bases, weights, rows=np.arange(horizon), contexts=contexts)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Eq. (2) times the SE kernel on the contexts of the two times."""

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, empty_tables, stack_tables
 from periodic_envs.fields.basis import (
     Basis,
-    FourierBasis,
     LinearBasis,
     TooRough,
     lattice,
     random_frequencies,
 )
 from periodic_envs.fields.covariance import matern
-from periodic_envs.process import (
-    ContinuousProcess,
-    FiniteProcess,
-    LatticeProcess,
-    PublicInfo,
-    TabularProcess,
-)
+from periodic_envs.process import PublicInfo, TabularProcess
 
 ACTION_KERNELS = ("linear", "matern", "se")
+Generators = Sequence[np.random.Generator]
+_CACHED = 8_192
+"""Numbers that are drawn before they are used: as many as stay in a processor's cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,24 +131,48 @@ class GaussianWorld:
                 f"{self.action_length_scale:g} on a width of {self.action_width:g}"
             ) from None
 
-    def draw_weighted(
-        self, rng: np.random.Generator, features: Array, **timeline: Any
-    ) -> TabularProcess:
-        """Draw a reward process with the covariance ``features @ features.T`` over the rows."""
-        basis = self.draw_basis(rng)
-        weights = features @ rng.standard_normal((features.shape[1], len(basis.scale)))
-        return self.process(basis, weights, **timeline)
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
+        """Draw one reward process."""
+        return self.draw_many([rng], horizon)[0]
 
-    def process(self, basis: Basis, weights: Array, **timeline: Any) -> TabularProcess:
-        """A reward process from unit normal weights (rows, m) and what happens when."""
-        weights = weights * basis.scale
-        if self.n_actions is not None:
-            return FiniteProcess(values=weights @ basis(self.points).T, **timeline)
-        if isinstance(basis, FourierBasis) and basis.fundamental is not None:
-            return LatticeProcess(
-                basis=basis, weights=weights, fundamental=basis.fundamental, **timeline
-            )
-        return ContinuousProcess(basis=basis, weights=weights, **timeline)
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
+        raise NotImplementedError
+
+    def draw_weighted(self, rngs: Generators, features: Array, **timeline: Any) -> Draws:
+        """Draw reward processes with the covariance ``features @ features.T`` over the rows.
+
+        A product is taken for each copy by itself: how it is rounded depends on the shapes, and a
+        copy is to be the same to the last bit in any batch.
+        """
+        bases = [self.draw_basis(rng) for rng in rngs]
+        weights = empty_tables(len(rngs), len(features), len(bases[0].scale))
+        for part, normal in unit_normals(rngs, (features.shape[1], weights.shape[2])):
+            np.matmul(features, normal, out=weights[part])
+        return self.draws(bases, weights, **timeline)
+
+    def draws(
+        self, bases: Sequence[Basis], weights: Array, *, rows: NDArray[np.intp], **timeline: Any
+    ) -> Draws:
+        """Reward processes from unit normal weights (n, rows, m) and what happens when."""
+        timeline.setdefault("periods", np.full(len(weights), float(self.period)))
+        weights *= bases[0].scale
+        if self.n_actions is None:
+            return Draws(tables=weights, bases=bases, rows=rows, **timeline)
+        if self._lattice is not None and rows.ndim == 1:
+            values = empty_tables(len(weights), weights.shape[1], self.n_actions)
+            np.matmul(weights, self._point_features.T, out=values)
+            return Draws(tables=values, rows=rows, **timeline)
+        depths = rows.max(-1, initial=0) + 1
+        pairs = zip(bases, weights, np.broadcast_to(depths, len(weights)), strict=True)
+        each = [table[:depth] @ basis(self.points).T for basis, table, depth in pairs]
+        return Draws(tables=stack_tables(each), rows=rows, **timeline)
+
+    @cached_property
+    def _point_features(self) -> Array:
+        """Features of the finite set of actions, where they are the same for all draws."""
+        assert self._lattice is not None
+        return self._lattice(self.points)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Stated covariance between two times, given what else the draw fixed."""
@@ -165,3 +188,14 @@ class GaussianWorld:
             return float(a @ b) / self.dim
         distance = math.dist(a, b) * self.action_width / 2.0 / self.action_length_scale
         return float(matern(distance, self.nu if self.action_kernel == "matern" else None))
+
+
+def unit_normals(rngs: Generators, shape: tuple[int, ...]) -> Iterator[tuple[slice, Array]]:
+    """Unit normal numbers (b, *shape) of some copies at a time, each from its own generator."""
+    size = max(1, _CACHED // math.prod(shape))
+    space = np.empty((min(size, len(rngs)), *shape))
+    for start in range(0, len(rngs), size):
+        part = rngs[start : start + size]
+        for rng, room in zip(part, space, strict=False):
+            rng.standard_normal(out=room)
+        yield slice(start, start + len(part)), space[: len(part)]

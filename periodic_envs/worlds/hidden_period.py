@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.process import TabularProcess
+from periodic_envs.draws import Draws, empty_tables
+from periodic_envs.fields.seasons import harmonic_power, unit_waves
 from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators, unit_normals
 from periodic_envs.worlds.synthetic import Synthetic
 
 
@@ -58,7 +60,16 @@ class HiddenPeriod(Synthetic):
         """Agents know no period."""
         return ()
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw a period, then a reward process."""
-        period = float(np.exp(rng.uniform(np.log(self.shortest), np.log(self.longest))))
-        return self.draw_season(rng, horizon, period)
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw a period from each generator, then a reward process."""
+        low, high = np.log(self.shortest), np.log(self.longest)
+        periods = np.exp([rng.uniform(low, high) for rng in rngs])
+        bases = [self.draw_basis(rng) for rng in rngs]
+        amplitude = np.sqrt(harmonic_power(self.time_length_scale))
+        scale = np.concatenate([amplitude, amplitude[1:]])[:, None]
+        rows = np.arange(horizon)
+        weights = empty_tables(len(rngs), horizon, len(bases[0].scale))
+        for part, normal in unit_normals(rngs, (len(scale), weights.shape[2])):
+            waves = unit_waves(rows, periods[part], len(amplitude) - 1)
+            np.matmul(waves, scale * normal, out=weights[part])
+        return self.draws(bases, weights, rows=rows, periods=periods)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from periodic_envs.data.madrid.window import (
     public_stations,
 )
 from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
-from periodic_envs.process import FiniteProcess, Origin, PublicInfo
+from periodic_envs.draws import Draws
+from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.madrid_sim import MadridSim
 
@@ -107,9 +109,13 @@ class Madrid:
         """Measurements, or the simulator in their place."""
         return self._world.origin
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
         """The window."""
         return self._world.draw(rng, horizon)
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
+        """The window, once for each generator."""
+        return self._world.draw_many(rngs, horizon)
 
     def _measured(self) -> Recording:
         start = parse_day("start", self.start)

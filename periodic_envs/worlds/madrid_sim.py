@@ -6,6 +6,8 @@ import datetime
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +15,13 @@ from periodic_envs import checks
 from periodic_envs.data.madrid.simulator import MadridSimulator
 from periodic_envs.data.madrid.window import check_window, parse_day, public_stations
 from periodic_envs.data.recording import OBJECTIVES, replay, rewards_of
-from periodic_envs.process import FiniteProcess, Origin, PublicInfo
+from periodic_envs.draws import Draws
+from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 
 FIRST_DAY = datetime.date(2017, 1, 1)
 """Without a ``start``, a day of the year from here on is drawn."""
+DAYS_TO_START_ON = 365
 
 
 @register_world("PeriodicGP-MadridSim-v0", noise="none")
@@ -79,7 +83,7 @@ class MadridSim:
         everywhere = MadridSimulator.calibrated().stations
         return everywhere if self.stations is None else tuple(self.stations)
 
-    @property
+    @cached_property
     def public(self) -> PublicInfo:
         """What agents may know."""
         return public_stations(self._stations, self.warm_start_days, self.period_hours)
@@ -96,14 +100,20 @@ class MadridSim:
             replay=False,
         )
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
         """A new stretch of days."""
-        day = int(rng.integers(365))
-        if self.start is None:
-            start = FIRST_DAY + datetime.timedelta(days=day)
-        else:
-            start = parse_day("start", self.start)
+        return self.draw_many([rng], horizon)[0]
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
+        """A new stretch of days from each generator."""
+        drawn = [int(rng.integers(DAYS_TO_START_ON)) for rng in rngs]
         simulator = MadridSimulator.calibrated()
-        values = simulator.simulate(rng, start=start, days=self.days)
-        columns = [simulator.stations.index(station) for station in self._stations]
-        return replay(rewards_of(values[:, columns], self.objective), self.public, horizon)
+        if self.start is None:
+            calendar = simulator.calendar(FIRST_DAY, DAYS_TO_START_ON + self.days)
+        else:
+            calendar = simulator.calendar(parse_day("start", self.start), self.days)
+            drawn = [0] * len(rngs)
+        values = simulator.simulate_many(rngs, calendar, first_days=drawn, days=self.days)
+        if self.stations is not None:
+            values = values[:, :, [simulator.stations.index(s) for s in self._stations]]
+        return replay(rewards_of(values, self.objective), self.public, horizon)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.covariance import periodic
-from periodic_envs.fields.seasons import distinct_times, product_features, season_features
+from periodic_envs.fields.seasons import cycle_length, product_draw, season_rows
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 
 
@@ -64,17 +66,25 @@ class MultiSeason(Synthetic):
         """The lengths of both seasons."""
         return (float(self.period), float(self.long_period))
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
         nested = float(self.long_period / self.period).is_integer()
-        times, rows = distinct_times(horizon, self.long_period if nested else None)
-        day = season_features(times, self.period, self.time_length_scale)
-        week = season_features(times, self.long_period, self.long_length_scale)
-        parts = [
-            np.sqrt(1.0 - self.weekly_share) * day,
-            np.sqrt(self.weekly_share) * product_features(day, week),
-        ]
-        return self.draw_weighted(rng, np.hstack(parts), rows=rows, period=float(self.period))
+        cycle = cycle_length(horizon, self.long_period) if nested else horizon
+        day_length = cycle_length(cycle, self.period)
+        day = season_rows(day_length, self.period, self.time_length_scale)
+        week = season_rows(cycle, self.long_period, self.long_length_scale)
+        # The day alone is the day times a constant.
+        constant = np.full((cycle, 1), np.sqrt(1.0 - self.weekly_share))
+        others = np.hstack([constant, np.sqrt(self.weekly_share) * week])
+        bases = [self.draw_basis(rng) for rng in rngs]
+        q, m = day.shape[1], len(bases[0].scale)
+        weights = empty_tables(len(rngs), cycle, m)
+        normal = np.empty((q, others.shape[1], m))
+        for i, rng in enumerate(rngs):
+            normal[:, 0] = rng.standard_normal((q, m))
+            normal[:, 1:] = rng.standard_normal((q, week.shape[1], m))
+            weights[i] = product_draw(day, others, normal)
+        return self.draws(bases, weights, rows=np.arange(horizon) % cycle)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Daily kernel times a constant plus the weekly kernel."""

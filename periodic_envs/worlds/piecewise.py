@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
-from periodic_envs.worlds.gaussian import GaussianWorld
+from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 
 
 @register_world("PeriodicGP-Piecewise-v0", horizon=200, noise_std=1.0)
@@ -52,14 +53,17 @@ class Piecewise(GaussianWorld):
         super().__post_init__()
         checks.at_least("mean_segment", self.mean_segment, 1.0)
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
-        basis = self.draw_basis(rng)
-        changes = rng.random(horizon) < 1.0 / self.mean_segment
-        changes[0] = False
-        rows = np.cumsum(changes)
-        weights = rng.standard_normal((int(rows[-1]) + 1, len(basis.scale)))
-        return self.process(basis, weights, rows=rows, period=float(self.period))
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
+        bases = [self.draw_basis(rng) for rng in rngs]
+        changes = np.stack([rng.random(horizon) for rng in rngs]) < 1.0 / self.mean_segment
+        changes[:, 0] = False
+        rows = changes.cumsum(1)
+        segments = rows[:, -1] + 1
+        weights = np.zeros((len(rngs), segments.max(), len(bases[0].scale)))
+        for rng, room, count in zip(rngs, weights, segments.tolist(), strict=True):
+            rng.standard_normal(out=room[:count])
+        return self.draws(bases, weights, rows=rows)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """One within a segment, zero across a change."""

@@ -16,7 +16,8 @@ from periodic_envs import checks
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import POLICIES, fill_gaps
 from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
-from periodic_envs.process import FiniteProcess, Origin, PublicInfo
+from periodic_envs.draws import Draws
+from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 
 if TYPE_CHECKING:
@@ -206,9 +207,13 @@ class Replay:
         """Where the rewards come from."""
         return self._recording.origin
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
         """The same for everybody, whatever the seed."""
         return self._recording.draw(rng, horizon)
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
+        """The same, once for each generator."""
+        return self._recording.draw_many(rngs, horizon)
 
 
 def _checked_periods(period: float | Sequence[float]) -> tuple[float, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.process import FiniteProcess, PublicInfo
+from periodic_envs.draws import Draws
+from periodic_envs.process import PublicInfo
 from periodic_envs.registration import register_world
 
 PERIOD_HOURS = 24
@@ -93,21 +96,29 @@ class RideShare:
             action_names=tuple(zone[0] for zone in ZONES),
         )
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> FiniteProcess:
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
         """Draw one city."""
-        strength = np.array([zone[3:] for zone in ZONES])
-        strength = strength * np.exp(self.variety * rng.standard_normal(strength.shape))
-        delay_hours = rng.normal(0.0, 0.5, (len(ZONES), len(PEAKS)))
-        hours = np.arange(PERIOD_HOURS)
-        demand = np.tile(strength[:, 0], (PERIOD_HOURS, 1))
+        return self.draw_many([rng], horizon)[0]
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
+        """Draw one city from each generator."""
+        usual = np.array([zone[3:] for zone in ZONES])
+        variety = np.empty((len(rngs), *usual.shape))
+        delay_hours = np.empty((len(rngs), len(ZONES), len(PEAKS)))
+        for i, rng in enumerate(rngs):
+            rng.standard_normal(out=variety[i])
+            delay_hours[i] = rng.normal(0.0, 0.5, delay_hours.shape[1:])
+        strength = usual * np.exp(self.variety * variety)
+        hours = np.arange(PERIOD_HOURS)[:, None]
+        demand = np.tile(strength[:, None, :, 0], (1, PERIOD_HOURS, 1))
         for peak, (centres, width_hours) in enumerate(PEAKS):
             for centre in centres:
-                shape = _bump(hours[:, None] - centre - delay_hours[:, peak], width_hours)
-                demand += strength[:, 1 + peak] * shape
-        return FiniteProcess(
-            values=self.peak_requests * demand,
+                shape = _bump(hours - centre - delay_hours[:, None, :, peak], width_hours)
+                demand += strength[:, None, :, 1 + peak] * shape
+        return Draws(
+            tables=self.peak_requests * demand,
             rows=np.arange(horizon) % PERIOD_HOURS,
-            period=float(PERIOD_HOURS),
+            periods=np.full(len(rngs), float(PERIOD_HOURS)),
         )
 
 

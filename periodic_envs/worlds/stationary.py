@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from periodic_envs.draws import Draws
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
-from periodic_envs.worlds.gaussian import GaussianWorld
+from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 
 
 @register_world("PeriodicGP-Stationary-v0", horizon=200, noise_std=1.0)
@@ -42,12 +43,10 @@ class Stationary(GaussianWorld):
     v0: first version.
     """
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
-        basis = self.draw_basis(rng)
-        weights = rng.standard_normal((1, len(basis.scale)))
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
         rows = np.zeros(horizon, dtype=np.intp)
-        return self.process(basis, weights, rows=rows, period=float(self.period))
+        return self.draw_weighted(rngs, np.ones((1, 1)), rows=rows)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Constant."""

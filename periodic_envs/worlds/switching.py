@@ -8,13 +8,15 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.fields.seasons import season_features
+from periodic_envs.draws import Draws, empty_tables
+from periodic_envs.fields.seasons import season_rows
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 
-_BLOCK = 1024
-"""Steps of the drift simulated at once: bounds the memory of long horizons."""
+_BLOCK = 16
+"""Steps of the drift that one product of matrices makes."""
 
 
 @register_world("PeriodicGP-Switching-v0", horizon=200, noise_std=1.0)
@@ -56,31 +58,33 @@ class Switching(Synthetic):
         super().__post_init__()
         checks.within("drift", self.drift, 0.0, 1.0)
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
-        basis = self.draw_basis(rng)
-        rows = np.arange(horizon)
-        features = season_features(rows.astype(np.float64), self.period, self.time_length_scale)
-        weights = self._drifting(features, len(basis.scale), rng)
-        return self.process(basis, weights, rows=rows, period=float(self.period))
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
+        bases = [self.draw_basis(rng) for rng in rngs]
+        features = season_rows(horizon, self.period, self.time_length_scale)
+        weights = empty_tables(len(rngs), horizon, len(bases[0].scale))
+        for rng, room in zip(rngs, weights, strict=True):
+            self._drift(features, rng, room)
+        return self.draws(bases, weights, rows=np.arange(horizon))
 
-    def _drifting(self, features: Array, size: int, rng: np.random.Generator) -> Array:
+    def _drift(self, features: Array, rng: np.random.Generator, weights: Array) -> None:
         """``psi(t) . W(t)`` with ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``."""
-        rho = np.sqrt(1.0 - self.drift)
-        weights = np.empty((len(features), size))
-        before = np.zeros((features.shape[1], size))
+        rho, steps = np.sqrt(1.0 - self.drift), np.arange(_BLOCK)
+        lags = steps[:, None] - steps
+        shocked = np.tril(np.sqrt(self.drift) * rho ** np.maximum(lags, 0))
+        # What a block makes of the last step before it, and of its own shocks.
+        later = np.column_stack([rho ** (steps + 1), shocked])
+        # The first of all is no shock, but a draw from the stationary distribution.
+        first = np.column_stack([rho ** (steps + 1), rho**steps, shocked[:, 1:]])
+        shocks = np.zeros((1 + _BLOCK, features.shape[1] * weights.shape[1]))
         for start in range(0, len(features), _BLOCK):
-            block = features[start : start + _BLOCK]
-            spread = np.full((len(block), 1, 1), np.sqrt(self.drift))
-            if start == 0:
-                spread[0] = 1.0  # starts in its stationary distribution
-            shocks = spread * rng.standard_normal((len(block), features.shape[1], size))
-            # In place, shocks become the path. As quick as scipy.signal, which is slow to import.
-            for now in shocks:
-                now += rho * before
-                before = now
-            weights[start : start + _BLOCK] = np.einsum("tq,tqm->tm", block, shocks)
-        return weights
+            rows = features[start : start + _BLOCK, None]
+            size = len(rows)
+            rng.standard_normal(out=shocks[1 : 1 + size])
+            path = (later if start else first)[:size, : 1 + size] @ shocks[: 1 + size]
+            shocks[0] = path[-1]
+            moved = rows @ path.reshape(size, features.shape[1], -1)
+            weights[start : start + _BLOCK] = moved[:, 0]
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Eq. (2) times the decay of [@bogunovic2016time]."""

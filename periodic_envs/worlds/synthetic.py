@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws
 from periodic_envs.fields.covariance import periodic
-from periodic_envs.fields.seasons import distinct_times, season_features
+from periodic_envs.fields.seasons import cycle_length, season_rows
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
-from periodic_envs.worlds.gaussian import GaussianWorld
+from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 
 
 @register_world("PeriodicGP-Synthetic-v0", horizon=200, noise_std=1.0)
@@ -59,15 +60,11 @@ class Synthetic(GaussianWorld):
         super().__post_init__()
         checks.within("time_length_scale", self.time_length_scale, 0.01, 1e4)
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> TabularProcess:
-        """Draw one reward process."""
-        return self.draw_season(rng, horizon, float(self.period))
-
-    def draw_season(self, rng: np.random.Generator, horizon: int, period: float) -> TabularProcess:
-        """Draw one reward process that repeats every ``period`` steps."""
-        times, rows = distinct_times(horizon, period)
-        features = season_features(times, period, self.time_length_scale)
-        return self.draw_weighted(rng, features, rows=rows, period=period)
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator."""
+        cycle = cycle_length(horizon, self.period)
+        features = season_rows(cycle, self.period, self.time_length_scale)
+        return self.draw_weighted(rngs, features, rows=np.arange(horizon) % cycle)
 
     def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
         """Eq. (2), with the period of this draw."""

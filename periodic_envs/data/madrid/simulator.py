@@ -22,6 +22,7 @@ import functools
 import hashlib
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
@@ -33,6 +34,9 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 
 HOURS_PER_DAY = 24
+MAX_KEPT_DAYS = 400
+_COPIES = 16
+"""Draws made at once: enough that a loop over the hours costs little for each of them."""
 
 
 def level_of_no(no: Array, *, saturation: Array) -> Array:
@@ -42,9 +46,19 @@ def level_of_no(no: Array, *, saturation: Array) -> Array:
 
 def no_of_level(level: Array, *, saturation: Array) -> Array:
     """The inverse of ``level_of_no``."""
-    from scipy.special import wrightomega  # slow to import, and not always needed
+    return saturation * wright_omega(level - np.log(saturation))
 
-    return np.asarray(saturation * wrightomega(level - np.log(saturation)))
+
+def wright_omega(x: Array) -> Array:
+    """The solution w of w + log w = x, to round-off; quicker than SciPy's, which is complex."""
+    # Within some percent of it, ...
+    near: Array = np.log1p(np.exp(np.minimum(x, 700.0)))
+    w: Array = near * (1.0 - np.log1p(near) / (2.0 + near))
+    for _ in range(2):  # ... and each step of Fritsch, Shafer and Crowley (1973) quadruples digits
+        residual = x - w - np.log(w)
+        above = 2.0 * (1.0 + w) * (1.0 + w + residual * (2.0 / 3.0))
+        w *= 1.0 + residual / (1.0 + w) * (above - residual) / (above - 2.0 * residual)
+    return w
 
 
 def part_autocorrelation(
@@ -136,24 +150,48 @@ class MadridSimulator:
             Array of shape ``(24 * days, stations)``.
         """
         checks.whole("days", days, 1)
-        calendar = [start + datetime.timedelta(days=day) for day in range(days)]
-        month = np.repeat([day.month - 1 for day in calendar], HOURS_PER_DAY)
-        weekday = np.repeat([day.weekday() for day in calendar], HOURS_PER_DAY)
-        hour = np.tile(np.arange(HOURS_PER_DAY), days)
+        calendar = self.calendar(start, days)
+        only: Array = self.simulate_many([rng], calendar, first_days=[0], days=days)[0]
+        return only
 
-        city = self.month_profile[month, hour] + self.weekday_profile[weekday, hour]
-        mean = self.profile[hour] + self.station_month[month] + city[:, None]
-        loading = self.weather_amplitude[month, hour, None] * self.weather_loading[hour]
-        spread = self.residual_month[month, hour, None] * self.residual_spread[hour]
+    def calendar(self, start: datetime.date, days: int) -> Calendar:
+        """What the calendar fixes from a day on; kept if it is short, since draws share it."""
+        make = _kept_calendar if days <= MAX_KEPT_DAYS else _calendar
+        return make(self, start, days)
 
-        parts = self._unit_parts(rng, len(hour))
+    def simulate_many(
+        self,
+        rngs: Sequence[np.random.Generator],
+        calendar: Calendar,
+        *,
+        first_days: Sequence[int],
+        days: int,
+    ) -> Array:
+        """Draw NO from each generator, for ``days`` from its first day of the calendar on.
+
+        Returns:
+            Array of shape ``(generators, 24 * days, stations)``.
+        """
+        hours = HOURS_PER_DAY * days
+        no = np.empty((len(rngs), hours, len(self.stations)))
+        for start in range(0, len(rngs), _COPIES):
+            part = slice(start, start + _COPIES)
+            weather, residual = self._unit_weather(rngs[part], hours)
+            for i, day in enumerate(first_days[part]):
+                fixed = calendar.hours(HOURS_PER_DAY * day, hours)
+                city = np.sum(fixed.weather_share * weather[i], axis=1)
+                level = fixed.mean + fixed.loading * city[:, None] + fixed.spread * residual[i]
+                no[start + i] = no_of_level(level, saturation=self.saturation)
+        return np.maximum(np.rint(no, out=no), 1.0, out=no)
+
+    def _unit_weather(self, rngs: Sequence[np.random.Generator], hours: int) -> tuple[Array, Array]:
+        """Parts of the weather (n, hours, part), and residuals (n, hours, station)."""
+        parts = self._unit_parts(rngs, hours)
         # An hour's weather is the mean of both its ends: smoother than the stations' residuals.
-        ends = parts[1:, :, 0] + parts[:-1, :, 0]
-        smooth = ends / np.sqrt(2.0 + 2.0 * self.autocorrelation(1))
-        weather = np.sum(np.sqrt(self.weather_share[month]) * smooth, axis=1)
-        residual = np.tensordot(parts[1:, :, 1:], self._mixing, axes=2)
-        level = mean + loading * weather[:, None] + spread * residual
-        return np.maximum(np.rint(no_of_level(level, saturation=self.saturation)), 1.0)
+        ends = parts[:, 1:, :, 0] + parts[:, :-1, :, 0]
+        weather = ends / np.sqrt(2.0 + 2.0 * self.autocorrelation(1))
+        local = parts[:, 1:, :, 1:].reshape(len(rngs), hours, -1)
+        return weather, local @ self._mixing.reshape(-1, len(self.stations))
 
     def autocorrelation(self, lag_hours: int) -> Array:
         """Autocorrelation of every part."""
@@ -161,22 +199,26 @@ class MadridSimulator:
             lag_hours, memory_hours=self.memory_hours, cycles_per_day=self.cycles_per_day
         )
 
-    def _unit_parts(self, rng: np.random.Generator, hours: int) -> Array:
-        """Independent processes (hours + 1, part, city and stations), all of variance 1.
+    def _unit_parts(self, rngs: Sequence[np.random.Generator], hours: int) -> Array:
+        """Independent processes (n, hours + 1, part, city and stations), all of variance 1.
 
         A part with cycles is cos(wt) a[t] + sin(wt) b[t] with two fading processes a and b.
         """
         cyclic = self.cycles_per_day > 0.0
         memory = np.concatenate([self.memory_hours, self.memory_hours[cyclic]])[:, None]
         keep = np.exp(-1.0 / memory)
-        states = rng.standard_normal((hours + 1, len(memory), 1 + len(self.stations)))
-        states[1:] *= np.sqrt(1.0 - keep**2)  # row 0 stays a draw from the stationary state
-        for before, now in itertools.pairwise(states):
-            now += keep * before
-        parts, quadrature = np.split(states, [len(cyclic)], axis=1)
+        states = np.empty((len(rngs), hours + 1, len(memory), 1 + len(self.stations)))
+        for rng, room in zip(rngs, states, strict=True):
+            rng.standard_normal(out=room)
+        states[:, 1:] *= np.sqrt(1.0 - keep**2)  # row 0 stays a draw from the stationary state
+        kept = np.empty_like(states[:, 0])
+        for before, now in itertools.pairwise(np.moveaxis(states, 1, 0)):
+            now += np.multiply(keep, before, out=kept)
+        parts, quadrature = np.split(states, [len(cyclic)], axis=2)
         angle = 2.0 * np.pi / HOURS_PER_DAY * np.arange(hours + 1)[:, None, None]
         angle = angle * self.cycles_per_day[cyclic, None]
-        parts[:, cyclic] = np.cos(angle) * parts[:, cyclic] + np.sin(angle) * quadrature
+        waves = np.cos(angle) * parts[:, :, cyclic] + np.sin(angle) * quadrature
+        parts[:, :, cyclic] = waves
         return parts
 
     @functools.cached_property
@@ -185,3 +227,44 @@ class MadridSimulator:
         values, vectors = np.linalg.eigh(self.residual_covariance)
         scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         return np.asarray(scaled @ np.swapaxes(vectors, 1, 2))
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """What hour of day, month and weekday fix; the hour is the first axis of all arrays.
+
+    Attributes:
+        mean: (hour, station) mean level.
+        loading: (hour, station) how much the city's weather adds to it.
+        spread: (hour, station) standard deviation of what is the station's own.
+        weather_share: (hour, part) standard deviation of the weather by part.
+    """
+
+    mean: Array
+    loading: Array
+    spread: Array
+    weather_share: Array
+
+    def hours(self, start: int, count: int) -> Calendar:
+        """Some of the hours."""
+        part = slice(start, start + count)
+        return Calendar(
+            self.mean[part], self.loading[part], self.spread[part], self.weather_share[part]
+        )
+
+
+def _calendar(simulator: MadridSimulator, start: datetime.date, days: int) -> Calendar:
+    dates = [start + datetime.timedelta(days=day) for day in range(days)]
+    month = np.repeat([date.month - 1 for date in dates], HOURS_PER_DAY)
+    weekday = np.repeat([date.weekday() for date in dates], HOURS_PER_DAY)
+    hour = np.tile(np.arange(HOURS_PER_DAY), days)
+    city = simulator.month_profile[month, hour] + simulator.weekday_profile[weekday, hour]
+    return Calendar(
+        mean=simulator.profile[hour] + simulator.station_month[month] + city[:, None],
+        loading=simulator.weather_amplitude[month, hour, None] * simulator.weather_loading[hour],
+        spread=simulator.residual_month[month, hour, None] * simulator.residual_spread[hour],
+        weather_share=np.sqrt(simulator.weather_share[month]),
+    )
+
+
+_kept_calendar = functools.lru_cache(maxsize=4)(_calendar)
