@@ -16,6 +16,8 @@ from agents.gp.posteriors.base import Prediction, Predictive
 
 TIE = 1e-9
 """Upper confidence bounds nearer than this (relative) are equal up to round-off."""
+FLAT = 1e-6
+"""A peak that rises less than this (relative) above its neighbours on a grid is a plateau."""
 STARTS = 5
 """Candidates from which a box is searched further."""
 
@@ -68,7 +70,7 @@ class UCB:
             return self._grid[self._rng.integers(len(values))].copy()
         if actions.dimension == 1:
             peaks = self._peaks(values)
-            if self._resolved:
+            if self._resolved and not _has_plateau(values, peaks):
                 return self._between(beta, prediction, values, peaks)
             return self._bisect(t, beta, peaks)
         return self._climb(t, beta, values, actions)
@@ -155,6 +157,18 @@ class UCB:
         deviation = np.sqrt(np.maximum(variance, 1e-18))
         pull = math.sqrt(beta) * variance_slope / (2 * deviation[:, None])
         return mean + math.sqrt(beta) * deviation, np.asarray(mean_slope + pull)
+
+
+def _has_plateau(values: Array, peaks: Integers) -> bool:
+    """Whether a peak that may be the best is so flat that round-off says where its middle is."""
+    last, top = len(values) - 1, float(values.max())
+    unit = FLAT * max(1.0, abs(top))
+    for peak in peaks.tolist():
+        sides = [float(values[i]) for i in (peak - 1, peak + 1) if 0 <= i <= last]
+        height = float(values[peak])
+        if height >= top - unit and height - min(sides) < unit:
+            return True
+    return False
 
 
 def _resolved(posterior: Predictive, box: Box, points: int) -> bool:

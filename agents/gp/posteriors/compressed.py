@@ -21,6 +21,8 @@ from agents.gp.posteriors.history import History
 
 FEW_POINTS = 64
 """Points of an interval up to which there is nothing to gain."""
+FEW_OBSERVATIONS = 8
+"""Observations up to which there is nothing to gain."""
 MAX_SHARE = 0.7
 """Features for each arm beyond which there is nothing to gain."""
 

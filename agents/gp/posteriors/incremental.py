@@ -20,7 +20,7 @@ from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
-from agents.gp.posteriors.compressed import Compressed
+from agents.gp.posteriors.compressed import FEW_OBSERVATIONS, Compressed
 from agents.gp.posteriors.history import History
 from agents.gp.relevance import Relevance, overlap
 
@@ -112,7 +112,7 @@ class Incremental:
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t): Eq. (5) with V = L^-1 k and z = L^-1 y."""
-        if self._compressed is not None:
+        if self._compressed is not None and len(self._past.t) > FEW_OBSERVATIONS:
             many = self.actions.points(actions)
             if len(many.x) > self._compressed.few:
                 return self._compressed.predict(self._past, t, many)

@@ -38,6 +38,8 @@ BATCH = 128
 """How many observations are learned at once."""
 COLLECT = 16
 """How many steps are collected; more would make each prediction dearer."""
+MIN_LAZY = 100
+"""Length of the state from which forgetting is put off; a small one is written at once."""
 LEAST_RHO = 1e-3
 """Decay since the base at which S is brought to the present, so that nothing overflows."""
 
@@ -124,7 +126,9 @@ class KalmanFilter:
         s = float(phi @ now.covariance @ phi) + noise_variance
         g = phi @ self._cross  # (P h, h . w)
         e = y - float(g[-1])
-        if self.decays and t >= self.time and t != self.base:
+        if self.decays and t > self.time and len(self.S) < MIN_LAZY:
+            self._move(g[:-1], phi, now)
+        elif self.decays and t >= self.time and t != self.base:
             fresh = (1.0 / now.rho - now.rho) * now.psi
             g[:-1] += phi[self.column] * fresh[self.tick]
         g[-1] = -e
@@ -265,6 +269,17 @@ class KalmanFilter:
             if b.log_rho:
                 diagonal = slice(b.columns.start * width, b.columns.stop * width, width)
                 self._covariance.ravel()[diagonal] += fresh[b.clock].sum()
+
+    def _move(self, g: Array, phi: Array, now: Slice) -> None:
+        """Move a small state, and with it the gain g = P h, to the time of the slice."""
+        self.form()
+        r = now.rho[self.tick]
+        fresh = 1.0 - r * r
+        g *= r
+        g += fresh * phi[self.column] * now.psi[self.tick]
+        self.S *= np.multiply.outer(r, np.append(r, 1.0))
+        self.S.ravel()[:: len(r) + 2] += fresh
+        self.base = now.t
 
     def settle(self, t: float) -> None:
         """Bring S to a time not before that of the state."""
