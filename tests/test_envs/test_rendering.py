@@ -122,7 +122,7 @@ def test_regrets_of_any_size(scale: float) -> None:
 
 def figures() -> int:
     gc.collect()
-    return sum(isinstance(one, Figure) for one in gc.get_objects())
+    return sum(type(one) is Figure for one in gc.get_objects())
 
 
 def test_there_is_one_figure_until_the_env_is_closed() -> None:
