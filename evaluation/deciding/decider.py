@@ -224,6 +224,7 @@ class Decider:
 
         If something fails in between, the file stays as it is. Arguments are those of ``load``.
         """
+        files.check_there(Path(path))  # or a lock would be left where nothing is
         with files.locked(Path(path)):
             decider = cls.load(path, agent=agent)
             yield decider

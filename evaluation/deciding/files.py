@@ -28,8 +28,10 @@ def locked(path: Path) -> Iterator[None]:
     """Keep others who ask for the same lock out, for which there is a file beside it.
 
     Raises:
-        DeciderError: If somebody else has it for a minute.
+        DeciderError: If somebody else has it for a minute, or there is no folder for it.
     """
+    if not path.parent.is_dir():  # the lock would make it
+        raise DeciderError(f"cannot use {str(path)!r}: there is no folder {str(path.parent)!r}")
     lock = FileLock(path.with_name(f"{path.name}.lock"), timeout=MAX_WAITING_SECONDS)
     try:
         lock.acquire()
@@ -67,8 +69,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     Raises:
         DeciderError: If it is missing, too large, damaged, or something else.
     """
-    if not path.is_file():
-        raise DeciderError(f"there is no file {str(path)!r}")
+    check_there(path)
     try:
         _check_size(path)
         with safe_open(path, framework="numpy") as file:
@@ -86,6 +87,12 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise DeciderError(f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:  # a damaged file can fail anywhere
         raise DeciderError(f"cannot load {str(path)!r}: it is damaged, or no decider") from error
+
+
+def check_there(path: Path) -> None:
+    """Refuse a file that is not there."""
+    if not path.is_file():
+        raise DeciderError(f"there is no file {str(path)!r}")
 
 
 def _check_size(path: Path) -> None:
