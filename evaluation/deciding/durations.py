@@ -17,7 +17,7 @@ UNITS = {
 }
 """A month and a year have no fixed length in days, and are not among them."""
 MAX_DURATION = timedelta(days=36525)
-_WRITTEN = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)?\s*([a-z]+)", re.ASCII | re.I)
+_WRITTEN = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)?\s*([a-z]+)", re.ASCII | re.I)
 
 
 def parse_duration(name: str, value: Any) -> timedelta:
@@ -56,4 +56,4 @@ def written(length: timedelta) -> str:
         if not length % unit:
             count = length // unit
             return f"{count} {words[-1] if count > 1 else words[-2]}"
-    return f"{length.total_seconds():g} seconds"
+    return f"{length.total_seconds():.6f}".rstrip("0") + " seconds"

@@ -13,7 +13,7 @@ import numpy as np
 from agents import AgentSpec, names
 from agents.plain import generator, plain
 from evaluation.deciding import files
-from evaluation.deciding.errors import DeciderError
+from evaluation.deciding.errors import DeciderError, one_line
 from evaluation.deciding.journal import Entry, Journal
 from evaluation.deciding.learner import ASKED, Event, Learner
 from evaluation.deciding.settings import MAX_ARMS, Settings, checked_arm, checked_arms
@@ -199,7 +199,7 @@ class Knowledge:
             raise DeciderError(f"cannot load {str(path)!r}: {error}") from error
         except Exception as error:  # a damaged file can fail anywhere
             raise DeciderError(
-                f"cannot load {str(path)!r}: it is damaged ({type(error).__name__}: {error})"
+                f"cannot load {str(path)!r}: it is damaged ({type(error).__name__}: {one_line(error)})"
             ) from error
 
     @classmethod

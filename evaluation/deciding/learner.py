@@ -16,7 +16,7 @@ from agents.arrays import Array, Rng
 from agents.base import Agent
 from agents.registry import find_class
 from agents.saving import Saveable, packed, unpacked
-from evaluation.deciding.errors import DeciderError
+from evaluation.deciding.errors import DeciderError, one_line
 from evaluation.deciding.settings import Settings
 
 DEVIATIONS = 1.96
@@ -72,7 +72,7 @@ class Learner:
         except Exception as error:  # anybody's agent can fail in any way
             raise DeciderError(
                 f"the agent {spec} cannot be made for {n_arms} arms and "
-                f"{_in_words(settings.seasons)}: {error}"
+                f"{_in_words(settings.seasons)}: {one_line(error)}"
             ) from error
 
     @property
@@ -90,12 +90,23 @@ class Learner:
         try:
             arm = int(self._problem.checked(self._agent.act(self._observation(step))))
         except Exception as error:  # anybody's agent can fail in any way
-            raise DeciderError(f"the agent {self._spec} could not choose: {error}") from error
+            raise DeciderError(
+                f"the agent {self._spec} could not choose: {one_line(error)}"
+            ) from error
         return Answer(arm, is_certain=before == self._rng.bit_generator.state)
 
     def update(self, step: int, arm: int, reward: float) -> None:
-        """Let the agent know a reward."""
-        self._agent.update(self._observation(step), arm, self._settings.sign * reward)
+        """Let the agent know a reward.
+
+        Raises:
+            DeciderError: If it cannot learn from it.
+        """
+        try:
+            self._agent.update(self._observation(step), arm, self._settings.sign * reward)
+        except Exception as error:  # anybody's agent can fail in any way
+            raise DeciderError(
+                f"the agent {self._spec} could not learn: {one_line(error)}"
+            ) from error
 
     def replay(self, events: Iterable[Event]) -> None:
         """Let the agent see what was, in this order."""

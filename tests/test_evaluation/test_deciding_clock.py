@@ -49,7 +49,9 @@ def test_what_is_no_duration(bad: Any) -> None:
         parse_duration("step", bad)
 
 
-@pytest.mark.parametrize("text", ["1 hour", "90 minutes", "1 week", "10 days", "3 seconds"])
+@pytest.mark.parametrize(
+    "text", ["1 hour", "90 minutes", "1 week", "10 days", "3 seconds", "100000.5 seconds"]
+)
 def test_durations_are_written_as_they_are_read(text: str) -> None:
     assert written(parse_duration("step", text)) == text
 
