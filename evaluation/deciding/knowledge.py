@@ -199,7 +199,7 @@ class Knowledge:
             raise DeciderError(f"cannot load {str(path)!r}: {error}") from error
         except Exception as error:  # a damaged file can fail anywhere
             raise DeciderError(
-                f"cannot load {str(path)!r}: it is damaged ({type(error).__name__}: {one_line(error)})"
+                f"cannot load {str(path)!r}: it is damaged ({one_line(error)})"
             ) from error
 
     @classmethod
