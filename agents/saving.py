@@ -74,19 +74,8 @@ class Saveable(Stateful):
         Raises:
             SavedAgentError: If it could not be loaded again; what was there before is kept.
         """
-        from agents.registry import is_registered
-
         arrays: dict[str, Any] = {}
-        cls = type(self)
-        header = {
-            "agent": self.name if is_registered(self.name, cls) else "",
-            "class": f"{cls.__module__}:{cls.__qualname__}",
-            "settings": self._settings,
-            "problem": put_away(problem_to_plain(self._problem), arrays),
-            "first_rng": self._first_rng,
-            "rng": plain(self._rng.bit_generator.state),
-            "state": put_away(self.state(), arrays),
-        }
+        header, cls = packed(self, arrays), type(self)
         try:
             text = json.dumps(header)
         except TypeError as error:
@@ -97,6 +86,32 @@ class Saveable(Stateful):
             raise SavedAgentError(f"cannot save an array that does not hold numbers: {odd}")
         said = {"format": FORMAT, "version": str(VERSION), "header": text}
         write_atomically(Path(path), to_bytes(arrays, said), lambda file: _check(file, path, cls))
+
+
+def packed(agent: Saveable, arrays: dict[str, Any]) -> dict[str, Any]:
+    """All of an agent: a header for JSON, and arrays, which are added to ``arrays``."""
+    from agents.registry import is_registered
+
+    cls = type(agent)
+    return {
+        "agent": agent.name if is_registered(agent.name, cls) else "",
+        "class": f"{cls.__module__}:{cls.__qualname__}",
+        "settings": agent._settings,
+        "problem": put_away(problem_to_plain(agent._problem), arrays),
+        "first_rng": agent._first_rng,
+        "rng": plain(agent._rng.bit_generator.state),
+        "state": put_away(agent.state(), arrays),
+    }
+
+
+def unpacked(header: dict[str, Any], arrays: dict[str, Any], cls: type[Self]) -> tuple[Self, Rng]:
+    """The agent that was packed, and the generator that it draws from."""
+    rng = generator(header["first_rng"])
+    problem = problem_from_plain(take_out(header["problem"], arrays))
+    agent = cls(problem, rng, **header["settings"])
+    agent.restore(take_out(header["state"], arrays))
+    rng.bit_generator.state = generator(header["rng"]).bit_generator.state
+    return agent, rng
 
 
 def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
@@ -123,13 +138,7 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
 
 def _made_again(path: Path, agent_class: type[Saveable] | None) -> Saveable:
     header, arrays = _read(path)
-    cls = agent_class or _registered(header)
-    rng = generator(header["first_rng"])
-    problem = problem_from_plain(take_out(header["problem"], arrays))
-    agent = cls(problem, rng, **header["settings"])
-    agent.restore(take_out(header["state"], arrays))
-    rng.bit_generator.state = generator(header["rng"]).bit_generator.state
-    return agent
+    return unpacked(header, arrays, agent_class or _registered(header))[0]
 
 
 def _registered(header: dict[str, Any]) -> type[Saveable]:

@@ -47,13 +47,18 @@ def _leave_current_folder() -> None:
 _leave_current_folder()
 _require_our_agents()
 
-__all__ = ["Protocol", "run"]
+__all__ = ["Decider", "DeciderError", "Protocol", "run"]
+
+_PLACES = {
+    "Decider": "evaluation.deciding.decider",
+    "DeciderError": "evaluation.deciding.errors",
+    "Protocol": "evaluation.protocol.protocol",
+    "run": "evaluation.running.sweep",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """``evaluation.run`` and ``evaluation.Protocol``, loaded when first used: workers need less."""
-    if name == "run":
-        return import_module("evaluation.running.sweep").run
-    if name == "Protocol":
-        return import_module("evaluation.protocol.protocol").Protocol
+    """``evaluation.run`` and the others, loaded when first used: workers need less."""
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'evaluation' has no attribute {name!r}")

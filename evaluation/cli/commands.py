@@ -29,6 +29,7 @@ COMMANDS = {
     "verify": "evaluation.cli.submissions:verify_bundle",
     "leaderboard": "evaluation.cli.leaderboard:app",
     "data": "evaluation.cli.data:app",
+    "decide": "evaluation.cli.decide:app",
     "learn-prior": "evaluation.cli.priors:learn_prior",
     "reproduce": "evaluation.cli.studies:reproduce",
     "zoo": "evaluation.cli.studies:zoo",
@@ -108,13 +109,14 @@ def _mendable() -> tuple[type[Exception], ...]:
     """What the user can mend: said in one sentence."""
     from evaluation.cli.shared import CommandError
     from evaluation.database import StoreError
+    from evaluation.deciding.errors import DeciderError
     from evaluation.protocol.entries import ProtocolError
     from evaluation.running.executors.base import SweepStoppedError
     from evaluation.running.executors.dask import DaskUnavailableError
     from periodic_envs.data import DataError
 
     return (
-        *(CommandError, DataError, ProtocolError, StoreError),
+        *(CommandError, DataError, DeciderError, ProtocolError, StoreError),
         *(DaskUnavailableError, SweepStoppedError),
     )
 

@@ -1,0 +1,186 @@
+"""Decide in production: ask what to do, tell what came of it, from one file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evaluation.cli.shared import CommandError, say
+from evaluation.deciding.decider import Choice, Decider
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
+
+StateArgument = Annotated[Path, typer.Argument(help="The file that the decider is kept in.")]
+AtOption = Annotated[
+    str | None, typer.Option(help="The time, such as '2026-11-16 09:00'; by default now.")
+]
+AgentOption = Annotated[
+    str | None,
+    typer.Option(help="Who decides, once more, if it is not one of the names that are known."),
+]
+
+
+@app.command()
+def init(
+    state: StateArgument,
+    arms: Annotated[
+        list[str], typer.Option(help="What can be chosen; give the option for each arm.")
+    ],
+    step: Annotated[str, typer.Option(help="How often choices differ, such as 15min or 1h.")],
+    seasons: Annotated[
+        list[str] | None,
+        typer.Option(help="What repeats, such as '1 day'; give the option for each, the main one."),
+    ] = None,
+    agent: Annotated[str, typer.Option(help="Who decides.")] = "auto-gp-ucb",
+    timezone: Annotated[
+        str | None, typer.Option(help="Of times without an offset, such as Europe/Madrid.")
+    ] = None,
+    objective: Annotated[
+        str, typer.Option(help="Whether more is better (max) or less (min).")
+    ] = "max",
+    explore: Annotated[
+        float, typer.Option(help="Share of choices that are made at random, from 0 to 1.")
+    ] = 0.0,
+    start: Annotated[
+        str | None, typer.Option(help="The first time; by default that of the first choice.")
+    ] = None,
+) -> None:
+    """Make a decider, and the file that it is kept in."""
+    if state.exists():
+        raise CommandError(f"{str(state)!r} is there already: remove it first, or take another")
+    decider = Decider(
+        arms,
+        step=step,
+        seasons=seasons or [],
+        agent=agent,
+        timezone=timezone,
+        objective=objective,
+        explore=explore,
+        start=start,
+    )
+    decider.save(state)
+    say(f"Made {state}: {', '.join(decider.arms)}, every {decider.settings['step']}")
+
+
+@app.command()
+def ask(
+    state: StateArgument,
+    at: AtOption = None,
+    agent: AgentOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, for machines.")
+    ] = False,
+) -> None:
+    """Choose an arm, and print it with the id under which its reward is told."""
+    with Decider.opened(state, agent=agent) as decider:
+        choice = decider.choose(at)
+    if as_json:  # only now is the choice on the disk
+        typer.echo(json.dumps(asdict(choice), default=str))
+        return
+    say(f"arm          {choice.arm}")
+    say(f"id           {choice.id}")
+    say(f"time         {choice.time}")
+    say(f"expected     {_expected(choice)}")
+    say(f"probability  {'unknown' if choice.probability is None else f'{choice.probability:g}'}")
+
+
+def _expected(choice: Choice) -> str:
+    if choice.expected is None or choice.interval is None:
+        return "unknown"
+    low, high = choice.interval
+    return f"{choice.expected:.4g} (95 %: {low:.4g} to {high:.4g})"
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def tell(
+    state: StateArgument,
+    choice: Annotated[str, typer.Argument(metavar="ID", help="The id that ask printed.")],
+    reward: Annotated[float, typer.Argument(help="What came of it.")],
+    agent: AgentOption = None,
+) -> None:
+    """Tell the reward of a choice."""
+    with Decider.opened(state, agent=agent) as decider:
+        decider.tell(choice, reward)
+    say(f"Learned that {choice} gave {reward:g}")
+
+
+@app.command()
+def learn(
+    state: StateArgument,
+    table: Annotated[
+        Path, typer.Argument(help="A table of all arms, or a log: .csv, .tsv, .txt or .parquet.")
+    ],
+    agent: AgentOption = None,
+) -> None:
+    """Learn from a table of all arms, wide or long, or from a log of choices."""
+    with Decider.opened(state, agent=agent) as decider:
+        count = decider.learn(table)
+    say(f"Learned {count:,} rewards from {table}")
+
+
+@app.command()
+def plan(
+    state: StateArgument,
+    at: AtOption = None,
+    steps: Annotated[int, typer.Option(help="How many steps to plan.")] = 24,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the plan into this CSV file instead.")
+    ] = None,
+    agent: AgentOption = None,
+) -> None:
+    """Show what would be chosen from a time on, and change nothing."""
+    found = Decider.load(state, agent=agent).plan(at, steps=steps)
+    if csv is None:
+        say(repr(found))
+        return
+    from periodic_envs.files import write_atomically
+
+    _write(csv, lambda: write_atomically(csv, found.table.to_csv(index=False).encode()))
+    say(f"Wrote {len(found):,} steps into {csv}")
+
+
+@app.command("log")
+def write_log(
+    state: StateArgument,
+    out: Annotated[Path, typer.Argument(help="The CSV file to write.")],
+    agent: AgentOption = None,
+) -> None:
+    """Write all choices that are remembered, with rewards and probabilities."""
+    decider = Decider.load(state, agent=agent)
+    decider.export_log(out)
+    say(f"Wrote the log into {out}; {len(decider.open_choices):,} rewards are not told yet")
+
+
+@app.command("add-arm")
+def add_arm(
+    state: StateArgument,
+    arm: Annotated[str, typer.Argument(help="The arm: a new one, or one that was retired.")],
+    agent: AgentOption = None,
+) -> None:
+    """Let an arm be chosen from now on."""
+    with Decider.opened(state, agent=agent) as decider:
+        decider.add_arm(arm)
+    say(f"Arms: {', '.join(decider.arms)}")
+
+
+@app.command("retire-arm")
+def retire_arm(
+    state: StateArgument,
+    arm: Annotated[str, typer.Argument(help="The arm.")],
+    agent: AgentOption = None,
+) -> None:
+    """Let an arm be chosen no more; its choices may still be told."""
+    with Decider.opened(state, agent=agent) as decider:
+        decider.retire_arm(arm)
+    say(f"Arms: {', '.join(decider.arms)}")
+
+
+def _write(path: Path, write: Any) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error

@@ -1,0 +1,87 @@
+"""The commands ``decide``: each does one thing with one file."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from evaluation import Decider
+from tests.test_evaluation.test_cli import call
+from tests.test_evaluation.test_deciding import kiosk, table
+
+QUICK = ("--agent", "periodic-gp-ucb:time_length_scale=1")
+INIT = ("init", "k", "--arms", "billing", "--arms", "sales", "--step", "1h", "--seasons", "1 day")
+
+
+def decide(folder: Path, *words: str, fails: bool = False) -> str:
+    """What a command says."""
+    done = call("decide", *words, cwd=folder)
+    assert done.returncode == int(fails), done.stdout + done.stderr
+    return " ".join((done.stderr if fails else done.stdout).split())
+
+
+def test_from_the_first_question_to_the_log(tmp_path: Path) -> None:
+    table(7).to_csv(tmp_path / "past.csv")
+    said = decide(tmp_path, *INIT, *QUICK, "--timezone", "Europe/Madrid", "--objective", "min")
+    assert said == "Made k: billing, sales, every 1 hour"
+    assert decide(tmp_path, "learn", "k", "past.csv") == "Learned 336 rewards from past.csv"
+    answer = json.loads(decide(tmp_path, "ask", "k", "--at", "2026-11-16 00:00", "--json"))
+    assert (answer["arm"], answer["probability"]) == ("sales", 1.0)
+    assert answer["time"] == "2026-11-16 00:00:00+01:00"
+    assert decide(tmp_path, "tell", "k", answer["id"], "-12.5").startswith("Learned that 1-")
+    again = decide(tmp_path, "tell", "k", answer["id"], "1", fails=True)
+    assert again == f"Error: the reward of choice {answer['id']} was told already: -12.5"
+    shown = decide(tmp_path, "ask", "k", "--at", "2026-11-16 12:00")
+    assert shown.startswith("arm billing id 2-")
+    assert "expected 1" in shown
+    said = decide(tmp_path, "log", "k", "log.csv")
+    assert said == "Wrote the log into log.csv; 1 rewards are not told yet"
+    assert pd.read_csv(tmp_path / "log.csv")["reward"].tolist()[0] == -12.5
+    assert "billing" in decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "24")
+    decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "30", "--csv", "plan.csv")
+    assert list(pd.read_csv(tmp_path / "plan.csv")) == ["time", "arm", "expected", "low", "high"]
+    assert decide(tmp_path, "add-arm", "k", "chat") == "Arms: billing, sales, chat"
+    assert decide(tmp_path, "retire-arm", "k", "sales") == "Arms: billing, chat"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (INIT, "'k' is there already"),
+        (("ask", "none"), "there is no file 'none'"),
+        (("ask", "k", "--at", "soon"), "a time is written like"),
+        (("tell", "k", "1-000000", "3"), "there is no choice '1-000000'"),
+        (("tell", "k", "1-000000", "nan"), "there is no choice"),
+        (("learn", "k", "none.csv"), "cannot read 'none.csv'"),
+        (("plan", "k", "--steps", "0"), "steps must be a whole number"),
+        (("log", "k", "nowhere/log.csv"), "cannot write"),
+    ],
+)
+def test_mistakes_get_one_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    kiosk().save(tmp_path / "k")
+    before = (tmp_path / "k").read_bytes()
+    assert sentence in decide(tmp_path, *words, fails=True)
+    assert (tmp_path / "k").read_bytes() == before
+
+
+def test_asking_and_telling_need_no_pandas(tmp_path: Path) -> None:
+    decider = kiosk(agent="auto-gp-ucb")
+    choice = decider.choose("2026-11-16")
+    decider.save(tmp_path / "k")
+    for words in (["ask", "k"], ["tell", "k", choice.id, "3"], ["log", "k", "log.csv"]):
+        code = (
+            "import atexit, sys\n"
+            "atexit.register(lambda: print('MODULES', *sys.modules))\n"
+            f"sys.argv = ['periodic-gp', 'decide', *{words!r}]\n"
+            "from evaluation.cli import main\nmain()"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        modules = set(done.stdout.rpartition("MODULES ")[2].split())
+        assert "numpy" in modules
+        assert not modules & {"pandas", "pyarrow", "matplotlib", "scipy.stats"}
+    assert len(Decider.load(tmp_path / "k").log) == 2
