@@ -93,27 +93,30 @@ def fit_model(
     """
     cells = Cells.of(phase, arm, reward, seasons.phases, arms)
     starts, origin = seasons.starts(), Finite.arms(1).points(np.zeros(seasons.phases, np.intp))
-    found = []
-    for values in product(LEVELS, SEASONS, LENGTH_SCALES):
-        prior = phase_kernel(seasons.period, *values).gram(origin, starts, origin, starts)
-        found.append((_solve(cells, prior), prior))
-    solved, prior = max(found, key=lambda pair: pair[0].evidence)
-    return solved.model(cells, prior)
+    kernels = (
+        phase_kernel(seasons.period, *values) for values in product(LEVELS, SEASONS, LENGTH_SCALES)
+    )
+    solved = (_solve(cells, kernel.gram(origin, starts, origin, starts)) for kernel in kernels)
+    return max(solved, key=lambda found: found.evidence).model(cells)
 
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
-    """What one prior makes of the cells: ``inverse`` is S (I + S K S)^-1 S with S^2 = counts."""
+    """What one prior K makes of the cells, by way of S (I + S K S)^-1 S with S^2 = counts."""
 
-    inverse: Array
+    prior: Array
+    root: Array
+    noisy: Array
     mu: float
     noise_variance: float
     evidence: float
 
-    def model(self, cells: Cells, prior: Array) -> Model:
-        gain = prior @ self.inverse  # (arms, phases, phases)
+    def model(self, cells: Cells) -> Model:
+        root = self.root
+        inverse = root[:, :, None] * np.linalg.inv(self.noisy) * root[:, None, :]
+        gain = self.prior @ inverse  # (arms, phases, phases)
         mean = self.mu + (gain @ (cells.mean - self.mu)[:, :, None])[:, :, 0]
-        covariance = self.noise_variance * (prior - gain @ prior)
+        covariance = self.noise_variance * (self.prior - gain @ self.prior)
         return Model(np.ascontiguousarray(mean.T), covariance, self.noise_variance)
 
 
@@ -121,16 +124,15 @@ def _solve(cells: Cells, prior: Array) -> _Solved:
     root = np.sqrt(cells.count)
     n = float(cells.count.sum())
     noisy = root[:, :, None] * prior * root[:, None, :] + np.eye(len(prior))
-    inverse = root[:, :, None] * np.linalg.inv(noisy) * root[:, None, :]
-    log_determinant = float(np.linalg.slogdet(noisy)[1].sum())
-    ones, onto = inverse.sum(2), (inverse @ cells.mean[:, :, None])[:, :, 0]
+    scaled = np.stack((root, root * cells.mean), axis=2)
+    ones, onto = np.moveaxis(root[:, :, None] * np.linalg.solve(noisy, scaled), 2, 0)
     mu = float(onto.sum() / ones.sum())
-    off = cells.mean - mu
-    squares = cells.within + float((off * (onto - mu * ones)).sum())
+    squares = cells.within + float(((cells.mean - mu) * (onto - mu * ones)).sum())
     noise_variance = max(squares / n, 1e-300)
+    diagonals = np.diagonal(np.linalg.cholesky(noisy), axis1=1, axis2=2)
     # Of all rows, without constants: log N(y; mu, s^2 (Z K Z' + I)) at the best mu and s^2.
-    evidence = -0.5 * (n * np.log(noise_variance) + log_determinant)
-    return _Solved(inverse, mu, noise_variance, float(evidence))
+    evidence = -0.5 * n * np.log(noise_variance) - float(np.log(diagonals).sum())
+    return _Solved(prior, root, noisy, mu, noise_variance, float(evidence))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from evaluation.logs.seasons import Seasons
 from periodic_envs.arrays import Array
 
 CHANCE = 0.05
-"""An arm may be absent from a phase by chance if that is at least so likely."""
+"""An arm is absent by no accident if that is less likely than this, over all phases together."""
 
 
 def blind_rows(
@@ -38,5 +38,5 @@ def _accidental(
     rows = np.bincount(seasons.phase, minlength=seasons.phases)
     room = np.zeros(seasons.phases)
     np.maximum.at(room, seasons.phase, 1.0 - probability)
-    by_chance = (1.0 - lowest) ** rows[:, None] >= CHANCE
+    by_chance = (1.0 - lowest) ** rows[:, None] >= CHANCE / seasons.phases
     return np.asarray(by_chance & (room[:, None] >= lowest - 1e-9))
