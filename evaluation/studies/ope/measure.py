@@ -95,7 +95,9 @@ class Score:
         coverage_error: Its standard error.
         bias: Mean error.
         bias_error: Its standard error.
+        below: Share of intervals that lie wholly below the truth.
         rmse: Root of the mean squared error.
+        spread: Standard deviation of the errors.
         width: Mean width of the intervals.
     """
 
@@ -105,7 +107,9 @@ class Score:
     coverage_error: float
     bias: float
     bias_error: float
+    below: float
     rmse: float
+    spread: float
     width: float
 
 
@@ -115,7 +119,7 @@ def score(parts: Sequence[Array]) -> Score:
     told = every[~np.isnan(every[:, 0])]
     n = len(told)
     if n < 2:
-        return Score(len(every), 1.0 - n / len(every), *(math.nan,) * 6)
+        return Score(len(every), 1.0 - n / len(every), *(math.nan,) * 8)
     error, low, high = told.T
     inside = float(((low <= 0.0) & (high >= 0.0)).mean())
     return Score(
@@ -126,6 +130,8 @@ def score(parts: Sequence[Array]) -> Score:
         coverage_error=math.sqrt((inside * n + 1) * ((1 - inside) * n + 1) / (n + 2) ** 3),
         bias=float(error.mean()),
         bias_error=float(error.std(ddof=1) / math.sqrt(n)),
+        below=float((high < 0.0).mean()),
         rmse=float(np.sqrt((error**2).mean())),
+        spread=float(error.std(ddof=1)),
         width=float((high - low).mean()),
     )
