@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium import spaces
 
 from agents.base import Problem
-from agents.registry import AgentSpec, UnknownAgentError
+from agents.registry import AgentSpec
 from evaluation.logs.estimators import block_interval, effective_size
 from evaluation.logs.evaluate import Estimate, OffPolicy, require_size
 from evaluation.logs.log import LogError
@@ -48,7 +48,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
     problem = _problem(off_policy, observations, fields, decisions=common * len(log))
     try:
         player = AgentSpec.parse(agent).make(problem, agent_rng)
-    except UnknownAgentError as error:
+    except ValueError as error:  # no such agent, or one that this problem does not suit
         raise LogError(str(error)) from error
     accepted = np.zeros(len(log), dtype=bool)
     for row in np.flatnonzero(offered).tolist():

@@ -10,24 +10,28 @@ from evaluation.studies import ope
 from evaluation.studies.lab import Lab, study_lab, study_parser
 from evaluation.studies.ope.measure import Part, Score, judge, score
 from evaluation.studies.ope.page import Key, coverage_table, ordered, page
-from evaluation.studies.ope.simulate import LOGGING, SETTINGS
+from evaluation.studies.ope.simulate import LOGGING, LONG, SETTINGS
 from evaluation.studies.pages import write_page
 from periodic_envs.arrays import Array
 
 STUDY = "evaluation.studies.ope"
-LOGS, QUICK_LOGS = 400, 20
+LOGS, QUICK_LOGS = 200, 20
 CHUNK = 20
 """Logs that a process judges at once."""
 KINDS = (*((name, False) for name in LOGGING), ("schedule", True))
 """The logging policies, and whether their probabilities are estimated."""
+CASES = (
+    *((setting, *kind) for setting in SETTINGS for kind in KINDS),
+    *((setting, "epsilon-greedy", False) for setting in LONG),
+)
+"""World, logging policy, and whether probabilities are estimated."""
 
 
 def measure(lab: Lab[Any], logs: int) -> dict[Key, Score]:
     """The scores of all estimators everywhere."""
     parts = [
         Part(setting, logging, estimated, CHUNK, seed)
-        for setting in SETTINGS
-        for logging, estimated in KINDS
+        for setting, logging, estimated in CASES
         for seed in range(logs // CHUNK)
     ]
     lab.uses(worlds={setting.env_id for setting in SETTINGS.values()})

@@ -12,7 +12,7 @@ from evaluation.logs.estimators import ESTIMATORS
 from evaluation.logs.evaluate import OffPolicy
 from evaluation.logs.log import LogError
 from evaluation.logs.policies import BestPerPhase, FixedArm, Policy, Schedule
-from evaluation.studies.ope.simulate import SETTINGS, Simulated, simulate
+from evaluation.studies.ope.simulate import LONG, SETTINGS, Simulated, simulate
 from periodic_envs.arrays import Array
 
 ARM, PLAN, LEARNED = "a fixed arm", "the best arm of each phase", "best-per-phase, learned"
@@ -26,7 +26,7 @@ class Part:
     """Some logs of one policy in one world, which are judged together.
 
     Attributes:
-        setting: The world, of ``SETTINGS``.
+        setting: The world, of ``SETTINGS`` or ``LONG``.
         logging: The policy that logs, of ``LOGGING``.
         estimated: Whether the probabilities are estimated, as if they had not been logged.
         logs: How many logs.
@@ -46,7 +46,7 @@ Found = dict[tuple[str, str], Array]
 
 def judge(part: Part) -> Found:
     """All estimates of all logs of a part; NaN where the log was refused."""
-    drawn = simulate(SETTINGS[part.setting], part.logging, part.logs, part.seed)
+    drawn = simulate({**SETTINGS, **LONG}[part.setting], part.logging, part.logs, part.seed)
     rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for number in range(part.logs):
         asked = OffPolicy(log=drawn.log(number), period=drawn.period, estimated=part.estimated)

@@ -9,9 +9,18 @@ from evaluation.logs.estimators import ESTIMATORS
 from evaluation.logs.evaluate import MAX_BLIND, MIN_EFFECTIVE_SIZE
 from evaluation.studies.markdown import folded, markdown_table
 from evaluation.studies.ope.measure import TARGETS, Score
-from evaluation.studies.ope.simulate import EPSILON, LOGGING, PLAN_PARTS, SEASONS, SETTINGS
+from evaluation.studies.ope.simulate import (
+    EPSILON,
+    LOGGING,
+    LONG,
+    MORE,
+    PLAN_PARTS,
+    SEASONS,
+    SETTINGS,
+)
 
 NOMINAL = 0.95
+GREEDY = "epsilon-greedy"
 SURE = 2.0
 """Standard errors below nominal from which on a coverage is called too low."""
 Key = tuple[str, str, bool, str, str]
@@ -20,12 +29,47 @@ ABOUT = f"""\
 # What a log can tell
 
 A log has one arm a row: when it was chosen, what it brought and, at best, with what probability.
-`periodic-gp data log FILE --policy ...` says what another policy would have brought per step, with
-an interval, or refuses. This page measures how far that can be trusted, where the truth is known:
+What the other arms would have brought at that time nobody knows. `periodic-gp data log` says all
+the same what another policy would have brought per step, with an interval, or refuses. This page
+says how, and measures how far it can be trusted, in worlds where the truth is known:
 
 ```sh
 {{command}}
 ```
+
+## Your own log
+
+A long table, as CSV, Parquet or DataFrame:
+
+```
+time,arm,reward,probability
+2024-01-01T00:00:00Z,billing,1.5,0.8
+2024-01-01T01:00:00Z,sales,,0.1
+```
+
+The probability is that of the arm of the row, when it was chosen; the column may be missing. A row
+without a reward is counted and left out. Rows may come late and several at a time; irregular times
+are rounded down with `--step 1h`. All other columns of numbers are contexts: agents look at them,
+the model does not. Phases are counted from a Monday's midnight where times are dated, so that of a
+day they are the hours. A table is taken for a log if it has probabilities, or if at most of its
+times only one arm has a reward; `--log` and `--table` insist.
+
+```sh
+periodic-gp data log log.csv                            # what its policy did, and never did
+periodic-gp data log log.csv --policy arm:billing       # always one arm
+periodic-gp data log log.csv --policy schedule:plan.csv # columns phase, or weekday and hour; arm
+periodic-gp data log log.csv --policy best-per-phase    # learned from the log, cross-fitted
+periodic-gp data log log.csv --policy agent:phase-ucb   # an agent that learns, replayed
+```
+
+`--estimator` chooses among those below, `--period` the season in steps, `--partial` an answer for
+the steps that the log can tell about, `--clip` a bound for the weights (there is none by default),
+`--json` a form for machines.
+
+An agent that is replayed decides only at the rows where it happens to agree with the log, so it
+learns from one step in as many as there are arms, or fewer: it is worth more where it decides at
+every step. Rejection needs a log that chose nearly uniformly. From others likely rows are accepted
+less often, and few may be left.
 
 ## What is computed
 
@@ -107,7 +151,8 @@ def _logging(logging: str, estimated: bool) -> str:
 def coverage_table(scores: Mapping[Key, Score]) -> str:
     """Coverage of all estimators, side by side."""
     rows = []
-    for setting, logging, estimated, target in dict.fromkeys(key[:4] for key in scores):
+    kinds = dict.fromkeys(key[:4] for key in scores if key[0] in SETTINGS)
+    for setting, logging, estimated, target in kinds:
         mine = (setting, logging, estimated, target)
         cells = [_coverage(scores.get((*mine, estimator))) for estimator in ESTIMATORS]
         names = [SETTINGS[setting].title, _logging(logging, estimated), target]
@@ -130,37 +175,71 @@ def too_low(score: Score) -> bool:
 
 
 def findings(scores: Mapping[Key, Score]) -> Iterable[str]:
-    """For each estimator how often and how far it falls short."""
-    reasons = {
-        "dm": "Its interval knows of no error but noise that is equal and independent. A policy "
-        "that picks the best arms picks those that shrinkage pulls down most, which is a bias; and "
-        "of days that hang together it knows nothing.",
-        "ips": "Few rows with large weights make sums skewed, and Student's quantiles are those of "
-        "symmetric ones.",
-        "snips": "The same skewness, without the part that comes from the level of the rewards.",
-        "dr": "What is left is the skewness of the weights on what the model misses.",
-        "sndr": "What is left is the skewness of the weights on what the model misses.",
-    }
+    """For each estimator how often and how far it falls short, and what that comes from."""
     for estimator in ESTIMATORS:
-        mine = {key: s for key, s in scores.items() if key[4] == estimator and s.refused <= 0.5}
-        low = {key: s for key, s in mine.items() if too_low(s)}
-        worst = min(mine, key=lambda key: mine[key].coverage)
-        mean = sum(s.coverage for s in mine.values()) / len(mine)
-        at = f"{SETTINGS[worst[0]].title}, logged by {_logging(*worst[1:3])}, judging {worst[3]}"
-        said = f"- **{estimator}**: {100.0 * mean:.1f} % on average; too low in {len(low)} of "
-        said += f"{len(mine)} cases, lowest {100.0 * mine[worst].coverage:.1f} % ({at})."
-        yield said + (f" {reasons[estimator]}" if low else "")
-    yield (
-        "- **Estimated probabilities**: a log that is refused for want of overlap is not like the "
-        "others, and smoothing pulls weights towards those of all phases together: both bias what "
-        "is left. Fewer, longer phases (`--phases`) are refused less often, and are right as far "
-        "as the log's policy did not change within them."
+        mine = {key: s for key, s in scores.items() if key[4] == estimator and key[0] in SETTINGS}
+        yield _finding(estimator, {key: s for key, s in mine.items() if s.refused <= 0.5})
+    yield ""
+    yield "Likely reasons, which were not tested one by one:"
+    yield ""
+    yield from REASONS
+    yield ""
+    yield from _longer(scores)
+
+
+REASONS = (
+    "- The model alone is biased downwards where the policy picks the best arms: these are the "
+    "ones that shrinkage towards the mean pulls down. Its interval takes the noise of all rows as "
+    "equal and independent, so it is too narrow on good and bad days, too. Use it where nothing "
+    "else is to be had.",
+    "- The others have intervals from few rows with large weights. Sums of such rows are skewed, "
+    "and so is the error that goes with them: a log in which the large rewards were missed has a "
+    "low estimate and a narrow interval at once. More intervals lie below the truth than above "
+    "it where that is so.",
+    "- A plan that was learned from the log differs from fold to fold, and what one fold taught "
+    "is judged by the others: blocks are no longer quite independent of each other.",
+    "- An epsilon-greedy learner's choices depend on earlier noise: arms that did badly by bad "
+    "luck are seen less. Logged probabilities make up for that in the estimate, but the interval "
+    "takes all blocks as alike, and those before the learner has settled are not.",
+    "- Where probabilities are estimated, a log that is refused for want of overlap is not like "
+    "the others, and smoothing pulls the weights of rare arms down, which biases ips. The "
+    "intervals take the shares as given and are rather too wide. Twelve arms in 24 phases are "
+    "too many for such logs: all are refused. Fewer, longer phases (`--phases`) are refused less "
+    "often, and are right as far as the log's policy did not change within them.",
+)
+
+
+def _finding(estimator: str, mine: Mapping[Key, Score]) -> str:
+    low = [s for s in mine.values() if too_low(s)]
+    biased = sum(abs(s.bias) > SURE * s.bias_error for s in mine.values())
+    worst = min(mine, key=lambda key: mine[key].coverage)
+    at = f"{SETTINGS[worst[0]].title}, logged by {_logging(*worst[1:3])}, judging {worst[3]}"
+    mean = sum(s.coverage for s in mine.values()) / len(mine)
+    below = sum(s.below for s in mine.values()) / len(mine)
+    return (
+        f"- **{estimator}** covers {100.0 * mean:.1f} % on average. It is too low in {len(low)} of "
+        f"{len(mine)} cases, lowest {100.0 * mine[worst].coverage:.1f} % ({at}). "
+        f"{100.0 * below:.1f} % of all intervals lie below the truth, "
+        f"{100.0 * abs(1.0 - mean - below):.1f} % above. The bias is more than {SURE:g} standard "
+        f"errors from 0 in {biased} cases, of which chance alone would give about "
+        f"{0.05 * len(mine):.0f}."
     )
-    yield (
-        "- **Epsilon-greedy logs** were made by a learner, whose choices depend on earlier noise: "
-        "arms that did badly by bad luck are seen less. Logged probabilities make up for that, "
-        "estimated ones and the model alone do not."
-    )
+
+
+def _longer(scores: Mapping[Key, Score]) -> Iterable[str]:
+    """Coverage in short and in long logs."""
+    yield f"Coverage in logs of {SEASONS} and of {MORE * SEASONS} seasons, by {LOGGING[GREEDY]}:"
+    yield ""
+    rows = []
+    for setting, target in dict.fromkeys((key[0], key[3]) for key in scores if key[0] in LONG):
+        short = setting.removesuffix(", long")
+        cells = [
+            f"{_coverage(scores.get((short, GREEDY, False, target, estimator)))} to "
+            f"{_coverage(scores.get((setting, GREEDY, False, target, estimator)))}"
+            for estimator in ESTIMATORS
+        ]
+        rows.append([SETTINGS[short].title, target, *(c.replace("- to -", "-") for c in cells)])
+    yield markdown_table(["world", "judged", *ESTIMATORS], rows, texts=2)
 
 
 def _details(scores: Mapping[Key, Score], setting: str) -> str:
@@ -188,7 +267,7 @@ def ordered(scores: Mapping[Key, Score]) -> dict[Key, Score]:
     """The scores in the order of worlds, logging policies, targets and estimators."""
 
     def place(key: Key) -> tuple[int, int, bool, int, int]:
-        order = (list(SETTINGS), list(LOGGING), TARGETS, list(ESTIMATORS))
+        order = ([*SETTINGS, *LONG], list(LOGGING), TARGETS, list(ESTIMATORS))
         world, logging, target, estimator = (
             names.index(name) for names, name in zip(order, (*key[:2], *key[3:]), strict=True)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from periodic_envs.worlds.synthetic_discrete import SyntheticDiscrete
 
 SEASONS = 40
 """Whole seasons in each log."""
+MORE = 4
+"""How many times as many there are in a long log."""
 EPSILON = 0.3
 """Share of the decisions that a policy which prefers an arm makes at random."""
 PLAN_PARTS = 4
@@ -34,6 +36,7 @@ class Setting:
         poisson: Whether rewards are counts; else they have Gaussian noise of deviation 1.
         day_deviation: Deviation of a level that all arms share within a season, drawn anew for
             each: good days and bad days.
+        seasons: Whole seasons in each log.
     """
 
     title: str
@@ -41,6 +44,7 @@ class Setting:
     world: Stationary | SyntheticDiscrete | RideShare
     poisson: bool = False
     day_deviation: float = 0.0
+    seasons: int = SEASONS
 
 
 _SEASONAL = "PeriodicGP-SyntheticDiscrete-v0"
@@ -53,6 +57,11 @@ SETTINGS = {
     "days": Setting("Seasonal, 5 arms, good and bad days", _SEASONAL, _FIVE, day_deviation=1.0),
     "rides": Setting("Ride share, 12 arms", "PeriodicGP-RideShare-v0", RideShare(), poisson=True),
 }
+LONG = {
+    f"{name}, long": replace(SETTINGS[name], seasons=MORE * SEASONS)
+    for name in ("seasonal", "rides")
+}
+"""The same with longer logs, to see whether what is wrong goes away with them."""
 LOGGING = {
     "uniform": "uniform",
     "epsilon-greedy": f"epsilon-greedy, epsilon {EPSILON:g}",
@@ -104,7 +113,7 @@ def simulate(setting: Setting, logging: str, logs: int, seed: int) -> Simulated:
     """
     rng = np.random.default_rng([seed, list(LOGGING).index(logging), *setting.title.encode()])
     period = float(setting.world.public.periods[0])
-    steps = round(period * SEASONS)
+    steps = round(period * setting.seasons)
     processes = [setting.world.draw(rng, steps) for _ in range(logs)]
     means = np.stack([_table(process) for process in processes])
     rewards = _rewards(setting, means, period, rng)
@@ -140,7 +149,7 @@ def _rewards(setting: Setting, means: Array, period: float, rng: np.random.Gener
         return rng.poisson(means).astype(np.float64)
     logs, steps = means.shape[:2]
     season = (np.arange(steps) // period).astype(np.intp)
-    days = setting.day_deviation * rng.standard_normal((logs, SEASONS))
+    days = setting.day_deviation * rng.standard_normal((logs, setting.seasons))
     return np.asarray(means + rng.standard_normal(means.shape) + days[:, season, None])
 
 
