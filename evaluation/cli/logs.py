@@ -132,6 +132,7 @@ def evaluate_log(
         "time_column": time_column,
         "arm_column": arm_column,
         "reward_column": reward_column,
+        "time_format": time_format,
         "separator": separator,
     }
     _require_log(file, as_log, columns)
@@ -141,7 +142,6 @@ def evaluate_log(
         probability_column=probability_column,
         context_columns=context,
         step=_length(step),
-        time_format=time_format,
         decimal=decimal,
     )
     off_policy = _mended(
@@ -220,11 +220,20 @@ def _answer(
         say("")
         for line in _table(found):
             say(line)
-        notes = dict.fromkeys(f"{one.policy}: {note}" for one in found for note in one.notes)
-        for note in notes:
-            say(f"Note: {note}.")
+        for note, about in _notes(found).items():
+            say(f"Note on {', '.join(about)}: {note}.")
     if refused and not as_json:
         raise CommandError("; ".join(refused))
+
+
+def _notes(estimates: list[Estimate]) -> dict[str, list[str]]:
+    """Every note once, with the policies that it is about."""
+    found: dict[str, list[str]] = {}
+    for one in estimates:
+        for note in one.notes:
+            about = found.setdefault(note, [])
+            about.extend([one.policy] if one.policy not in about else [])
+    return found
 
 
 def _estimate(off_policy: OffPolicy, policy: str, estimator: str, seed: int) -> Estimate:

@@ -48,6 +48,7 @@ def tell_kind(
     time_column: str | None = None,
     arm_column: str | None = None,
     reward_column: str | None = None,
+    time_format: str | None = None,
     separator: str | None = None,
     **_: Any,
 ) -> Kind:
@@ -66,6 +67,7 @@ def tell_kind(
             arm_column=arm_column,
             reward_column=reward_column,
             arms=None,
+            time_format=time_format,
         )
     except DataError as error:
         return Kind(False, str(error))
@@ -187,11 +189,14 @@ def _other_numbers(table: Table, roles: Roles, probability: str | None) -> list[
 def _steps(moments: Any, step: str | float | None, source: str) -> tuple[Clock, Integers]:
     """The clock, and which of its steps each time is."""
     if step is None:
+        clock = find_clock(moments, source)
         try:
-            clock = find_clock(moments, source)
             return clock, positions(clock, moments, source)
         except DataError as error:
-            raise LogError(f"{error}; or give a step, such as '1h', to round times to") from error
+            raise LogError(
+                f"the times of {source} are not regular, or far apart: give a step, such as '1h', "
+                "to which they are rounded down"
+            ) from error
     stamps = isinstance(moments, pd.DatetimeIndex)
     try:
         length: Any = pd.Timedelta(step) if stamps else float(step)

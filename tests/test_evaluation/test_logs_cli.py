@@ -68,7 +68,7 @@ def test_policies_are_judged(path: Path) -> None:
     table = call("data", "log", str(path), *options[:2], "--estimator", "ips", "--estimator", "dm")
     lines = [line.split() for line in table.stdout.splitlines() if line.startswith("arm:billing ")]
     assert [line[1] for line in lines] == ["ips", "dm"]
-    assert "Note: arm:billing: by the model alone" in table.stdout
+    assert "Note on arm:billing: by the model alone" in table.stdout
 
 
 def test_what_cannot_be_told_ends_with_a_sentence(path: Path) -> None:
