@@ -28,7 +28,7 @@ HEADER = ("policy", "estimator", "value per step", "95 % interval", "ESS", "no o
 
 def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
     """Whether a file is a log; if so, that is said, with the command that looks at it."""
-    from evaluation.logs.reading import tell_kind
+    from evaluation.logs.kind import tell_kind
 
     if as_log is False:
         return False
@@ -162,7 +162,7 @@ def evaluate_log(
 
 
 def _require_log(file: Path, as_log: bool | None, columns: dict[str, str | None]) -> None:
-    from evaluation.logs.reading import tell_kind
+    from evaluation.logs.kind import tell_kind
 
     if as_log:
         return

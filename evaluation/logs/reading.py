@@ -1,23 +1,24 @@
-"""Logs from anybody's table, and how a log is told from a table of all rewards."""
+"""Logs from anybody's table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from agents.base import MAX_REWARD
 from evaluation.logs.log import Integers, Log, LogError
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.columns import Roles, check_known, find_roles
 from periodic_envs.data.tables.formats import Table, as_text, read_table
 from periodic_envs.data.tables.grid import Clock, find_clock, positions
-from periodic_envs.data.tables.limits import UNNAMED, check_name
+from periodic_envs.data.tables.limits import MAX_VALUES, UNNAMED, check_name
 from periodic_envs.data.tables.times import parse_times
-from periodic_envs.data.tables.values import MISSING, Marks, find_marks, is_number, parse_numbers
+from periodic_envs.data.tables.values import Marks, find_marks, is_number, parse_numbers
 
 PROBABILITY = frozenset(
     ("probability", "prob", "propensity", "propensity_score", "pscore", "action_prob")
@@ -25,65 +26,6 @@ PROBABILITY = frozenset(
 """What a column of probabilities is called, in small letters."""
 MONDAY = "1970-01-05"
 """Steps of dated times are counted from the last Monday before the first of them."""
-MIN_SHARE_ALONE = 0.5
-"""A table is a log if at more than this share of its times only one arm has a reward."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a table was taken for, and why.
-
-    Attributes:
-        is_log: Whether it is a log.
-        why: The reason, in words.
-    """
-
-    is_log: bool
-    why: str
-
-
-def tell_kind(
-    source: Any,
-    *,
-    time_column: str | None = None,
-    arm_column: str | None = None,
-    reward_column: str | None = None,
-    time_format: str | None = None,
-    separator: str | None = None,
-    **_: Any,
-) -> Kind:
-    """Whether a table is a log, or has the rewards of all arms at each time.
-
-    It is a log if it has a column of probabilities, or if it is a long table in which only one arm
-    has a reward at most of the times. What cannot be read is not called a log: reading it says
-    what is wrong.
-    """
-    try:
-        table = read_table(source, separator=separator)
-        probability = _probability_column(table, None)
-        roles = find_roles(
-            _without(table, [probability]),
-            time_column=time_column,
-            arm_column=arm_column,
-            reward_column=reward_column,
-            arms=None,
-            time_format=time_format,
-        )
-    except DataError as error:
-        return Kind(False, str(error))
-    if roles.arm is None or roles.reward is None:
-        return Kind(False, "it is a wide table, with a column for each arm")
-    if probability is not None:
-        return Kind(True, f"it has a probability for each row, in {probability!r}")
-    times, arms, rewards = (
-        as_text(table.columns[n]) for n in (roles.time, roles.arm, roles.reward)
-    )
-    known = [word.lower() not in MISSING for word in rewards]
-    rows = pd.DataFrame({"time": times, "arm": arms})[known]
-    seen = rows.groupby("time")["arm"].nunique()
-    alone = float((seen == 1).mean()) if len(seen) else 0.0
-    why = f"at {alone:.0%} of the times only one arm has a reward"
-    return Kind(alone > MIN_SHARE_ALONE, why)
 
 
 def read_log(
@@ -123,11 +65,11 @@ def read_log(
         DataError: If the table cannot be used, or can be read in more than one way.
     """
     table = read_table(source, separator=separator)
-    probability = _probability_column(table, probability_column)
+    probability = probability_column_of(table, probability_column)
     asked = list(context_columns or ())
     check_known(asked, list(table.columns), f"column of {table.source}")
     roles = find_roles(
-        _without(table, [probability, *asked]),
+        without(table, [probability, *asked]),
         time_column=time_column,
         arm_column=arm_column,
         reward_column=reward_column,
@@ -152,7 +94,7 @@ def read_log(
         names=names,
         step=origin + steps,
         arm=codes,
-        reward=parse_numbers(table, roles.reward, marks),
+        reward=_rewards(table, roles.reward, marks),
         probability=_probabilities(table, probability, marks) if probability else None,
         contexts=_contexts(table, contexts, marks),
         context_names=tuple(contexts),
@@ -162,7 +104,8 @@ def read_log(
     return _known_rows(log)
 
 
-def _probability_column(table: Table, asked: str | None) -> str | None:
+def probability_column_of(table: Table, asked: str | None = None) -> str | None:
+    """The column of probabilities: the one asked for, or the one that is called so."""
     if asked is not None:
         check_known([asked], list(table.columns), f"column of {table.source}")
         return asked
@@ -175,7 +118,8 @@ def _probability_column(table: Table, asked: str | None) -> str | None:
     return found[0] if found else None
 
 
-def _without(table: Table, names: Sequence[str | None]) -> Table:
+def without(table: Table, names: Sequence[str | None]) -> Table:
+    """The table without some columns."""
     kept = {name: column for name, column in table.columns.items() if name not in names}
     return replace(table, columns=kept)
 
@@ -209,7 +153,13 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[Clock, 
     first = moments.min().floor(length) if stamps else np.floor(moments.min() / length) * length
     clock = Clock(first, length)
     # A share of a step is forgiven, lest round-off puts a time into the step before.
-    return clock, np.floor(clock.index(moments) + 1e-9).astype(np.intp)
+    exact = np.floor(clock.index(moments) + 1e-9)
+    if not exact.max() < MAX_VALUES:
+        raise LogError(
+            f"the times of {source} are {exact.max() + 1:,.0f} steps of {clock.step_text()}: is "
+            "one of them wrong, or the step too short?"
+        )
+    return clock, exact.astype(np.intp)
 
 
 def _origin(clock: Clock) -> int:
@@ -227,6 +177,18 @@ def _arms(table: Table, column: str) -> tuple[tuple[str, ...], Integers]:
     if len(found) < 2:
         raise LogError(f"a choice needs at least two arms, {table.source} has only {found[0]!r}")
     return tuple(found), codes.astype(np.intp)
+
+
+def _rewards(table: Table, name: str, marks: Marks) -> Array:
+    values = parse_numbers(table, name, marks)
+    large = np.abs(values) > MAX_REWARD
+    if large.any():
+        row = int(large.argmax())
+        raise LogError(
+            f"{table.place(row)} has the reward {values[row]:g} in column {name!r}: squares of "
+            f"rewards must stay finite, so that they are at most {MAX_REWARD:g} in magnitude"
+        )
+    return values
 
 
 def _probabilities(table: Table, name: str, marks: Marks) -> Array:

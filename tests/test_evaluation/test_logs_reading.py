@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from evaluation.logs.describe import describe, guess_period
+from evaluation.logs.kind import tell_kind
 from evaluation.logs.log import LogError
-from evaluation.logs.reading import read_log, tell_kind
+from evaluation.logs.reading import read_log
 from evaluation.logs.seasons import split_seasons
 from periodic_envs.data import DataError
 
@@ -142,6 +143,7 @@ def test_irregular_times_need_a_step() -> None:
     ("rows", "said"),
     [
         (frame(arm="a"), "a choice needs at least two arms, the DataFrame has only 'a'"),
+        (frame(reward=[1.0] * 7 + [1e200]), r"row 7 of the DataFrame has the reward 1e\+200"),
         (frame(reward=np.nan), "the DataFrame has no row with a reward"),
         (frame(probability=0.5, pscore=0.5), "more than one column that may be the probability"),
     ],
