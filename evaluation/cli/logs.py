@@ -157,6 +157,8 @@ def evaluate_log(
     if not as_json:
         for line in describe(log, off_policy.seasons):
             say(line)
+        if period is None:
+            say("\nNo period was given: it is taken for a day.")
     if policy or as_json:
         _answer(off_policy, policy or [], estimator or ["dr"], seed, as_json)
 

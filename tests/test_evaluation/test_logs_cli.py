@@ -41,6 +41,7 @@ def test_a_log_is_described(path: Path) -> None:
     assert "959 decisions at 959 times, 2024-01-01 00:00 to 2024-02-09 23:00" in said.stdout
     assert "1 row without a reward left out" in said.stdout
     assert "With a season of 24 steps there are 24 phases and 40 blocks" in said.stdout
+    assert "No period was given: it is taken for a day." in said.stdout
     assert "billing" in said.stdout
     assert "value per step" not in said.stdout
 
