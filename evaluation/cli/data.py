@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
+from evaluation.cli.logs import AsLogOption, evaluate_log, is_log
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
 from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data import DataError
@@ -19,6 +20,7 @@ from periodic_envs.data.madrid.importing import Imported, import_paths
 from periodic_envs.data.madrid.stations import magnitude_name
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
+app.command("log")(evaluate_log)
 
 
 @app.command("import")
@@ -155,6 +157,7 @@ def check(
         str | None, typer.Option(help="The sign between the values of a CSV file.")
     ] = None,
     decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")] = None,
+    as_log: AsLogOption = None,
 ) -> None:
     """Look at your own data: what it holds, its season, and what knowing it would gain."""
     from periodic_envs.data.seasons.check import check_series
@@ -174,6 +177,8 @@ def check(
         "decimal": decimal,
     }
     reading = {name: value for name, value in asked.items() if value is not None}
+    if is_log(file, as_log, reading):
+        return
     series = read_series(file, **reading)
     try:
         found = check_series(series, source=file.name, period=period, objective=objective)
