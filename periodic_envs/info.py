@@ -118,8 +118,7 @@ class BatchRecord(Record):
         }
         if self._origin is not None:
             entries["data_source"] = np.full(self._copies, self._origin.source, dtype=object)
-        everywhere = np.ones(self._copies, np.bool_)
-        return entries | {f"_{name}": everywhere for name in self._keys}
+        return entries | {f"_{name}": np.ones(self._copies, np.bool_) for name in self._keys}
 
     def _lost(self, best: Any, mean: Any) -> Any:
         return np.maximum(best - mean, 0.0)
@@ -143,8 +142,7 @@ class StepInfo(dict[str, Any]):
         record, self._record = self._record, None
         if record is not None:
             entries = record.entries(self._step)
-            if dict.__len__(self) > 1:
-                entries.update(dict.items(self))  # what somebody has set meanwhile stays
+            entries.update(dict.items(self))  # what somebody has set meanwhile stays
             dict.update(self, entries)
 
     def __missing__(self, key: str) -> Any:

@@ -45,7 +45,7 @@ class LiveStore:
     def __init__(self, path: Path, choose: Callable[[Store], Results]) -> None:
         self._path, self._choose = path, choose
         self._pictures, self._memory = Pictures(), _Memory()
-        self._seen: tuple[int, int, str] | None = None
+        self._seen: tuple[int, int, int, str] | None = None
         self._content: dict[str, Any] = {}
         self._not_before = 0.0
         self._as_of = 0
@@ -59,7 +59,8 @@ class LiveStore:
         with Store(self._path, create=False) as store:
             results = self._choose(store)
             done = len(results.runs) + len(results.trainings)
-            news = (results.sweep.id, done, results.sweep.hash)
+            # A run that failed and was tried again counts as done before and after.
+            news = (results.sweep.id, done, len(results.failures), results.sweep.hash)
             may = done == results.size or time.monotonic() >= self._not_before
             if news != self._seen and may:
                 start, as_of = time.monotonic(), int(time.time())

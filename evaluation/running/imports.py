@@ -18,13 +18,23 @@ PICTURES = "periodic_envs.rendering"
 """Imported by the environment, but decides nothing."""
 
 
+SCIPY = frozenset(
+    f"scipy.{part}"
+    for part in (
+        *("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize"),
+        *("signal", "sparse", "spatial", "special", "stats"),
+    )
+)
+"""What is slow to import, and can be imported for anybody: strangers' code may name anything."""
+
+
 class Scan(NamedTuple):
     """What a file says.
 
     Attributes:
         imported: The files of ours that it imports.
         libraries: The libraries that a class in it names.
-        scipy: The modules of SciPy that it imports from.
+        scipy: The parts of SciPy that it imports from.
     """
 
     imported: frozenset[Path] = frozenset()
@@ -65,9 +75,8 @@ def scan(path: Path, root: Path = ROOT) -> Scan:
     followed = FOLLOWED.get(package[0] if package else "", ("agents",))
     ours = (name for name in modules - {PICTURES} if name.partition(".")[0] in followed)
     found = frozenset(file for name in ours if (file := file_of(name, root)) is not None)
-    froms = (node.module or "" for node in _nodes(tree) if isinstance(node, ast.ImportFrom))
-    scipy = frozenset(name for name in froms if name.startswith("scipy."))
-    return Scan(found, tuple(libraries), scipy)
+    parts = {".".join(name.split(".")[:2]) for name in modules}
+    return Scan(found, tuple(libraries), frozenset(parts & SCIPY))
 
 
 scan_ours = functools.cache(scan)

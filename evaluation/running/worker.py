@@ -106,6 +106,7 @@ _preloaded: set[tuple[str, str]] = set()
 _worlds: dict[str, PeriodicBanditEnv] = {}
 """The environments of this worker's runs: children have copies, with all tables made."""
 MAX_WORLDS = 32
+"""After so many a worker begins anew: tables take memory."""
 
 
 def preload(run: Run) -> None:
@@ -114,16 +115,21 @@ def preload(run: Run) -> None:
     what = (world, "" if run.agent_spec is None else run.agent_spec.name)
     if what in _preloaded:
         return
+    if world not in _worlds and len(_worlds) >= MAX_WORLDS:
+        _preloaded.clear()
+        _worlds.clear()
     _preloaded.add(what)
     with contextlib.suppress(Exception):  # the child will say what is missing or broken
-        env = _worlds.pop(world, None) or run.world.make()
+        env = _worlds.get(world) or run.world.make()
         sources_of(env.setup.world, run.agent_spec)
-        env.reset(seed=0)
-        _worlds[world] = env
-        while len(_worlds) > MAX_WORLDS:
-            del _worlds[next(iter(_worlds))]
-        modules = () if run.agent_spec is None else preload_of(what[1])
-        for module in modules if run.isolation == NONE else ():
+        if type(env.setup.world).__module__.startswith("periodic_envs."):
+            # A stranger's draw may hang or kill: that is for the child, which is watched over.
+            env.reset(seed=0)
+            _worlds[world] = env
+    if run.agent_spec is None or run.isolation != NONE:
+        return
+    for module in preload_of(what[1]):
+        with contextlib.suppress(Exception):
             import_module(module)
 
 

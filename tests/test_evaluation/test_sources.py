@@ -122,5 +122,6 @@ def test_what_an_agent_needs_of_scipy_is_read_from_its_code(tmp_path: Path) -> N
         "from agents.zoo.gp.gp_ucb import GPUCB\n"
         "raise SystemExit  # it is not run\n"
         "class Mine(GPUCB):\n    def act(self, o):\n        from scipy.signal import lfilter\n"
+        "        from scipy.no_such_part import x\n        import scipy.signal.windows\n"
     )
     assert set(scipy_of(f"{mine}:Mine")) == {"scipy.signal", *scipy_of("gp-ucb")}

@@ -17,6 +17,7 @@ import pytest
 import evaluation
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
+from evaluation.running import worker
 from evaluation.running.executors import InProcess, Pool, dispatch
 from evaluation.running.executors.base import (
     BatchLostError,
@@ -29,6 +30,8 @@ from evaluation.running.run import runs_of
 from evaluation.running.sweep import run
 from evaluation.running.worker import execute
 from evaluation.store import Store
+from periodic_envs.env import PeriodicBanditEnv
+from periodic_envs.worlds.synthetic import Synthetic
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
 WORLD = "PeriodicGP-SyntheticDiscrete-v0"
@@ -222,6 +225,44 @@ def test_a_worker_imports_once_what_its_runs_need(tmp_path: Path) -> None:
     results = run(protocol(f"{mine}:NeedsSciPy:log={log}", seeds="0:3"), workers=1)
     assert not results.failures, results.failures[0].reason
     assert log.read_text().split() == ["True"] * 3
+
+
+GUARDED = """
+from tests.test_evaluation.faulty_agents import Good
+
+try:
+    from scipy.linalg.fastblas import fast
+except ImportError:
+    fast = None
+
+class Guarded(Good):
+    pass
+"""
+
+
+def test_an_import_that_fails_costs_nobody_anything(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(GUARDED)
+    results = run(protocol(f"{mine}:Guarded", "random"), workers=1, isolation="process")
+    assert not results.failures, results.failures[0].reason
+
+
+class Strange:
+    """A world of somebody else."""
+
+    def __init__(self) -> None:
+        self.public = Synthetic(n_actions=3).public
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> None:
+        raise AssertionError("this is for the child, which is watched over")
+
+
+def test_worlds_of_others_are_not_drawn_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = PeriodicBanditEnv(Strange(), horizon=5)
+    (first, *_) = runs_of(protocol("random"))
+    monkeypatch.setattr(type(first.world), "make", lambda self: made)
+    worker.preload(first)
+    assert str(first.world) not in worker._worlds
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:

@@ -88,7 +88,11 @@ class LateObservations:
         """The kept states and observations, as arrays."""
         width = self.filter.features.width + NUMBERS
         entries = np.array(self._entries).reshape(-1, width)
+        kalman = self.filter
+        before = kalman.S.copy(), kalman.pending, kalman.time, kalman.base, kalman.slice
         marks = {"now": self._mark()}
+        # Saved or not, an agent goes on with the same numbers, to the last bit.
+        kalman.S[:], kalman.pending, kalman.time, kalman.base, kalman.slice = before
         if self.filter.decays:
             marks |= {"older": self._older, "newer": self._newer}
         arrays = {f"{k}.{f}": np.array(v) for k, m in marks.items() for f, v in m._asdict().items()}

@@ -75,9 +75,9 @@ class Shared:
         if self._memo is not None and self._memo[0] == t and self._memo[1] is weights:
             return self._memo[2]
         mean, second = np.zeros(self.width), np.zeros((self.width, self.width))
-        weights = np.where(weights > NEGLIGIBLE, weights, 0.0)
+        counted = np.where(weights > NEGLIGIBLE, weights, 0.0)
         for group in self._groups:
-            group.add_to(mean, second, t, weights)
+            group.add_to(mean, second, t, counted)
         moments = mean, second - mean[:, None] * mean
         self._memo = (t, weights, moments)
         return moments
