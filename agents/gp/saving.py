@@ -106,7 +106,7 @@ def _check(key: str, value: Any) -> None:
         raise ValueError(f"{key} must be true or false")
     if isinstance(value, np.ndarray):
         numeric = value.dtype.kind in "fi"
-        if not numeric or not (key.endswith(".time") or np.isfinite(value).all()):
+        if not numeric or not (key.endswith((".time", ".base")) or np.isfinite(value).all()):
             raise ValueError(f"{key} must hold finite numbers")
 
 

@@ -28,16 +28,20 @@ class Mark(NamedTuple):
     S: Array
     X: Array
     time: float
+    base: float
     log_evidence: float
 
     @classmethod
     def saved(cls, state: State, name: str) -> Mark:
-        """The one that was saved under a name."""
-        S, X, time, log_evidence = (np.array(state[f"{name}.{field}"]) for field in cls._fields)
-        return cls(S, X, float(time), float(log_evidence))
+        """The one that was saved under a name; in earlier versions time and base were one."""
+        S, X, time, log_evidence = (
+            np.array(state[f"{name}.{field}"]) for field in ("S", "X", "time", "log_evidence")
+        )
+        base = float(state.get(f"{name}.base", time))
+        return cls(S, X, float(time), base, float(log_evidence))
 
 
-NO_MARK = Mark(np.empty((0, 0)), np.empty((0, 0)), -math.inf, 0.0)
+NO_MARK = Mark(np.empty((0, 0)), np.empty((0, 0)), -math.inf, -math.inf, 0.0)
 """Where nothing decays: no observation is ever late."""
 
 
@@ -88,11 +92,8 @@ class LateObservations:
         """The kept states and observations, as arrays."""
         width = self.filter.features.width + NUMBERS
         entries = np.array(self._entries).reshape(-1, width)
-        kalman = self.filter
-        before = kalman.S.copy(), kalman.pending, kalman.time, kalman.base, kalman.slice
-        marks = {"now": self._mark()}
-        # Saved or not, an agent goes on with the same numbers, to the last bit.
-        kalman.S[:], kalman.pending, kalman.time, kalman.base, kalman.slice = before
+        # As it is: saved or not, and loaded, it goes on with the same numbers to the last bit.
+        marks = {"now": self._present(self.filter.S)}
         if self.filter.decays:
             marks |= {"older": self._older, "newer": self._newer}
         arrays = {f"{k}.{f}": np.array(v) for k, m in marks.items() for f, v in m._asdict().items()}
@@ -111,10 +112,14 @@ class LateObservations:
         self.filter.settle(self.filter.time)
         S = np.empty_like(self.filter.S) if spent is None else spent.S
         S[:] = self.filter.S
-        return Mark(S, self.filter.X, self.filter.time, self.log_evidence)
+        return self._present(S)
+
+    def _present(self, S: Array) -> Mark:
+        kalman = self.filter
+        return Mark(S, kalman.X, kalman.time, kalman.base, self.log_evidence)
 
     def _return(self, mark: Mark) -> None:
-        self.filter.load(mark.S, mark.X, mark.time)
+        self.filter.load(mark.S, mark.X, mark.time, mark.base)
         self.log_evidence = mark.log_evidence
 
     def _take(self, entry: Array) -> None:
