@@ -57,8 +57,8 @@ def _advice(judged: Judged, agent: str) -> str:
     schedule = judged.gain(LEARNED, agent)
     if schedule.clear or (len(judged.plan.firsts) == 1 and schedule.estimate > 0):
         return (
-            "a schedule learned from the data before, which needs no agent, is better still "
-            f"({schedule.text()} over it): use the agent where no such data come any more."
+            "a schedule learned from all arms before, which needs no agent, is better still "
+            f"({schedule.text()} over it): use {agent} where only the chosen arm's reward is seen."
         )
     return "use it."
 

@@ -165,7 +165,7 @@ def plan_lines(tested: Backtest) -> list[str]:
     )
     left = plan.firsts[0] - plan.warm
     if left:
-        lines.append(f"The first {left:,} steps fill no window: only learned-... use them.")
+        lines.append(f"The first {left:,} steps fill no window: they are only learned from before.")
     untold = [f"{period:,.6g}" for period in tested.periods if period not in plan.periods]
     if untold:
         lines.append(f"Longer than a window, and not told to agents: {', '.join(untold)}.")
@@ -183,7 +183,7 @@ def _print(judged: Judged, advice: Recommendation) -> None:
             gain = "" if row == judged.baseline else judged.gain(row).text()
             spent = judged.milliseconds.get(row)
             time = "" if spent is None else f"{spent:.2f}"
-            cells = (f"{judged.total(row):,.6g}", f"{judged.per_step(row):,.4g}", gain, time)
+            cells = (_figure(judged.total(row)), _figure(judged.per_step(row)), gain, time)
             shown.add_row(row, *cells, style=style)
         shown.add_section()
     print_table(shown)
@@ -198,6 +198,11 @@ def _print(judged: Judged, advice: Recommendation) -> None:
     say(advice.sentence)
     if advice.command is not None:
         say(f"  {advice.command}")
+
+
+def _figure(value: float) -> str:
+    """Four digits, or all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:,.4g}"
 
 
 def _draw(
