@@ -16,6 +16,8 @@ from periodic_envs.env import PeriodicBanditEnv
 ORACLE, FIXED, UNIFORM = "oracle", "best-fixed", "uniform-random"
 HINDSIGHT = "best-per-phase"
 LEARNED, LEARNED_FIXED = "learned-schedule", "learned-fixed"
+SCHEDULES = (HINDSIGHT, LEARNED)
+"""Those that need a season."""
 MEANINGS = {
     ORACLE: "the best arm of every step: nobody can know it",
     HINDSIGHT: "the best arm of each phase of each window, in hindsight",

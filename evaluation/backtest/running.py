@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.backtest.judged import Judged
-from evaluation.backtest.rewards import FIXED, MEANINGS, window_references
+from evaluation.backtest.rewards import FIXED, MEANINGS, SCHEDULES, window_references
 from evaluation.backtest.windows import REPLAY, Plan, plan_windows, replay_worlds
 from evaluation.protocol.entries import (
     Limits,
@@ -152,7 +152,8 @@ class Backtest:
             ProtocolError: If there is no such agent or baseline.
         """
         protocol = self.protocol(agents)
-        rows = [*(entry.label for entry in protocol.agents), *MEANINGS]
+        there = [name for name in MEANINGS if self.plan.periods or name not in SCHEDULES]
+        rows = [*(entry.label for entry in protocol.agents), *there]
         if baseline not in rows:
             raise ProtocolError(f"there is no baseline {baseline!r}; there are {', '.join(rows)}")
         with warnings.catch_warnings():

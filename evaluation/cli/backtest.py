@@ -132,6 +132,8 @@ def backtest(
     else:
         _print(judged, advice)
     _draw(judged, results, picture, page, quiet=as_json)
+    if results.failures:
+        raise typer.Exit(1)
 
 
 def _check_asked(

@@ -1,6 +1,7 @@
 """``periodic-gp backtest``: windows of one's own table, references, and what is recommended."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from evaluation.backtest.rewards import FIXED, LEARNED, MEANINGS
 from evaluation.backtest.running import Backtest
 from evaluation.backtest.windows import Plan, plan_windows
 from evaluation.deciding.decider import Decider
+from evaluation.protocol.entries import ProtocolError
 from periodic_envs.data.errors import DataError
 from periodic_envs.worlds.replay import EXAMPLE
 from tests.test_evaluation.test_cli import call
@@ -146,6 +148,8 @@ def test_a_table_without_a_season(tmp_path: Path) -> None:
     assert "linucb" not in tested.default_agents()
     judged, _ = tested.run(["ucb1"], workers=0)
     assert LEARNED not in judged.totals
+    with pytest.raises(ProtocolError, match="there is no baseline 'learned-schedule'"):
+        tested.run(["ucb1"], baseline=LEARNED, workers=0)
     assert recommend(judged).command is None  # numbers are no times of a clock
 
 
@@ -170,7 +174,9 @@ def made(waves: Path, **totals: Any) -> Judged:
     )
 
 
-def test_a_clear_winner_is_recommended_with_a_command_that_works(waves: Path) -> None:
+def test_a_clear_winner_is_recommended_with_a_command_that_works(
+    waves: Path, tmp_path: Path
+) -> None:
     advice = recommend(made(waves, ucb1=1.02, linucb=1.12))
     assert advice.agent == "linucb"
     assert advice.sentence.startswith("linucb gained 12.0 % [12.0 %, 12.0 %] in 9 windows over")
@@ -179,8 +185,8 @@ def test_a_clear_winner_is_recommended_with_a_command_that_works(waves: Path) ->
         "periodic-gp decide init decider.json --arms a --arms b --arms c --step '1 hour' "
         "--seasons '1 day' --agent linucb"
     )
-    made_by_hand = Decider(["a", "b", "c"], step="1 hour", seasons=["1 day"], agent="linucb")
-    assert made_by_hand.arms
+    assert call(*shlex.split(advice.command)[1:], cwd=tmp_path).returncode == 0
+    assert Decider.load(tmp_path / "decider.json").arms == ("a", "b", "c")
 
 
 def test_a_loser_is_not_praised(waves: Path) -> None:
@@ -224,6 +230,15 @@ def test_the_command_says_its_windows_totals_and_advice(waves: Path, tmp_path: P
     rows = {row["row"]: row for row in again["rows"]}
     assert rows["linucb"]["gain"] == 0.0
     assert rows[f"{own}:Second"]["total"] == pytest.approx(sum(rows[FIXED]["by_window"]), rel=0.05)
+
+
+def test_an_agent_that_fails_is_named_and_the_others_are_judged(waves: Path) -> None:
+    failing = Path(__file__).parent / "faulty_agents.py"
+    asked = ["--agents", f"{failing}:Raises", "--agents", "ucb1", "--workers", "0"]
+    result = call("backtest", str(waves), *asked)
+    assert result.returncode == 1
+    assert f"Left out: {failing}:Raises failed in waves, from" in result.stdout
+    assert "ucb1" in result.stdout.splitlines()[-2]
 
 
 @pytest.mark.parametrize(
