@@ -24,14 +24,14 @@ from periodic_envs.process import ContinuousProcess, RewardProcess
 Groups = NDArray[np.intp]
 
 
-def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Regret of each step of the episode for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
+def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
+    """Mean reward of each step of the episode for each of ``REFERENCE_ROWS``, of shape (steps,).
 
-    - oracle: the best action at every step, 0 by definition.
+    - oracle: the best action at every step.
     - best-per-phase: in each bin of the season (``statistics.phase_bins``: one per phase of a
       whole period) the one action with the highest mean reward over the episode.
     - best-fixed: the one action with the highest mean reward over the episode.
-    - uniform-random: the expected regret of an action drawn uniformly.
+    - uniform-random: an action drawn uniformly, on average.
 
     The middle two know the whole episode beforehand: they are bounds, not agents. Finite sets are
     exact. On a box, the worlds of this suite are linear in features of the action, so the mean over
@@ -44,19 +44,28 @@ def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
         env: An environment of this suite, after ``reset``.
     """
     if env.episode is None:
-        raise ResetNeeded("call reset() before reference_regrets()")
+        raise ResetNeeded("call reset() before asking for references")
     process = env.episode.process
     times = env.episode.first_step + np.arange(env.horizon)
     best = np.array([process.optimum(t)[1] for t in times.tolist()])
     landscape = _landscape(process, env.public.n_actions, env.public.dim, times)
-    rewards = {
+    return {
         "oracle": best,
         "best-per-phase": landscape.best(phase_bins(times, process.period)),
         "best-fixed": landscape.best(np.zeros(env.horizon, dtype=np.intp)),
         "uniform-random": landscape.average(),
     }
+
+
+def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
+    """Regret of each step of the episode for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
+
+    Args:
+        env: An environment of this suite, after ``reset``; see ``reference_rewards``.
+    """
+    rewards = reference_rewards(env)
     # Negative only by round-off, as in the environment.
-    return {name: np.maximum(best - rewards[name], 0.0) for name in REFERENCE_ROWS}
+    return {name: np.maximum(rewards["oracle"] - rewards[name], 0.0) for name in REFERENCE_ROWS}
 
 
 class _Landscape(Protocol):

@@ -18,6 +18,7 @@ from pkgutil import iter_modules
 
 from periodic_envs import checks, worlds
 from periodic_envs.data.errors import DataError
+from periodic_envs.delay import DelayedReward
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import FiniteProcess, Origin, PublicInfo, RewardProcess, WarmStart, World
 from periodic_envs.registration import ids, register_world
@@ -33,6 +34,7 @@ WORLDS_VERSION = "0.1.0"
 __all__ = [
     "WORLDS_VERSION",
     "DataError",
+    "DelayedReward",
     "FiniteProcess",
     "Origin",
     "PeriodicBanditEnv",

@@ -29,6 +29,7 @@ COMMANDS = {
     "verify": "evaluation.cli.submissions:verify_bundle",
     "leaderboard": "evaluation.cli.leaderboard:app",
     "data": "evaluation.cli.data:app",
+    "backtest": "evaluation.cli.backtest:backtest",
     "decide": "evaluation.cli.decide:app",
     "learn-prior": "evaluation.cli.priors:learn_prior",
     "reproduce": "evaluation.cli.studies:reproduce",

@@ -11,6 +11,19 @@ import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
 from evaluation.cli.logs import AsLogOption, evaluate_log, is_log
+from evaluation.cli.reading import (
+    ArmColumnOption,
+    ArmsOption,
+    DecimalOption,
+    DuplicatesOption,
+    ObjectiveOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TableArgument,
+    TimeColumnOption,
+    TimeFormatOption,
+    given,
+)
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
 from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data import DataError
@@ -117,46 +130,22 @@ def _say_entry(entry: cache.Entry, provenance: bool) -> None:
 
 @app.command()
 def check(
-    file: Annotated[
-        Path,
-        typer.Argument(help="The table to look at: .csv, .tsv, .txt or .parquet, long or wide."),
-    ],
+    file: TableArgument,
     period: Annotated[
         float | None, typer.Option(help="The period in steps, instead of the one that is found.")
     ] = None,
-    objective: Annotated[
-        str, typer.Option(help="Whether more is better (max) or less (min).")
-    ] = "max",
+    objective: ObjectiveOption = "max",
     picture: Annotated[
         Path | None, typer.Option(help="Draw the data and the season into this file.")
     ] = None,
-    time_column: Annotated[
-        str | None, typer.Option(help="The name of the column of times.")
-    ] = None,
-    arm_column: Annotated[
-        str | None, typer.Option(help="The name of the column of arms, in a long table.")
-    ] = None,
-    reward_column: Annotated[
-        str | None, typer.Option(help="The name of the column of rewards, in a long table.")
-    ] = None,
-    arms: Annotated[
-        list[str] | None,
-        typer.Option(help="An arm to keep; give the option several times for several arms."),
-    ] = None,
-    time_format: Annotated[
-        str | None, typer.Option(help="How times are written, for example %d.%m.%Y %H:%M.")
-    ] = None,
-    duplicates: Annotated[
-        str | None,
-        typer.Option(
-            help="What to do with values that are there twice: mean averages them; by default "
-            "they are an error."
-        ),
-    ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="The sign between the values of a CSV file.")
-    ] = None,
-    decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")] = None,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
+    arms: ArmsOption = None,
+    time_format: TimeFormatOption = None,
+    duplicates: DuplicatesOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
     as_log: AsLogOption = None,
 ) -> None:
     """Look at your own data: what it holds, its season, and what knowing it would gain."""
@@ -166,17 +155,16 @@ def check(
 
     if picture is not None:
         check_picture(picture)
-    asked: dict[str, Any] = {
-        "time_column": time_column,
-        "arm_column": arm_column,
-        "reward_column": reward_column,
-        "arms": arms,
-        "time_format": time_format,
-        "duplicates": duplicates,
-        "separator": separator,
-        "decimal": decimal,
-    }
-    reading = {name: value for name, value in asked.items() if value is not None}
+    reading = given(
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        arms=arms,
+        time_format=time_format,
+        duplicates=duplicates,
+        separator=separator,
+        decimal=decimal,
+    )
     if is_log(file, as_log, reading):
         return
     series = read_series(file, **reading)

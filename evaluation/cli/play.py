@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,10 @@ from agents import AgentSpec, UnknownAgentError
 from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
 from evaluation.pictures import run_figure
+from evaluation.references import reference_rewards
 from evaluation.running.play import play
+from periodic_envs.arrays import Array
+from periodic_envs.env import PeriodicBanditEnv
 
 
 def play_one(
@@ -60,10 +64,31 @@ def play_one(
         f"{agent} in {env}, seed {seed}: {total}, {milliseconds:.2f} ms per step"
         + (f", engine {engine}" if engine else "")
     )
+    for line in reward_lines(world, run.reward):
+        say(line)
     say_origin(world)
     if picture is not None:
         save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
         say(f"Drew the run into {picture}")
+
+
+def reward_lines(world: PeriodicBanditEnv, rewards: Array) -> Iterator[str]:
+    """The reward of an episode that has just been played, and what references have there.
+
+    The agent's is what it got, with its noise; those of references are means, without noise.
+    """
+    found = {"total reward": rewards, **reference_rewards(world)}
+    labels = {
+        "total reward": "total reward",
+        "best-fixed": "best fixed action, in hindsight",
+        "best-per-phase": "best action of each phase, in hindsight",
+        "oracle": "best action of each step",
+        "uniform-random": "chance",
+    }
+    width = max(map(len, labels.values()))
+    for name, label in labels.items():
+        total = float(found[name].sum())
+        yield f"  {label:<{width}}  {total:>14,.2f}  {total / len(rewards):>12,.4g} a step"
 
 
 def _is_ours(where: traceback.FrameSummary) -> bool:

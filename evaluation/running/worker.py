@@ -62,6 +62,7 @@ def start_worker(environment: dict[str, str], driver: int) -> None:
     os.environ.update(environment)
     # The driver has said so, once; every child of every worker would say it again.
     warnings.simplefilter("ignore", SimulatedDataWarning)
+    warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
     prepare()
     # Sums of many terms depend on the number of threads: one everywhere, for equal numbers. What
     # is loaded later is told so by the environment.

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,14 +130,14 @@ class Replay:
     def series(self) -> Series:
         """The window of the data, as recorded."""
         # Here, so that importing the worlds does not take the time of importing pandas.
-        from periodic_envs.data.tables.series import cut, read_series
+        from periodic_envs.data.tables.series import cut
 
-        whole = read_series(
+        whole = _read(
             EXAMPLE if self.data is None else self.data,
             time_column=self.time_column,
             arm_column=self.arm_column,
             reward_column=self.reward_column,
-            arms=self.arms,
+            arms=tuple(self.arms) if isinstance(self.arms, list) else self.arms,
             duplicates=self.duplicates,
             time_format=self.time_format,
             separator=self.separator,
@@ -214,6 +214,29 @@ class Replay:
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
         """The same, once for each generator."""
         return self._recording.draw_many(rngs, horizon)
+
+
+def _read(source: Any, **reading: Any) -> Series:
+    """The whole table; a file of which many windows are made is read once."""
+    from periodic_envs.data.tables.series import read_series
+
+    try:
+        path, about = os.fspath(source), os.stat(source)
+        hash(tuple(reading.values()))
+    except (TypeError, ValueError, OSError):  # no file, or nothing that can be remembered
+        return read_series(source, **reading)
+    changed = (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+    return _read_file(path, changed, tuple(reading.items()))
+
+
+@lru_cache(maxsize=2)
+def _read_file(path: str, changed: tuple[int, ...], reading: tuple[tuple[str, Any], ...]) -> Series:
+    """A file as it is since it was changed last. Whoever has it shares it: it is read-only."""
+    from periodic_envs.data.tables.series import read_series
+
+    series = read_series(path, **dict(reading))
+    series.values.setflags(write=False)
+    return series
 
 
 def _checked_periods(period: float | Sequence[float]) -> tuple[float, ...]:

@@ -16,6 +16,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from periodic_envs.data import DataError
+from periodic_envs.data.tables.series import read_series
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.replay import EXAMPLE, Replay
 
@@ -149,6 +150,25 @@ def test_pickle_does_not_need_the_file(table: pd.DataFrame, tmp_path: Path) -> N
     copy = pickle.loads(pickle.dumps(env))
     assert data_equivalence(play(env, [0, 1, 2]), play(copy, [0, 1, 2]), exact=True)
     assert copy.data_fingerprint == env.data_fingerprint
+
+
+def test_a_file_is_read_once_until_it_changes(
+    table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "table.csv"
+    table.to_csv(file, index=False)
+    reads = []
+    monkeypatch.setattr(
+        "periodic_envs.data.tables.series.read_series",
+        lambda source, **how: reads.append(source) or read_series(source, **how),
+    )
+    worlds = [Replay(data=str(file), period=24, start=day) for day in ("2024-01-01", "2024-01-02")]
+    assert [len(world.series.values) for world in worlds] == [48, 24]
+    assert len(reads) == 1
+    table["north"] += 1
+    table.to_csv(file, index=False)
+    assert Replay(data=str(file), period=24).series.values[0, 0] == table["north"][0]
+    assert len(Replay(data=str(file), period=24, arms=["west", "north"]).series.names) == 2
 
 
 def test_a_changed_frame_does_not_change_the_world(table: pd.DataFrame) -> None:

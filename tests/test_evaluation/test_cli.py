@@ -172,6 +172,11 @@ def test_play_runs_and_draws(tmp_path: Path, world: str, agent: str, height: int
     regret = float(re.findall(r"regret ([\d,.]+) over", result.stdout)[0].replace(",", ""))
     again = play(gym.make(f"PeriodicGP-{world}-v0"), AgentSpec.parse(agent), 3)
     assert regret == pytest.approx(again.regret.sum(), abs=0.01)
+    said = dict(re.findall(r"^  (\w.*?)  +(-?[\d,.]+)  ", result.stdout, re.M))
+    totals = {name: float(total.replace(",", "")) for name, total in said.items()}
+    assert totals["total reward"] == pytest.approx(again.reward.sum(), abs=0.01)
+    fixed, chance = totals["best fixed action, in hindsight"], totals["chance"]
+    assert chance < fixed < totals["best action of each step"]
     with Image.open(picture) as image:
         assert image.size == (1000, height)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.backtest.windows import REPLAY, replay_worlds
 from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.series import Series, cut, read_series
 
-REPLAY = "PeriodicGP-Replay-v0"
 FOLDER = Path(__file__).parents[4] / "shared" / "data" / "tables"
 """Real tables, where there are any. They are no part of this repository."""
 DEFAULT_STEPS = 384
@@ -79,15 +79,7 @@ class Windows:
         period: Any = list(self.period) if len(self.period) > 1 else self.period[0]
         given = {"data": str(self.file), "period": period, "steps": self.steps}
         given |= {"warm_start": self.warm} if self.warm else {}
-        worlds: list[dict[str, Any]] = [
-            {
-                "id": REPLAY,
-                "label": f"{self.name}, from {start}",
-                "arguments": {**given, "start": start},
-                "group": self.name,
-            }
-            for start in self.starts()
-        ]
+        worlds = replay_worlds(self.name, self.starts(), given)
         WorldSpec(REPLAY, worlds[0]["arguments"]).make()  # what is wrong is said before long runs
         return worlds
 

@@ -1,0 +1,230 @@
+"""The command ``backtest``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from evaluation.backtest.judged import Judged
+from evaluation.backtest.recommend import Recommendation, recommend
+from evaluation.backtest.rewards import FIXED, MEANINGS
+from evaluation.backtest.running import Backtest
+from evaluation.cli.reading import (
+    ArmColumnOption,
+    ArmsOption,
+    DecimalOption,
+    DuplicatesOption,
+    ObjectiveOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TableArgument,
+    TimeColumnOption,
+    TimeFormatOption,
+    given,
+)
+from evaluation.cli.shared import (
+    CommandError,
+    ProcessesOption,
+    Reporter,
+    check_picture,
+    save_picture,
+    say,
+)
+from evaluation.cli.sweeps import JsonOption
+from evaluation.cli.tables import print_table
+from evaluation.results import Results
+from periodic_envs import checks
+from periodic_envs.data.recording import OBJECTIVES
+
+
+def backtest(
+    table: TableArgument,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An agent to try: name, name:setting=value, module:Class or file.py:Class; give "
+            "the option several times for several agents. By default a few of the zoo."
+        ),
+    ] = None,
+    period: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="A season in steps; give the option several times for several, the main one "
+            "first. By default those that are found."
+        ),
+    ] = None,
+    windows: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many windows the table is cut into; 1 for all of it."),
+    ] = None,
+    window_steps: Annotated[
+        int | None, typer.Option(min=1, help="How many decisions a window has.")
+    ] = None,
+    warm_start: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Steps before each window of which everybody knows the best arm and its reward; "
+            "by default two seasons.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(help="The agent or reference that the others are compared with.")
+    ] = FIXED,
+    objective: ObjectiveOption = "max",
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the gains over the baseline into this file.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page of all results, by regret, into this file.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="A file to keep results in: what is there is not run again."),
+    ] = None,
+    workers: ProcessesOption = None,
+    as_json: JsonOption = False,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
+    arms: ArmsOption = None,
+    time_format: TimeFormatOption = None,
+    duplicates: DuplicatesOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
+) -> None:
+    """Try agents on your own data, window by window, and say which one to use."""
+    _check_asked(objective, period, picture, page)
+    tested = Backtest(
+        table,
+        periods=period,
+        objective=objective,
+        windows=windows,
+        window_steps=window_steps,
+        warm_start=warm_start,
+        reading=given(
+            time_column=time_column,
+            arm_column=arm_column,
+            reward_column=reward_column,
+            arms=arms,
+            time_format=time_format,
+            duplicates=duplicates,
+            separator=separator,
+            decimal=decimal,
+        ),
+    )
+    if not as_json:
+        for line in plan_lines(tested):
+            say(line)
+    with Reporter(quiet=as_json) as report:
+        judged, results = tested.run(
+            agents, baseline=baseline, store=store, workers=workers, on_progress=report
+        )
+    advice = recommend(judged)
+    if as_json:
+        told = {"agent": advice.agent, "sentence": advice.sentence, "command": advice.command}
+        print(json.dumps({**judged.content(), "recommendation": told}, indent=1))
+    else:
+        _print(judged, advice)
+    _draw(judged, results, picture, page, quiet=as_json)
+    if results.failures:
+        raise typer.Exit(1)
+
+
+def _check_asked(
+    objective: str, period: list[float] | None, picture: Path | None, page: Path | None
+) -> None:
+    """Before a long run, not after it."""
+    try:
+        checks.one_of("objective", objective, OBJECTIVES)
+        for one in period or []:
+            if checks.positive("period", one) < 2.0:
+                raise ValueError(f"period must be at least 2 steps, got {one!r}")
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if picture is not None:
+        check_picture(picture)
+    if page is not None and not page.parent.is_dir():
+        raise CommandError(f"cannot write {str(page)!r}: there is no folder {str(page.parent)!r}")
+
+
+def plan_lines(tested: Backtest) -> list[str]:
+    """What is about to be run, and why so."""
+    plan, series = tested.plan, tested.series
+    text = f"{tested.table.name}: {len(series.values):,} steps of {series.clock.step_text()}, "
+    text += f"{len(series.names):,} arms, {series.span()}."
+    seasons = ", ".join(f"{period:,.6g}" for period in tested.periods) or "none"
+    lines = [text, f"Seasons in steps: {seasons}."]
+    whole = f" ({plan.steps / plan.season:,.4g} times {plan.season:,.6g})" if plan.season else ""
+    lines.append(
+        f"{len(plan.firsts):,} windows of {plan.steps:,} steps{whole}, one behind the other up to "
+        f"the end; everybody knows the best arm of the {plan.warm:,} steps before each."
+    )
+    left = plan.firsts[0] - plan.warm
+    if left:
+        lines.append(f"The first {left:,} steps fill no window: they are only learned from before.")
+    untold = [f"{period:,.6g}" for period in tested.periods if period not in plan.periods]
+    if untold:
+        lines.append(f"Longer than a window, and not told to agents: {', '.join(untold)}.")
+    return lines + [trouble[0].upper() + trouble[1:] + "." for trouble in series.report.troubles()]
+
+
+def _print(judged: Judged, advice: Recommendation) -> None:
+    word = "cost" if judged.objective == "min" else "reward"
+    shown = Table(title=f"{judged.source}: {word}", title_justify="left", box=box.SIMPLE_HEAD)
+    shown.add_column("agent", no_wrap=True)
+    for heading in (f"total {word}", "per step", f"gain over {judged.baseline}", "ms a step"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for rows, style in ((judged.ranking, None), (judged.references, "dim")):
+        for row in rows:
+            gain = "" if row == judged.baseline else judged.gain(row).text()
+            spent = judged.milliseconds.get(row)
+            time = "" if spent is None else f"{spent:.2f}"
+            cells = (_figure(judged.total(row)), _figure(judged.per_step(row)), gain, time)
+            shown.add_row(row, *cells, style=style)
+        shown.add_section()
+    print_table(shown)
+    for name in judged.references:
+        say(f"  {name}: {MEANINGS[name]}")
+    say(
+        "Intervals cover 95 %, paired over windows; the best of several agents is a little worse "
+        "than it looks.\n"
+    )
+    for note in judged.notes:
+        say(f"Left out: {note}")
+    say(advice.sentence)
+    if advice.command is not None:
+        say(f"  {advice.command}")
+
+
+def _figure(value: float) -> str:
+    """Four digits, or all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:,.4g}"
+
+
+def _draw(
+    judged: Judged, results: Results, picture: Path | None, page: Path | None, *, quiet: bool
+) -> None:
+    """The picture and the page, where they are asked for."""
+    if picture is not None:
+        from evaluation.backtest.figure import gains_figure
+
+        save_picture(gains_figure(judged), picture)
+    if page is not None:
+        from evaluation.report.content import store_content
+        from evaluation.report.page import render
+        from evaluation.report.sheet import Pictures
+        from periodic_envs.files import write_atomically
+
+        try:
+            write_atomically(page, render(store_content(results, Pictures())).encode())
+        except OSError as error:
+            raise CommandError(f"cannot write {str(page)!r}: {error.strerror}") from error
+    for path in (picture, page):
+        if path is not None and not quiet:
+            say(f"Wrote {path}")

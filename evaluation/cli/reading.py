@@ -1,0 +1,44 @@
+"""Options of all commands that read somebody's own table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+TableArgument = Annotated[
+    Path,
+    typer.Argument(help="The table to look at: .csv, .tsv, .txt or .parquet, long or wide."),
+]
+ObjectiveOption = Annotated[str, typer.Option(help="Whether more is better (max) or less (min).")]
+TimeColumnOption = Annotated[str | None, typer.Option(help="The name of the column of times.")]
+ArmColumnOption = Annotated[
+    str | None, typer.Option(help="The name of the column of arms, in a long table.")
+]
+RewardColumnOption = Annotated[
+    str | None, typer.Option(help="The name of the column of rewards, in a long table.")
+]
+ArmsOption = Annotated[
+    list[str] | None,
+    typer.Option(help="An arm to keep; give the option several times for several arms."),
+]
+TimeFormatOption = Annotated[
+    str | None, typer.Option(help="How times are written, for example %d.%m.%Y %H:%M.")
+]
+DuplicatesOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What to do with values that are there twice: mean averages them; by default "
+        "they are an error."
+    ),
+]
+SeparatorOption = Annotated[
+    str | None, typer.Option(help="The sign between the values of a CSV file.")
+]
+DecimalOption = Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that were given."""
+    return {name: value for name, value in options.items() if value is not None}

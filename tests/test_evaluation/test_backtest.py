@@ -1,0 +1,258 @@
+"""``periodic-gp backtest``: windows of one's own table, references, and what is recommended."""
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaluation.backtest.judged import Judged
+from evaluation.backtest.recommend import recommend
+from evaluation.backtest.rewards import FIXED, LEARNED, MEANINGS
+from evaluation.backtest.running import Backtest
+from evaluation.backtest.windows import Plan, plan_windows
+from evaluation.deciding.decider import Decider
+from evaluation.protocol.entries import ProtocolError
+from periodic_envs.data.errors import DataError
+from periodic_envs.worlds.replay import EXAMPLE
+from tests.test_evaluation.test_cli import call
+
+OWN = """
+class Second:
+    def __init__(self, problem, rng):
+        pass
+
+    def act(self, observation):
+        return 1
+
+    def update(self, observation, action, reward):
+        pass
+"""
+
+
+def table(path: Path, *, steps: int = 24 * 40, level: float = 5.0, third: float = 3.0) -> Path:
+    """Two arms that take turns, half a day each, and a third that always gives the same."""
+    hours = np.arange(steps)
+    wave = np.sin(2 * np.pi * (hours + 0.5) / 24)
+    values = np.stack((level + wave, level - wave, np.full(steps, third)), axis=1)
+    values += 0.05 * np.random.default_rng(3).standard_normal(values.shape)
+    times = pd.date_range("2024-01-01", periods=steps, freq="h")
+    frame = pd.DataFrame(values, columns=["a", "b", "c"])
+    frame.insert(0, "time", times)
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def waves(tmp_path: Path) -> Path:
+    return table(tmp_path / "waves.csv")
+
+
+# --- windows -----------------------------------------------------------------------------------
+
+
+def test_windows_are_whole_seasons_that_do_not_overlap_up_to_the_end() -> None:
+    plan = plan_windows(8760, (168.0, 24.0))
+    assert (plan.steps, plan.warm, plan.season) == (1008, 336, 168.0)
+    assert np.diff(plan.firsts).tolist() == [1008] * 7
+    assert plan.firsts[-1] + plan.steps == 8760
+    assert plan.firsts[0] >= plan.warm
+
+
+def test_a_long_season_that_leaves_no_room_gives_way_to_a_shorter_one() -> None:
+    plan = plan_windows(26304, (8736.0, 24.0))
+    assert plan.season == 24.0
+    assert plan.periods == (24.0,)  # a window of six weeks has no year to learn
+    assert len(plan.firsts) == 26
+
+
+def test_a_season_that_seldom_comes_back_is_not_the_main_one() -> None:
+    assert plan_windows(8760, (168.0, 24.0)).periods == (24.0, 168.0)
+    assert plan_windows(8760, (168.0, 24.0), windows=1).periods == (168.0, 24.0)
+
+
+def test_windows_as_asked_for() -> None:
+    assert plan_windows(1000, (24.0,), windows=1, warm=0) == Plan((16,), 984, 0, 24.0, (24.0,))
+    assert plan_windows(1000, (), steps=100).firsts == tuple(range(0, 1000, 100))
+    with pytest.raises(DataError, match="no room for 9 windows: a warm start of 48 steps and 200"):
+        plan_windows(1000, (24.0,), windows=9, steps=200)
+    with pytest.raises(DataError, match="40 steps have no room for a window"):
+        plan_windows(40, (24.0,))
+
+
+# --- rewards and references --------------------------------------------------------------------
+
+
+def test_references_are_sums_over_the_table(waves: Path) -> None:
+    tested = Backtest(waves, periods=[24.0], windows=4)
+    judged, _ = tested.run(["fixed"], workers=0)
+    values = tested.series.values
+    for window, first in enumerate(tested.plan.firsts):
+        inside = values[first : first + tested.plan.steps]
+        assert judged.totals["oracle"][window] == pytest.approx(inside.max(1).sum())
+        assert judged.totals[FIXED][window] == pytest.approx(inside.sum(0).max())
+        assert judged.totals["uniform-random"][window] == pytest.approx(inside.mean(1).sum())
+        before = values[:first]
+        best = [before[h::24].mean(0).argmax() for h in range(24)]
+        learned = sum(row[best[(first + i) % 24]] for i, row in enumerate(inside))
+        assert judged.totals[LEARNED][window] == pytest.approx(learned)
+        known = before.mean(0).argmax()
+        assert judged.totals["learned-fixed"][window] == pytest.approx(inside[:, known].sum())
+    assert judged.total("oracle") == pytest.approx(judged.totals["oracle"].sum())
+
+
+def test_costs_are_shown_as_costs_and_less_is_a_gain(tmp_path: Path) -> None:
+    costs = table(tmp_path / "costs.csv", third=7.0)
+    judged, _ = Backtest(costs, periods=[24.0], objective="min", windows=4).run(["ucb1"], workers=0)
+    assert judged.total("oracle") < judged.total(FIXED) < judged.total("uniform-random")
+    assert judged.total("oracle") > 0
+    gain = judged.gain("oracle")
+    share = 1.0 - judged.total("oracle") / judged.total(FIXED)
+    assert gain.estimate == pytest.approx(share)
+    assert 0.0 < gain.low <= gain.estimate <= gain.high
+    assert "--objective min" in (recommend(judged).command or "")
+
+
+def test_without_a_zero_gains_are_in_units(tmp_path: Path) -> None:
+    judged, _ = Backtest(table(tmp_path / "t.csv", level=0.0, third=-2.0), windows=4).run(
+        ["ucb1"], workers=0
+    )
+    gain = judged.gain("oracle")
+    assert not gain.share
+    assert gain.estimate == pytest.approx(judged.per_step("oracle") - judged.per_step(FIXED))
+    assert "a step" in gain.text()
+
+
+def test_a_window_without_enough_readings_is_left_out_and_said(waves: Path) -> None:
+    frame = pd.read_csv(waves)
+    frame.loc[240:400, "b"] = np.nan
+    frame.to_csv(waves, index=False)
+    tested = Backtest(waves, periods=[24.0], window_steps=96)
+    whole = plan_windows(len(frame), (24.0,), steps=96)
+    assert 0 < len(tested.plan.firsts) < len(whole.firsts)
+    judged, _ = tested.run(["fixed"], workers=0)
+    assert "is missing" in judged.notes[0] or "missing" in judged.notes[0]
+
+
+def test_a_table_without_a_season(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((200, 2)), columns=["a", "b"])
+    frame.insert(0, "time", np.arange(200))
+    frame.to_csv(tmp_path / "noise.csv", index=False)
+    tested = Backtest(tmp_path / "noise.csv")
+    assert tested.periods == ()
+    assert "linucb" not in tested.default_agents()
+    judged, _ = tested.run(["ucb1"], workers=0)
+    assert LEARNED not in judged.totals
+    with pytest.raises(ProtocolError, match="there is no baseline 'learned-schedule'"):
+        tested.run(["ucb1"], baseline=LEARNED, workers=0)
+    assert recommend(judged).command is None  # numbers are no times of a clock
+
+
+# --- recommendations ---------------------------------------------------------------------------
+
+
+def made(waves: Path, **totals: Any) -> Judged:
+    tested = Backtest(waves, periods=[24.0])
+    count = len(tested.plan.firsts)
+    rest = {name: np.full(count, 100.0) + np.arange(count) for name in MEANINGS}
+    given = {name: value * rest[FIXED] for name, value in totals.items()}
+    schedule = given.pop("schedule", rest[LEARNED])
+    agents = tuple(given)
+    return Judged(
+        source="t.csv",
+        series=tested.series,
+        plan=tested.plan,
+        objective="max",
+        totals={**rest, LEARNED: schedule, **given},
+        agents=agents,
+        milliseconds=dict.fromkeys(agents, 1.0),
+    )
+
+
+def test_a_clear_winner_is_recommended_with_a_command_that_works(
+    waves: Path, tmp_path: Path
+) -> None:
+    advice = recommend(made(waves, ucb1=1.02, linucb=1.12))
+    assert advice.agent == "linucb"
+    assert advice.sentence.startswith("linucb gained 12.0 % [12.0 %, 12.0 %] in 9 windows over")
+    assert advice.sentence.endswith("use it.")
+    assert advice.command == (
+        "periodic-gp decide init decider.json --arms a --arms b --arms c --step '1 hour' "
+        "--seasons '1 day' --agent linucb"
+    )
+    assert call(*shlex.split(advice.command)[1:], cwd=tmp_path).returncode == 0
+    assert Decider.load(tmp_path / "decider.json").arms == ("a", "b", "c")
+
+
+def test_a_loser_is_not_praised(waves: Path) -> None:
+    advice = recommend(made(waves, ucb1=0.9, linucb=0.95))
+    assert advice.sentence.startswith("No agent beat the best fixed arm: linucb came nearest (-5.0")
+
+
+def test_a_gain_that_may_be_chance_is_said_to_be_one(waves: Path) -> None:
+    judged = made(waves, linucb=1.0)
+    jumps = np.resize([30.0, -28.0], len(judged.totals["linucb"]))
+    totals = {**judged.totals, "linucb": judged.totals[FIXED] + jumps}
+    assert "is not clearly better" in recommend(replace(judged, totals=totals)).sentence
+
+
+def test_a_schedule_that_is_better_is_said(waves: Path) -> None:
+    assert "needs no agent" in recommend(made(waves, linucb=1.1, schedule=1.3)).sentence
+    assert "needs no agent" not in recommend(made(waves, linucb=1.4, schedule=1.3)).sentence
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+def test_the_command_says_its_windows_totals_and_advice(waves: Path, tmp_path: Path) -> None:
+    own = tmp_path / "mine.py"
+    own.write_text(OWN)
+    store, picture, page = (tmp_path / name for name in ("s.sqlite", "p.png", "p.html"))
+    asked = ["backtest", str(waves), "--agents", f"{own}:Second", "--agents", "linucb"]
+    asked += ["--store", str(store), "--workers", "0", "--windows", "4"]
+    result = call(*asked, "--picture", str(picture), "--page", str(page))
+    assert result.returncode == 0, result.stderr
+    assert "4 windows of 216 steps (9 times 24)" in result.stdout
+    assert "everybody knows the best arm of the 48 steps before each" in result.stdout
+    for row in (*MEANINGS, "linucb", f"{own}:Second"):
+        assert row in result.stdout
+    assert "linucb gained " in result.stdout
+    assert "periodic-gp decide init" in result.stdout
+    assert picture.stat().st_size > 0
+    assert "<html" in page.read_text()
+    again = json.loads(call(*asked, "--json", "--baseline", "linucb").stdout)
+    assert again["recommendation"]["agent"] == "linucb"
+    rows = {row["row"]: row for row in again["rows"]}
+    assert rows["linucb"]["gain"] == 0.0
+    assert rows[f"{own}:Second"]["total"] == pytest.approx(sum(rows[FIXED]["by_window"]), rel=0.05)
+
+
+def test_an_agent_that_fails_is_named_and_the_others_are_judged(waves: Path) -> None:
+    failing = Path(__file__).parent / "faulty_agents.py"
+    asked = ["--agents", f"{failing}:Raises", "--agents", "ucb1", "--workers", "0"]
+    result = call("backtest", str(waves), *asked)
+    assert result.returncode == 1
+    assert f"Left out: {failing}:Raises failed in waves, from" in result.stdout
+    assert "ucb1" in result.stdout.splitlines()[-2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--baseline", "nobody"], "there is no baseline 'nobody'; there are ucb1, oracle"),
+        (["--windows", "99"], "no room for 99 windows"),
+        (["--objective", "most"], "objective must be"),
+        (["--period", "1"], "period must be at least 2 steps"),
+        (["--picture", "x.gif"], "a picture's name must end in"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(asked: list[str], said: str) -> None:
+    result = call("backtest", str(EXAMPLE), "--agents", "ucb1", "--workers", "0", *asked)
+    assert result.returncode == 1
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
