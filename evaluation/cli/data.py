@@ -17,6 +17,7 @@ from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.download import addresses, download_year
 from periodic_envs.data.madrid.importing import Imported, import_paths
 from periodic_envs.data.madrid.stations import magnitude_name
+from periodic_envs.files import write_atomically
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
@@ -128,6 +129,10 @@ def check(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the data and the season into this file.")
     ] = None,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(help="Write the schedule (which arm when, and what it gains) as CSV."),
+    ] = None,
     time_column: Annotated[
         str | None, typer.Option(help="The name of the column of times.")
     ] = None,
@@ -155,14 +160,34 @@ def check(
         str | None, typer.Option(help="The sign between the values of a CSV file.")
     ] = None,
     decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="How the letters of a CSV file are written, for example cp1252."),
+    ] = None,
+    na_values: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A word or number that says that nothing was measured; give the option several "
+            "times for several words."
+        ),
+    ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(help="The zone whose clocks give the times, for example Europe/Madrid."),
+    ] = None,
 ) -> None:
-    """Look at your own data: what it holds, its season, and what knowing it would gain."""
+    """Look at your own data: what it holds, its season, what knowing it gains, and which arm when.
+
+    It ends with a schedule, the best arm of each hour, weekday or month.
+    """
     from periodic_envs.data.seasons.check import check_series
     from periodic_envs.data.seasons.check_figure import check_figure
     from periodic_envs.data.tables.series import read_series
 
     if picture is not None:
         check_picture(picture)
+    if schedule is not None and schedule.suffix.lower() != ".csv":
+        raise CommandError(f"a schedule's name must end in .csv, got {schedule.name!r}")
     asked: dict[str, Any] = {
         "time_column": time_column,
         "arm_column": arm_column,
@@ -172,6 +197,9 @@ def check(
         "duplicates": duplicates,
         "separator": separator,
         "decimal": decimal,
+        "encoding": encoding,
+        "na_values": na_values,
+        "timezone": timezone,
     }
     reading = {name: value for name, value in asked.items() if value is not None}
     series = read_series(file, **reading)
@@ -185,9 +213,33 @@ def check(
         asked_for = {"objective": objective} if objective != "max" else {}
         rest = {**asked_for, **reading}
         say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, rest)}")
+    if schedule is not None:
+        _write(schedule, found.schedule.csv().encode())
+        say(f"Wrote the schedule into {schedule}")
     if picture is not None:
         save_picture(check_figure(found), picture)
         say(f"Drew it into {picture}")
+
+
+@app.command()
+def example(
+    file: Annotated[Path, typer.Argument(help="The file to write, for example demand.csv.")],
+) -> None:
+    """Write the example table: four weeks of hourly demand at five places, invented."""
+    from periodic_envs.worlds.replay import EXAMPLE
+
+    content = EXAMPLE.read_bytes()
+    if file.exists() and not (file.is_file() and file.read_bytes() == content):
+        raise CommandError(f"{str(file)!r} is there already: choose another name")
+    _write(file, content)
+    say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
 def _suggestion(periods: Sequence[float], data: dict[str, Any], rest: dict[str, Any]) -> str:
