@@ -138,21 +138,22 @@ class Schedule:
         )
 
     def _runs(self) -> list[tuple[str, list[int]]]:
-        """Merge neighbours of one arm within a group, and neighbouring groups that are alike."""
+        """Merge neighbours of one arm within a group, and equal runs of several groups."""
         assert self.slots is not None
         slots = self.slots
         groups = [list(run) for _, run in groupby(range(len(slots)), lambda i: slots.groups[i])]
-        merged: list[tuple[str, list[int]]] = []
-        for _, alike in groupby(groups, lambda group: tuple(self.arms[group])):
-            same = list(alike)
-            first, last = slots.groups[same[0][0]], slots.groups[same[-1][0]]
-            name = first if first == last else f"{first}-{last}"
-            for _, run in groupby(range(len(same[0])), lambda i, g=same[0]: self.arms[g[i]]):  # type: ignore[misc]
-                within = list(run)
-                everything = len(within) == len(same[0]) and bool(name)
-                span = slots.span(same[0][within[0]], same[0][within[-1]], name)
-                when = name if everything else span
-                merged.append((when, [group[i] for group in same for i in within]))
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for number, group in enumerate(groups):
+            for arm, run in groupby(enumerate(group), lambda pair: int(self.arms[pair[1]])):
+                places = [place for place, _ in run]
+                found.setdefault((places[0], places[-1], arm), []).append(number)
+        merged = []
+        for (first, last, _), among in found.items():
+            name = _ranges([slots.groups[groups[number][0]] for number in among], among)
+            everything = last - first + 1 == len(groups[among[0]]) and bool(name)
+            span = slots.span(groups[among[0]][first], groups[among[0]][last], name)
+            together = [slot for number in among for slot in groups[number][first : last + 1]]
+            merged.append((name if everything else span, together))
         return merged
 
     def csv(self) -> str:
@@ -171,6 +172,13 @@ class Schedule:
         return file.getvalue()
 
 
+def _ranges(names: list[str], numbers: list[int]) -> str:
+    """Name neighbours together: "Mon-Wed, Fri"."""
+    runs = groupby(zip(names, numbers, strict=True), lambda pair: pair[1] - numbers.index(pair[1]))
+    parts = [[name for name, _ in run] for _, run in runs]
+    return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 2 else ", ".join(p) for p in parts)
+
+
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
@@ -180,7 +188,9 @@ def plan(
 ) -> Schedule:
     """Choose the arm of each slot, and judge the choice by seasons that it was not made by.
 
-    Another arm than the best fixed one is chosen only where that does better in seasons left out.
+    Slots that are alike (nine o'clock on all working days) get one arm, but where an arm of its own
+    does clearly better; and another arm than the best fixed one is chosen only where that does
+    better, both in seasons left out.
 
     Args:
         rewards: Shape (steps, arms), without gaps.
@@ -195,9 +205,47 @@ def plan(
     weights = counts[..., 0]
     means = np.where(weights[..., None] > 0, sums / np.maximum(counts, 1.0), np.nan)
     always = means[..., fixed]
-    chosen = np.take_along_axis(means, best_in_others(sums, counts)[..., None], axis=2)[..., 0]
-    gained = np.nansum((chosen - always) * weights, axis=0) > 0
-    best = (sums.sum(0) / np.maximum(counts.sum(0), 1.0)).argmax(1)
-    arms = np.where(gained, best, fixed) if slots is not None else np.array([fixed])
+    arms = np.array([fixed])
+    chosen = always
+    if slots is not None:
+        pools = np.arange(n) if slots.pools is None else slots.pools
+        own, own_rewards = _choose(sums, counts, means, np.arange(n))
+        pooled, pooled_rewards = _choose(sums, counts, means, pools)
+        apart = _clearly_above(own_rewards - pooled_rewards)
+        chosen = np.where(apart, own_rewards, pooled_rewards)
+        together = np.where(apart, pools.max() + 1 + np.arange(n), pools)
+        gained = np.bincount(together, np.nansum((chosen - always) * weights, axis=0))[together]
+        arms = np.where(gained > 0, np.where(apart, own, pooled), fixed)
     kept = np.where(arms == fixed, always, chosen)
     return Schedule(slots, tuple(names), fixed, arms, kept, kept - always, weights, sign)
+
+
+def _choose(
+    sums: Array, counts: Array, means: Array, pools: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], Array]:
+    """Choose one arm for each pool of slots, and say what it gets in seasons left out.
+
+    The first has one arm for each slot, the second shape (seasons, slots).
+    """
+    shape = (len(sums), int(pools.max()) + 1, sums.shape[2])
+    all_sums, all_counts = np.zeros((2, *shape))
+    for slot, pool in enumerate(pools):
+        all_sums[:, pool] += sums[:, slot]
+        all_counts[:, pool] += counts[:, slot]
+    elsewhere = best_in_others(all_sums, all_counts)[:, pools]
+    best = (all_sums.sum(0) / np.maximum(all_counts.sum(0), 1.0)).argmax(1)[pools]
+    return best, np.take_along_axis(means, elsewhere[..., None], axis=2)[..., 0]
+
+
+def _clearly_above(differences: Array) -> NDArray[np.bool_]:
+    """Say of each slot whether the mean over seasons is more than twice its error above 0.
+
+    Args:
+        differences: Shape (seasons, slots), NaN where there is no reading.
+    """
+    seen = ~np.isnan(differences)
+    n = np.maximum(seen.sum(0), 1)
+    mean = np.nansum(differences, axis=0) / n
+    squares = np.nansum((differences - mean) ** 2, axis=0)
+    above: NDArray[np.bool_] = (n > 1) & (mean > 2.0 * np.sqrt(squares / np.maximum(n - 1, 1) / n))
+    return above

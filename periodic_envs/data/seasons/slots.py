@@ -7,7 +7,7 @@ without a calendar they are the steps of the season, counted from the first one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -42,6 +42,8 @@ class Slots:
         ends: When each slot ends, within its group: "10:00" for one that begins at "09:00", but
             "Mon" for "Mon", since people count days in.
         what: What the slots are, in words: "hour of the day".
+        pools: Slots of one number are alike until the data say otherwise, as nine o'clock on all
+            working days is; None if no two are.
     """
 
     season: Index
@@ -50,6 +52,7 @@ class Slots:
     starts: tuple[str, ...]
     ends: tuple[str, ...]
     what: str
+    pools: Index | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -112,7 +115,9 @@ def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
     if unit == DAY:
         return _slots(week, _weekday(times), [("", _names(WEEKDAYS))], "day of the week")
     slot = _weekday(times) * len(names) + within
-    return _slots(week, slot, [(day, names) for day in WEEKDAYS], "time of the week")
+    found = _slots(week, slot, [(day, names) for day in WEEKDAYS], "time of the week")
+    weekend = np.repeat([0, 0, 0, 0, 0, 1, 1], len(names)) * len(names)
+    return replace(found, pools=weekend + np.tile(np.arange(len(names)), 7))
 
 
 def _years(times: Any, step: Any, *, joint: bool) -> list[Slots]:
