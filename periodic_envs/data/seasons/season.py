@@ -212,11 +212,23 @@ def _candidates(frequencies: Array, power: Array, similarity: Array, longest: in
 def _rank(found: list[Candidate]) -> list[Candidate]:
     """Put first what gains most, then what is strongest; leave out mere harmonics of another."""
     ranked: list[Candidate] = []
+    found = [one for one in found if not any(_is_fraction(one, other) for other in found)]
     for one in sorted(found, key=lambda c: -c.strength):
         if one.strength >= MIN_STRENGTH and not any(_is_harmonic(one, b) for b in ranked):
             ranked.append(one)
     # A hundredth more or less is luck.
     return sorted(ranked[:4], key=lambda c: (-round(c.gain, 2), -c.strength))
+
+
+def _is_fraction(one: Candidate, other: Candidate) -> bool:
+    """Say whether one is 3.5 steps where the other is 7 and explains nearly as much.
+
+    Among so few phases one of the seven steps may have a phase of the 3.5 to itself.
+    """
+    ratio = other.period / one.period
+    short = one.period < 8.0 and not one.period.is_integer() and other.period.is_integer()
+    multiple = 1.5 < ratio < 4.5 and abs(ratio - round(ratio)) < 0.01
+    return short and multiple and other.strength > 0.8 * one.strength
 
 
 def _is_harmonic(one: Candidate, better: Candidate) -> bool:
