@@ -49,7 +49,7 @@ def decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple[
         raise DataError(f"{name!r} is not text but binary: only CSV and Parquet are read")
     return text, (
         f"the text is not UTF-8 (byte {at:,}) and was read as {guess}: if letters look wrong, give "
-        "encoding=...",
+        "an encoding",
     )
 
 
