@@ -65,6 +65,7 @@ attacks: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks
 
 bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/envs.py
 	$(BIN)/python benchmarks/gp_step.py
 	$(BIN)/python benchmarks/decisions.py

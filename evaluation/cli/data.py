@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
+from evaluation.cli.logs import AsLogOption, evaluate_log, is_log
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
 from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data import DataError
@@ -20,6 +21,7 @@ from periodic_envs.data.madrid.stations import magnitude_name
 from periodic_envs.files import write_atomically
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
+app.command("log")(evaluate_log)
 
 
 @app.command("import")
@@ -175,6 +177,7 @@ def check(
         str | None,
         typer.Option(help="The zone whose clocks give the times, for example Europe/Madrid."),
     ] = None,
+    as_log: AsLogOption = None,
 ) -> None:
     """Look at your own data: what it holds, its season, what knowing it gains, and which arm when.
 
@@ -202,6 +205,8 @@ def check(
         "timezone": timezone,
     }
     reading = {name: value for name, value in asked.items() if value is not None}
+    if is_log(file, as_log, reading):
+        return
     series = read_series(file, **reading)
     try:
         found = check_series(series, source=file.name, period=period, objective=objective)

@@ -13,6 +13,7 @@ from evaluation.studies.stamp import GONE, Stamp, StampError, code_of, stamps_in
 PAGES = {
     "auto-gp.md": "python -m evaluation.studies.flagship",
     "beyond.md": "python -m evaluation.studies.beyond --docs docs",
+    "logs.md": "python -m evaluation.studies.ope --docs docs",
     "madrid_simulator.md": "python -m evaluation.studies.madrid.compare",
     "reproduction.md": "periodic-gp reproduce",
     "rl.md": "python -m evaluation.studies.rl --docs docs",

@@ -29,7 +29,7 @@ Code = dict[Kind, dict[str, str]]
 RUNNER = "evaluation.running"
 COMPUTING = (
     "agents",
-    *(f"evaluation/{name}" for name in ("priors", "results.py", "statistics", "studies")),
+    *(f"evaluation/{name}" for name in ("logs", "priors", "results.py", "statistics", "studies")),
 )
 """Of all that a study imports, what its figures may depend on besides worlds and runner."""
 CARRYING = tuple(f"evaluation/studies/{name}.py" for name in ("__init__", "lab", "pages", "stamp"))

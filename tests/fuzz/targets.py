@@ -22,6 +22,10 @@ from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError
 from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.steps import REFUSED, _arm_type, _table, _width
 from evaluation.leaderboard.verify import verify
+from evaluation.logs.describe import describe
+from evaluation.logs.kind import tell_kind
+from evaluation.logs.reading import read_log
+from evaluation.logs.seasons import split_seasons
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid.portal import parse
 from periodic_envs.data.tables.series import read_series
@@ -106,7 +110,7 @@ class SavedAgents(Target):
 class Tables(Target):
     """Anybody's tables."""
 
-    share, refuses = 0.25, (DataError,)
+    share, refuses = 0.15, (DataError,)
     lines = (
         ("time,a,b", [f"2024-01-{n // 24 + 1:02d} {n % 24:02d}:00,{n},{n}.5" for n in range(48)]),
         ("date;arm;value", [f"{n // 2 + 1}.03.2023;{'xy'[n % 2]};{n},5" for n in range(56)]),
@@ -122,6 +126,29 @@ class Tables(Target):
         path = folder / rng.choice(("t.csv", "t.tsv", "t.txt"))
         path.write_bytes(mutated(rng.choice(self._files), rng))
         read_series(path)
+
+
+class Logs(Target):
+    """Anybody's logs of decisions."""
+
+    share, refuses = 0.1, (DataError,)
+
+    def prepare(self, folder: Path) -> None:
+        """Dated, with probabilities; numbered, with a context."""
+        dated = [
+            f"2024-01-{n // 24 + 1:02d} {n % 24:02d}:00,{'xy'[n % 2]},{n},0.5" for n in range(99)
+        ]
+        plain = [f"{n}\t{'xy'[n % 2]}\t{n % 5}\t{n}" for n in range(99)]
+        files = ["time,arm,reward,probability", *dated], ["t\tarm\treward\tload", *plain]
+        self._files = ["\n".join([*lines, ""]).encode() for lines in files]
+
+    def attempt(self, folder: Path, rng: random.Random) -> None:
+        """Damage one, say what it is, read it and describe it."""
+        path = folder / rng.choice(("l.csv", "l.tsv", "l.txt"))
+        path.write_bytes(mutated(rng.choice(self._files), rng))
+        tell_kind(path)
+        log = read_log(path, step=rng.choice((None, "1h", 2.0)))
+        describe(log, split_seasons(log.step, 12.0))
 
 
 class PortalFiles(Target):
@@ -203,7 +230,14 @@ def _in_child(read: Callable[[], object]) -> None:
     assert code == 0, f"the reader of steps ended with {code}"
 
 
-TARGETS: tuple[Target, ...] = (Stores(), SavedAgents(), Tables(), PortalFiles(), Bundles())
+TARGETS: tuple[Target, ...] = (
+    Stores(),
+    SavedAgents(),
+    Tables(),
+    Logs(),
+    PortalFiles(),
+    Bundles(),
+)
 
 
 def seed_of(target: Target, case: int) -> int:

@@ -147,6 +147,8 @@ def read_series(
         )
     gone = np.flatnonzero(np.isnan(found.values).all(1))
     skipped = gone[set_forward(clock, gone, timezone)]
+    if getattr(clock.first, "tzinfo", None) is not None:
+        notes = (*notes, "give a timezone for the hours of local clocks")
     read_as = (*notes, *table.notes, *marks.lines(), *note(table, given, measured, absent))
     report = Report.of(
         found.values,

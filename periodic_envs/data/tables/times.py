@@ -71,7 +71,7 @@ def parse_times(
         moments, note = in_zone(moments, timezone)
         notes = (*notes, note)
     elif getattr(moments, "tz", None) is not None:
-        notes = (*notes, "times were converted to UTC (for those of local clocks give timezone)")
+        notes = (*notes, "times were converted to UTC")
     return moments, notes
 
 
