@@ -16,12 +16,15 @@ from evaluation.cli.reading import (
     ArmsOption,
     DecimalOption,
     DuplicatesOption,
+    EncodingOption,
+    NaValuesOption,
     ObjectiveOption,
     RewardColumnOption,
     SeparatorOption,
     TableArgument,
     TimeColumnOption,
     TimeFormatOption,
+    TimezoneOption,
     given,
 )
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
@@ -31,6 +34,7 @@ from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.download import addresses, download_year
 from periodic_envs.data.madrid.importing import Imported, import_paths
 from periodic_envs.data.madrid.stations import magnitude_name
+from periodic_envs.files import write_atomically
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 app.command("log")(evaluate_log)
@@ -138,6 +142,10 @@ def check(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the data and the season into this file.")
     ] = None,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(help="Write the schedule (which arm when, and what it gains) as CSV."),
+    ] = None,
     time_column: TimeColumnOption = None,
     arm_column: ArmColumnOption = None,
     reward_column: RewardColumnOption = None,
@@ -146,15 +154,23 @@ def check(
     duplicates: DuplicatesOption = None,
     separator: SeparatorOption = None,
     decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    na_values: NaValuesOption = None,
+    timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
 ) -> None:
-    """Look at your own data: what it holds, its season, and what knowing it would gain."""
+    """Look at your own data: what it holds, its season, what knowing it gains, and which arm when.
+
+    It ends with a schedule, the best arm of each hour, weekday or month.
+    """
     from periodic_envs.data.seasons.check import check_series
     from periodic_envs.data.seasons.check_figure import check_figure
     from periodic_envs.data.tables.series import read_series
 
     if picture is not None:
         check_picture(picture)
+    if schedule is not None and schedule.suffix.lower() != ".csv":
+        raise CommandError(f"a schedule's name must end in .csv, got {schedule.name!r}")
     reading = given(
         time_column=time_column,
         arm_column=arm_column,
@@ -164,6 +180,9 @@ def check(
         duplicates=duplicates,
         separator=separator,
         decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+        timezone=timezone,
     )
     if is_log(file, as_log, reading):
         return
@@ -178,9 +197,33 @@ def check(
         asked_for = {"objective": objective} if objective != "max" else {}
         rest = {**asked_for, **reading}
         say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, rest)}")
+    if schedule is not None:
+        _write(schedule, found.schedule.csv().encode())
+        say(f"Wrote the schedule into {schedule}")
     if picture is not None:
         save_picture(check_figure(found), picture)
         say(f"Drew it into {picture}")
+
+
+@app.command()
+def example(
+    file: Annotated[Path, typer.Argument(help="The file to write, for example demand.csv.")],
+) -> None:
+    """Write the example table: four weeks of hourly demand at five places, invented."""
+    from periodic_envs.worlds.replay import EXAMPLE
+
+    content = EXAMPLE.read_bytes()
+    if file.exists() and not (file.is_file() and file.read_bytes() == content):
+        raise CommandError(f"{str(file)!r} is there already: choose another name")
+    _write(file, content)
+    say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
 def _suggestion(periods: Sequence[float], data: dict[str, Any], rest: dict[str, Any]) -> str:

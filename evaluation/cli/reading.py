@@ -38,6 +38,22 @@ SeparatorOption = Annotated[
 ]
 DecimalOption = Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")]
 
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(help="How the letters of a CSV file are written, for example cp1252."),
+]
+NaValuesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A word or number that says that nothing was measured; give the option several "
+        "times for several words."
+    ),
+]
+TimezoneOption = Annotated[
+    str | None,
+    typer.Option(help="The zone whose clocks give the times, for example Europe/Madrid."),
+]
+
 
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given."""

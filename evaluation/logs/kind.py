@@ -38,6 +38,7 @@ def tell_kind(
     reward_column: str | None = None,
     time_format: str | None = None,
     separator: str | None = None,
+    encoding: str | None = None,
     **_: Any,
 ) -> Kind:
     """Whether a table is a log, or has the rewards of all arms at each time.
@@ -47,7 +48,7 @@ def tell_kind(
     what is wrong.
     """
     try:
-        table = read_table(source, separator=separator)
+        table = read_table(source, separator=separator, encoding=encoding)
         probability = probability_column_of(table)
         roles = find_roles(
             without(table, [probability]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ from periodic_envs.data.tables.formats import as_text, read_table
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 KEYS = ("phase", "weekday", "hour")
 """What a schedule may go by, as the columns of its file are called."""
+_SLOT = re.compile(
+    r"(?P<weekday>Mon|Tue|Wed|Thu|Fri|Sat|Sun)?(?: ?(?P<hour>[01]\d|2[0-3]):00)?(?<=.)", re.ASCII
+)
+"""How ``data check`` writes when."""
 FORMS = '"arm:NAME", "schedule:FILE.csv", "best-per-phase" or "agent:NAME"'
 
 
@@ -110,17 +115,21 @@ class Schedule:
 def _column(key: str, seasons: Seasons, moments: Any) -> list[int]:
     if key == "phase":
         return [int(phase) for phase in seasons.phase]
-    return [int(part) for part in (moments.weekday if key == "weekday" else moments.hour)]
+    return [int(part) for part in (moments.day_of_week if key == "weekday" else moments.hour)]
 
 
 def read_schedule(path: str | Path) -> Schedule:
     """Read a plan: a CSV with an ``arm`` and columns of ``phase``, or ``weekday`` and ``hour``.
+
+    A plan of ``periodic-gp data check --schedule`` is read by its ``when``.
 
     Raises:
         DataError: If the file is no such plan.
     """
     table = read_table(path)
     columns = {name.lower(): column for name, column in table.columns.items()}
+    if {"phase", "when"} <= set(columns):
+        columns = _by_calendar(columns, table.source)
     keys = tuple(key for key in KEYS if key in columns)
     if "arm" not in columns or not keys or ("phase" in keys and len(keys) > 1):
         raise LogError(
@@ -136,6 +145,27 @@ def read_schedule(path: str | Path) -> Schedule:
             raise LogError(f"{table.place(row)} gives a second arm for the same {keys[-1]}")
         plan[when] = arm
     return Schedule(f"schedule:{Path(path).name}", keys, plan)
+
+
+def _by_calendar(columns: dict[str, pd.Series], source: str) -> dict[str, pd.Series]:
+    """The weekdays and hours of a plan that ``data check`` wrote, whose phases begin on Monday."""
+    words = as_text(columns["when"])
+    if all(word.startswith("step ") for word in words):
+        return columns
+    found = [_SLOT.fullmatch(word) for word in words]
+    parts = [(match["weekday"], match["hour"]) for match in found if match]
+    if len(parts) < len(words) or len({(d is None, h is None) for d, h in parts}) > 1:
+        raise LogError(
+            f"{source} goes by {words[0][:40]!r}: of plans of 'data check', those by weekday, by "
+            "hour, or by both are read"
+        )
+    short = [day[:3].title() for day in WEEKDAYS]
+    plan = {"arm": columns["arm"]}
+    if parts[0][0] is not None:
+        plan["weekday"] = pd.Series([str(short.index(day)) for day, _ in parts])
+    if parts[0][1] is not None:
+        plan["hour"] = pd.Series([str(int(hour)) for _, hour in parts])
+    return plan
 
 
 def _number(key: str, word: str, place: str) -> int:

@@ -64,7 +64,8 @@ class Replay:
     ``data`` (a path to .csv, .tsv, .txt or .parquet as a str, or a DataFrame; None for the
     example): long (time, arm, reward) or wide (time and a column per arm), times regular.
     ``period`` (the length of the season in steps, or of several, the main one first: 24, or
-    [168, 24]; must be given with ``data``).
+    [168, 24]; None to find them in the window, as ``periodic-gp data check`` does, and to say so:
+    then agents know of seasons what only the data to come tell).
     ``objective`` ("max", or "min").
     ``start`` (the first time of the window, as in the data; None for the first there is) and
     ``steps`` (length of the window, the warm start included; None for all).
@@ -73,9 +74,10 @@ class Replay:
     readings may be missing).
     ``arms`` (names of the arms to use; None for all), ``arm_features`` (a path, a DataFrame or a
     mapping: coordinates of each arm), ``time_column``, ``arm_column``, ``reward_column``,
-    ``duplicates``, ``time_format``, ``separator``, ``decimal`` (for tables that can be read in
-    more than one way; see ``periodic_envs.data.tables.series.read_series``), and those of every
-    environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+    ``duplicates``, ``time_format``, ``separator``, ``decimal``, ``encoding``, ``na_values``,
+    ``timezone`` (for tables that can be read in more than one way; see
+    ``periodic_envs.data.tables.series.read_series``), and those of every environment
+    (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
 
     ## Version History
     v0: first version.
@@ -100,6 +102,9 @@ class Replay:
     time_format: str | None = None
     separator: str | None = None
     decimal: str | None = None
+    encoding: str | None = None
+    na_values: str | float | Sequence[str | float] | None = None
+    timezone: str | None = None
 
     def __post_init__(self) -> None:
         checks.one_of("objective", self.objective, OBJECTIVES)
@@ -107,24 +112,27 @@ class Replay:
         checks.whole("warm_start", self.warm_start, 0)
         if self.period is not None:
             _checked_periods(self.period)
-        elif self.data is not None:
-            raise DataError(self._no_period())
         if self.arms is not None and not isinstance(self.arms, str | list | tuple):
             raise DataError(f"arms must be a list of names, got {self.arms!r}")
         # Bad data are refused now, and read only once.
         if self.origin.notes:
             warnings.warn("; ".join(self.origin.notes), stacklevel=3)
 
-    def _no_period(self) -> str:
-        """What to do about it; a file that cannot be read is the worse news, and comes first."""
-        file = "FILE"
-        if isinstance(self.data, str | os.PathLike):
-            file = os.fspath(self.data)
-            _ = self.series
-        return (
-            "period must be given, the length of the season in steps of the data: "
-            f"'periodic-gp data check {file}' estimates it"
-        )
+    @cached_property
+    def _periods(self) -> tuple[float, ...]:
+        """The periods that were given, or those that are found."""
+        if self.period is not None:
+            return _checked_periods(self.period)
+        if self.data is None:
+            return (EXAMPLE_PERIOD,)
+        found = _find_periods(self.series, self.objective)
+        if not found:
+            file = os.fspath(self.data) if isinstance(self.data, str | os.PathLike) else "FILE"
+            raise DataError(
+                "no season was found in the data, so that period must be given, its length in "
+                f"steps: 'periodic-gp data check {file}' says more"
+            )
+        return found
 
     @cached_property
     def series(self) -> Series:
@@ -142,6 +150,9 @@ class Replay:
             time_format=self.time_format,
             separator=self.separator,
             decimal=self.decimal,
+            encoding=self.encoding,
+            na_values=self.na_values,
+            timezone=self.timezone,
         )
         window = cut(whole, start=self.start, steps=self.steps)
         if self.warm_start >= len(window.values):
@@ -180,6 +191,10 @@ class Replay:
         troubles = self.report.troubles()
         if self.report.missing:
             troubles.append(f"gaps are filled by missing={self.missing!r}")
+        if self.data is not None and self.period is None:
+            steps = " and ".join(f"{period:,.6g}" for period in self._periods)
+            word = "season was" if len(self._periods) == 1 else "seasons were"
+            troubles.append(f"the {word} found in the data: {steps} steps")
         return troubles
 
     def _public(self) -> PublicInfo:
@@ -191,7 +206,7 @@ class Replay:
         return PublicInfo(
             n_actions=len(names),
             dim=1 if features is None else features.shape[1],
-            periods=_checked_periods(EXAMPLE_PERIOD if self.period is None else self.period),
+            periods=self._periods,
             action_features=features,
             action_names=names,
             first_step=self.warm_start,
@@ -237,6 +252,21 @@ def _read_file(path: str, changed: tuple[int, ...], reading: tuple[tuple[str, An
     series = read_series(path, **dict(reading))
     series.values.setflags(write=False)
     return series
+
+
+_found: dict[str, tuple[float, ...]] = {}
+"""Periods that were found, by what they were found in: a sweep makes the same world many times."""
+
+
+def _find_periods(series: Series, objective: str) -> tuple[float, ...]:
+    """The seasons of the data, what gains most first."""
+    from periodic_envs.data.seasons.season import find_seasons
+
+    key = fingerprint(series.values, [series.clock.at(0), series.clock.step_text(), objective])
+    if key not in _found:
+        seasons = find_seasons(series.values, clock=series.clock, objective=objective)
+        _found[key] = tuple(season.period for season in seasons.found)
+    return _found[key]
 
 
 def _checked_periods(period: float | Sequence[float]) -> tuple[float, ...]:

@@ -212,12 +212,19 @@ def test_window_and_warm_start(table: pd.DataFrame) -> None:
         make(table, start="2025-01-01")
 
 
-def test_a_period_is_never_guessed(table: pd.DataFrame, tmp_path: Path) -> None:
+def test_seasons_are_found_and_said(table: pd.DataFrame, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="the seasons were found in the data: 168 and 24 steps"):
+        env = gym.make(ID, data=str(EXAMPLE)).unwrapped
+    assert env.public.periods == (168.0, 24.0)
+    assert env.setup.world.origin.notes == ("the seasons were found in the data: 168 and 24 steps",)
+    with pytest.warns(UserWarning, match="the season was found in the data: 24 steps"):
+        assert make(str(EXAMPLE), period=None, steps=168).public.periods == (24.0,)
     table.to_csv(tmp_path / "x.csv", index=False)
+    short = {"period": None, "steps": 5}
     with pytest.raises(DataError, match=r"period must be given.*'periodic-gp data check .*/x.csv'"):
-        make(str(tmp_path / "x.csv"), period=None)
+        make(str(tmp_path / "x.csv"), **short)
     with pytest.raises(DataError, match="'periodic-gp data check FILE'"):
-        make(table, period=None)
+        make(table, **short)
     with pytest.raises(ValueError, match=r"period must be .* got -1"):
         make(table, period=-1)
     example = gym.make(ID).unwrapped

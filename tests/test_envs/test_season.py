@@ -19,7 +19,8 @@ from periodic_envs.data import DataError
 from periodic_envs.data.seasons.check import check_series
 from periodic_envs.data.seasons.check_figure import check_figure
 from periodic_envs.data.seasons.gain import measure_gain
-from periodic_envs.data.seasons.season import find_seasons, strength_of
+from periodic_envs.data.seasons.lengths import strength_of
+from periodic_envs.data.seasons.season import find_seasons
 from periodic_envs.data.tables.series import Series, read_series
 from periodic_envs.worlds.replay import EXAMPLE
 

@@ -180,7 +180,10 @@ def test_conflicting_duplicates(wide: pd.DataFrame) -> None:
 
 
 def test_daylight_saving(tmp_path: Path) -> None:
-    """Local times have an hour twice in autumn and none in spring; with offsets all is regular."""
+    """Local times have an hour twice in autumn and none in spring; with offsets all is regular.
+
+    In local times the two become one hour, and the one left out is a gap, and both are said.
+    """
     for day in ("2018-03-25", "2018-10-28"):
         local = pd.date_range(day, periods=30, freq="h", tz="Europe/Madrid")
         frame = pd.DataFrame({"time": local, "a": np.arange(30.0), "b": 1.0})
@@ -189,14 +192,42 @@ def test_daylight_saving(tmp_path: Path) -> None:
         assert aware.values[:, 0].tolist() == list(range(30))
         assert same(aware, read_series(frame))
         naive = frame.assign(time=local.tz_localize(None))
-        if day.startswith("2018-10"):
-            with pytest.raises(DataError, match=r"'a' at 2018-10-28 02:00.*clock is set back"):
-                read_series(naive)
-            assert len(read_series(naive, duplicates="mean").values) == 29
-        else:
-            found = read_series(naive)
-            assert found.report.missing_steps == 1
-            assert np.isnan(found.values[2]).all()
+        for source, zone in ((naive, None), (naive, "Europe/Madrid"), (frame, "Europe/Madrid")):
+            found = read_series(source, timezone=zone)
+            assert found.clock.at(0) == f"{day} 00:00"
+            said = " / ".join(found.report.taken_for)
+            if day.startswith("2018-10"):
+                assert found.values[[1, 2, 3], 0].tolist() == [1.0, 2.5, 4.0]
+                assert "clocks were set back at 2018-10-28 02:00: the hour that came twice" in said
+            else:
+                assert found.report.missing_steps == 1
+                assert np.isnan(found.values[2]).all()
+                assert "clocks were set forward at 2018-03-25 02:00: that hour is a gap" in said
+
+
+def test_hours_that_come_twice_for_no_reason_are_refused() -> None:
+    times = pd.date_range("2018-10-26", periods=72, freq="h")
+    frame = pd.DataFrame({"time": times, "a": np.arange(72.0), "b": 1.0})
+    for rows in ([2], [50, 51], [50, 5]):  # a Friday, two hours of a Sunday, a Friday and a Sunday
+        again = frame.iloc[rows].assign(a=-1.0)
+        with pytest.raises(DataError, match=r"different values for 'a' at .*duplicates='mean'"):
+            read_series(pd.concat([frame, again]))
+    sunday = pd.concat([frame, frame.iloc[[50]].assign(a=-1.0)])
+    assert read_series(sunday).values[50, 0] == 24.5
+    with pytest.raises(DataError, match="different values for 'a' at 2018-10-28 02:00"):
+        read_series(sunday, timezone="America/New_York")
+    with pytest.raises(DataError, match="there is no time zone 'Atlantis'"):
+        read_series(frame, timezone="Atlantis")
+
+
+def test_offsets_become_the_times_of_local_clocks(tmp_path: Path) -> None:
+    unix = pd.DataFrame({"time": 1_530_000_000 + 3600 * np.arange(5), "a": range(5), "b": 1.0})
+    assert read_series(unix).clock.at(0) == "2018-06-26 08:00"
+    assert read_series(unix, timezone="Europe/Madrid").clock.at(0) == "2018-06-26 10:00"
+    text = WIDE.replace(":00,", ":00+05:00,")
+    assert read_series(write(tmp_path, text), timezone="Asia/Tokyo").clock.at(0)[-5:] == "04:00"
+    with pytest.raises(DataError, match="timezone='UTC' needs times, column 't' has numbers"):
+        read_series(unix.assign(t=range(5)).drop(columns="time"), timezone="UTC")
 
 
 @pytest.mark.parametrize(
@@ -229,12 +260,16 @@ def test_daylight_saving(tmp_path: Path) -> None:
         ("date,time,a,b\n1,2,3,4\n", "time_column='date' or 'time'"),
         ("time;a,b;c\n1;2,3;4\n", "give separator=',' or ';'"),
         ("time;a;b\n1;1,234;2\n2;5,678;2\n3;1,000;3\n", "'1,234', which may be read in two ways"),
-        ("time;a;b\n1;1,5;2.5\n2;2,5;1\n3;1,5;1\n", "has '1,5' in column 'a'"),
+        (
+            "time;a;b\n1;1,5;2.5\n2;2,5;1\n3;1,5;1\n",
+            r"column 'a' .* has 3 values .* '1,5' \(2 times, first in line 2\)",
+        ),
         ("time,a,b\n20180330,1,2\n20180331,1,2\n20180401,3,4\n", "like dates written 20180331"),
         ("time,a,b\n1,1,2\n2,1,2\n", "only 2 different times"),
         ("time,a,b\n1,1,2\n2,1,2\n3,1,2\n1e15,1,2\n", "1,000,000,000,000,000 steps of 1: is one"),
         ("time,a,b\n1e-300,1,2\n2e-300,1,2\n1e300,1,2\n", "too large, or too close"),
-        (b"time,a,b\n\xff\xfe\xfa,1,2\n", "not UTF-8 text"),
+        (b"time,a,b\n\xff\xfe\xfa,1,2\n", "'ÿþú' in the time column"),
+        (b"time,a,b\n\xff\x01\xfa,1,2\n", "binary"),
         (b"\x00\x01\x02\x03", "binary"),
         ("a,b\n" + '1,"2\n3"\n', "header has 2|line break"),
     ],

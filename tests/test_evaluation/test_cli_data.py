@@ -150,7 +150,7 @@ def test_check(tmp_path: Path) -> None:
 def test_a_season_of_more_years_than_a_clock_holds(tmp_path: Path) -> None:
     result = call("data", "check", str(EXAMPLE), "--period", "1e18")
     assert result.returncode == 0
-    assert "1e+18 steps (4.167e+16 days), there are not two seasons in the data" in result.stdout
+    assert "1e+18 steps (4.1667e+16 days), there are not two seasons in the data" in result.stdout
 
 
 def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Path) -> None:

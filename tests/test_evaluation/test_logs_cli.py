@@ -142,6 +142,28 @@ def test_what_is_no_schedule_is_refused(tmp_path: Path, text: str, said: str) ->
         read_schedule(written(tmp_path, text))
 
 
+@pytest.mark.parametrize(
+    ("slots", "keys", "when"),
+    [
+        (["Mon 00:00", "Sun 23:00"], ("weekday", "hour"), (6, 23)),
+        (["00:00", "09:00"], ("hour",), (9,)),
+        (["Mon", "Tue"], ("weekday",), (1,)),
+        (["step 0", "step 1"], ("phase",), (1,)),
+    ],
+)
+def test_plans_of_data_check_go_by_the_calendar(
+    tmp_path: Path, slots: list[str], keys: tuple[str, ...], when: tuple[int, ...]
+) -> None:
+    """Weekdays and hours are the same whatever period the log is looked at with."""
+    text = f"phase,when,arm,low\n0,{slots[0]},a,\n1,{slots[1]},b,\n"
+    plan = read_schedule(written(tmp_path, text))
+    assert plan.keys == keys
+    assert plan.plan[when] == "b"
+    for wrong in ("Jan Mon", "09:15", "always"):
+        with pytest.raises(LogError, match="those by weekday, by hour, or by both are read"):
+            read_schedule(written(tmp_path, text.replace(slots[0], wrong).replace(slots[1], wrong)))
+
+
 @pytest.mark.parametrize("text", ["", "arm:", "best", "schedule:"])
 def test_what_is_no_policy_is_refused(text: str) -> None:
     with pytest.raises(LogError, match=r'a policy is "arm:NAME", "schedule:FILE\.csv"'):

@@ -10,9 +10,13 @@ import pandas as pd
 
 from periodic_envs import checks
 from periodic_envs.data.gaps import MAX_MISSING
-from periodic_envs.data.seasons.gain import Gain, measure_gain
+from periodic_envs.data.recording import rewards_of
+from periodic_envs.data.seasons.gain import Gain, best_slots
+from periodic_envs.data.seasons.lengths import MIN_SEASONS
 from periodic_envs.data.seasons.phases import without_gaps
-from periodic_envs.data.seasons.season import MIN_SEASONS, Candidate, Seasons, find_seasons
+from periodic_envs.data.seasons.schedule import MIN_SHARE, Schedule, plan
+from periodic_envs.data.seasons.season import Candidate, Seasons, find_seasons
+from periodic_envs.data.seasons.slots import Slots, slot_choices
 from periodic_envs.data.tables.series import Series
 
 
@@ -27,6 +31,8 @@ class Check:
         period: The season in steps: the one asked for, or else the best found, or None.
         objective: "max" or "min".
         gain: What knowing the phase is worth; None without a period or without two seasons.
+        slots: The phases of the season in the words of a calendar; None without two seasons.
+        schedule: Which arm when; the best one always, if nothing is gained by knowing the phase.
     """
 
     source: str
@@ -35,10 +41,13 @@ class Check:
     period: float | None
     objective: str
     gain: Gain | None
+    slots: Slots | None
+    schedule: Schedule
 
     def lines(self) -> list[str]:
-        """Describe the readings, their seasons and what these are worth, line by line."""
-        return [*self._readings(), "", *self._season(), "", *self._worth()]
+        """Describe the readings, their seasons, what these are worth and the schedule."""
+        parts = (self._readings(), self._season(), self._worth(), self.schedule.lines())
+        return [line for part in parts for line in (*part, "")][:-1]
 
     def _readings(self) -> list[str]:
         series, clock = self.series, self.series.clock
@@ -122,7 +131,7 @@ class Check:
         step = self.series.step
         if isinstance(step, pd.Timedelta):
             hours = period * (step / pd.Timedelta("1h"))  # a Timedelta holds 292 years
-            days = f"{hours / 24:.4g} days" if hours != 24 else "1 day"
+            days = f"{hours / 24:.5g} days" if hours != 24 else "1 day"
             text += f" ({days})" if hours >= 24 else f" ({hours:.4g} hours)"
         return text
 
@@ -140,12 +149,18 @@ def _evidence(season: Candidate) -> str:
     word = "strong" if season.strength >= 0.5 else "clear" if season.strength >= 0.1 else "weak"
     return (
         f"{word}, it explains {season.strength:.0%} of the variance in seasons left out; "
-        f"autocorrelation {season.autocorrelation:.2f}"
+        f"autocorrelation {season.autocorrelation:.2f}; {_gained(season)}"
     )
 
 
+def _gained(season: Candidate) -> str:
+    if season.gain < MIN_SHARE:
+        return "knowing it gains nothing"
+    return f"knowing it gains {season.gain:.0%} of what could be gained"
+
+
 def _verdict(gain: Gain) -> str:
-    if gain.share < 0.01:
+    if gain.share < MIN_SHARE:
         return "Knowing the phase gains nothing over the best arm, always the same."
     return (
         f"Knowing the phase gets {gain.share:.0%} of what could be gained over the best arm, "
@@ -174,11 +189,15 @@ def check_series(
     checks.one_of("objective", objective, ("max", "min"))
     if period is not None and not checks.positive("period", period) >= 2.0:
         raise ValueError(f"period must be at least 2 steps, got {period!r}")
-    seasons = find_seasons(series.values)
+    seasons = find_seasons(series.values, clock=series.clock, objective=objective)
     if period is None and seasons.best is not None:
         period = seasons.best.period
-    gain = None
-    if period is not None:
-        rewards = without_gaps(series.values) * (-1.0 if objective == "min" else 1.0)
-        gain = measure_gain(rewards, period)
-    return Check(source, series, seasons, period, objective, gain)
+    rewards = rewards_of(without_gaps(series.values), objective)
+    slots, gain = None, None
+    if period is not None and period <= len(rewards) - 1:
+        choices = slot_choices(series.clock, len(rewards), period, joint=True)
+        slots, gain = best_slots(rewards, period, choices)
+    followed = slots if gain is not None and gain.share >= MIN_SHARE else None
+    sign = -1.0 if objective == "min" else 1.0
+    schedule = plan(rewards, followed, series.names, sign=sign)
+    return Check(source, series, seasons, period, objective, gain, slots, schedule)

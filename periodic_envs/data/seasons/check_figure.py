@@ -12,6 +12,7 @@ from matplotlib.ticker import LogLocator
 from periodic_envs.arrays import Array
 from periodic_envs.data.seasons.check import Check
 from periodic_envs.data.seasons.gain import Gain
+from periodic_envs.data.seasons.slots import Slots
 from periodic_envs.data.tables.grid import Clock
 from periodic_envs.labels import short, thinned, wrapped
 
@@ -196,21 +197,32 @@ def _fraction(axes: Axes, x: float) -> float:
 
 
 def _draw_profile(axes: Axes, check: Check, gain: Gain) -> None:
-    assert check.period is not None
-    best = gain.profile.argmax(1)
-    _draw_table(axes, check, check.word_and_sign[1] * gain.profile, (0.0, check.period))
-    width = check.period / len(best)
-    _title(axes, "Mean by phase, and the best arm of each phase")
-    axes.set(xlabel="phase in steps", xlim=(0.0, check.period))
+    assert check.slots is not None
+    planned = check.schedule.arms  # one only, if it is chosen all the time
+    best = np.broadcast_to(planned, len(gain.profile)) if len(planned) == 1 else planned
+    edges = (0.0, float(len(best)))
+    _draw_table(axes, check, check.word_and_sign[1] * gain.profile, edges)
+    _title(axes, "Mean by phase, and the arm of the schedule")
+    axes.set(xlabel=check.slots.what, xlim=edges)
+    ticks = _slot_ticks(check.slots)
+    axes.set_xticks(list(ticks), list(ticks.values()))
     if len(check.series.names) > MAX_LINES:
         dots: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "ms": 3.5}
-        axes.plot((np.arange(len(best)) + 0.5) * width, best, "o", markeredgewidth=0.6, **dots)
+        axes.plot(np.arange(len(best)) + 0.5, best, "o", markeredgewidth=0.6, **dots)
         return
     strip = axes.inset_axes((0.0, -0.035, 1.0, 0.035), transform=axes.transAxes)
     strip.bar(np.arange(len(best)), 1.0, 1.0, align="edge", color=[_COLOURS[i] for i in best])
     strip.set(xlim=(0, len(best)), ylim=(0, 1))
     strip.axis("off")
     axes.tick_params(axis="x", pad=7)
+
+
+def _slot_ticks(slots: Slots) -> dict[int, str]:
+    """Place ticks at the beginnings of weekdays or months, or else at a few of the slots."""
+    groups = [i for i in range(len(slots)) if i == 0 or slots.groups[i] != slots.groups[i - 1]]
+    if len(groups) > 1:
+        return {i: slots.groups[i] for i in groups}
+    return {i: slots.starts[i] for i in thinned(len(slots), MAX_TICKS + 1)}
 
 
 def _draw_policies(axes: Axes, check: Check, gain: Gain) -> None:
@@ -231,7 +243,7 @@ def _draw_policies(axes: Axes, check: Check, gain: Gain) -> None:
     axes.bar_label(bars, numbers, fontsize=9, padding=3, bbox=paper, zorder=3)
     axes.invert_yaxis()
     axes.margins(x=0.15)
-    share = f"the phase gives {gain.share:.0%} of what there is to gain"
+    share = f"the phase gets {gain.share:.0%} of the gain"
     _title(axes, f"Mean {word} per step: {share}")
     how = (
         f"arms of each phase chosen without the season they are judged by, {gain.seasons:,} seasons"

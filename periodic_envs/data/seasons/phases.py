@@ -19,9 +19,15 @@ def phase_index(n_steps: int, period: float) -> tuple[NDArray[np.intp], NDArray[
 
 def by_phase(values: Array, period: float) -> tuple[Array, Array]:
     """Return sums and numbers of the values that are known in each (season, phase, arm)."""
-    season, phase, bins = phase_index(len(values), period)
-    seasons, arms = int(season[-1]) + 1, values.shape[1]
-    place, size = season * bins + phase, seasons * bins
+    return by_slot(values, *phase_index(len(values), period))
+
+
+def by_slot(
+    values: Array, season: NDArray[np.intp], slot: NDArray[np.intp], n_slots: int
+) -> tuple[Array, Array]:
+    """Return sums and numbers of the values that are known in each (season, slot, arm)."""
+    seasons, arms = int(season.max()) + 1, values.shape[1]
+    place, size = season * n_slots + slot, seasons * n_slots
     sums, counts = np.zeros((2, arms, size))
     in_all = np.bincount(place, minlength=size)
     for arm, column in enumerate(np.ascontiguousarray(values.T)):
@@ -31,7 +37,7 @@ def by_phase(values: Array, period: float) -> tuple[Array, Array]:
         else:
             sums[arm] = np.bincount(place[known], column[known], size)
             counts[arm] = np.bincount(place[known], minlength=size)
-    shape = (seasons, bins, arms)
+    shape = (seasons, n_slots, arms)
     return sums.T.copy().reshape(shape), counts.T.copy().reshape(shape)
 
 

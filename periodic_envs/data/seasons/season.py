@@ -6,20 +6,36 @@ Candidates come from the periodogram and the autocorrelation. Each is then put t
   of the spectrum and nowhere else, while noise has it everywhere: the mean power there is compared
   with that of its neighbours (an F test, corrected for every period that could have been tried).
   Drifts and random walks are smooth in frequency and do not stand out against their neighbours.
-* *What is it worth?* The share of the variance that the means by phase explain in a season that
+* *How strong is it?* The share of the variance that the means by phase explain in a season that
   they were not computed from.
+
+Seasons are ranked by what knowing them gains: the reward of the arm that was best at the same phase
+in other seasons, over that of the best arm, always the same. A year that explains much of the
+variance, but of all arms alike, does not hide the day that changes which arm is best.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks
 
 from periodic_envs.arrays import Array
-from periodic_envs.data.seasons.phases import by_phase, phase_index
+from periodic_envs.data.recording import rewards_of
+from periodic_envs.data.seasons.gain import best_slots
+from periodic_envs.data.seasons.lengths import (
+    MIN_SEASONS,
+    MIN_STRENGTH,
+    in_calendar,
+    refine,
+    strength_of,
+    without_season,
+)
+from periodic_envs.data.seasons.phases import without_gaps
+from periodic_envs.data.seasons.slots import calendar_periods, slot_choices
 from periodic_envs.data.seasons.spectrum import (
     autocorrelation,
     independent_arms,
@@ -30,13 +46,12 @@ from periodic_envs.data.seasons.spectrum import (
     varying,
     whiten,
 )
+from periodic_envs.data.tables.grid import Clock
 
-MIN_SEASONS = 3
-"""How many times a season must fit into the data."""
 MAX_P_VALUE = 0.005
 """How often the test may find a season where there is none; measured rates are in its tests."""
-MIN_STRENGTH = 0.01
-"""The share of the variance that a season must explain."""
+MIN_GAIN = 0.05
+"""By how much more a longer season must gain that explains less than one that fits into it."""
 MAX_PEAKS = 12
 """How many peaks of the periodogram, and of the autocorrelation, are tried."""
 
@@ -50,12 +65,15 @@ class Candidate:
         strength: Share of the variance explained in seasons that were left out, at most 1.
         p_value: How likely so clear a season is by chance, all periods considered.
         autocorrelation: Similarity of values one period apart.
+        gain: Share of what could be gained over the best arm, always the same, that is gained by
+            the best arm of each phase, judged by seasons left out; below 0 if that loses.
     """
 
     period: float
     strength: float
     p_value: float
     autocorrelation: float
+    gain: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +100,15 @@ class Seasons:
         return self.found[0] if self.found else None
 
 
-def find_seasons(values: Array) -> Seasons:
-    """Look for seasons in values of shape (steps, arms), NaN where there is no value."""
+def find_seasons(values: Array, *, clock: Clock | None = None, objective: str = "max") -> Seasons:
+    """Look for seasons, and rank them by what knowing them gains.
+
+    Args:
+        values: Shape (steps, arms), NaN where there is no value.
+        clock: The times of the steps; with it, periods of the calendar (24 hours, 7 days, 365 days)
+            are preferred to others that explain no more.
+        objective: "max" if the largest value is the best, or "min".
+    """
     levels = standardise(values)
     steps = len(levels)
     longest = steps // MIN_SEASONS
@@ -98,8 +123,22 @@ def find_seasons(values: Array) -> Seasons:
     tested = [(period, min(1.0, steps * p_value(white, period, independent))) for period in tried]
     significant = [(period, p) for period, p in tested if p < MAX_P_VALUE]
     periods = _own(white, significant) if significant else []
-    found = _measure(values, levels, similarity, periods)
-    return Seasons(tuple(_rank(found)), frequencies, power, similarity, longest)
+    found = _measure(values, levels, similarity, periods, calendar_periods(clock))
+    rewards = rewards_of(without_gaps(values[:, ~np.isnan(values).all(0)]), objective)
+    return Seasons(
+        tuple(_rank([_worth(one, rewards, clock) for one in found])),
+        frequencies,
+        power,
+        similarity,
+        longest,
+    )
+
+
+def _worth(season: Candidate, rewards: Array, clock: Clock | None) -> Candidate:
+    """Add what knowing the season gains."""
+    choices = slot_choices(clock, len(rewards), season.period)
+    _, gain = best_slots(rewards, season.period, choices)
+    return season if gain is None else replace(season, gain=gain.signed_share)
 
 
 def _own(white: Array, significant: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -120,9 +159,7 @@ def _chance(white: Array, period: float, within: list[float]) -> float:
     """Return the p-value of what shorter ones leave, for all multiples of the shortest."""
     rest = white
     for shorter in within:
-        sums, counts = by_phase(rest, shorter)
-        _, phase, _ = phase_index(len(rest), shorter)
-        rest = rest - (sums.sum(0) / np.maximum(counts.sum(0), 1.0))[phase]
+        rest = without_season(rest, shorter)
     return len(white) / min(within) * p_value(rest, period, independent_arms(rest))
 
 
@@ -133,18 +170,29 @@ def _fits_into(short: float, long: float, steps: int) -> bool:
 
 
 def _measure(
-    values: Array, levels: Array, similarity: Array, periods: list[tuple[float, float]]
+    values: Array,
+    levels: Array,
+    similarity: Array,
+    periods: list[tuple[float, float]],
+    calendar: Sequence[float],
 ) -> list[Candidate]:
     """Refine each period, and measure how much it explains."""
     if not periods:
         return []
     drift = uniform_filter1d(levels, round(max(p for p, _ in periods)), axis=0, mode="reflect")
     measured = np.where(np.isnan(values[:, varying(values)]), np.nan, levels - drift)
-    found = []
-    for period, p in periods:
-        refined, strength = _refine(measured, levels - drift, period)
+    found: list[Candidate] = []
+    rest = measured
+    for period, p in sorted(periods):
+        refined, strength = refine(measured, levels - drift, period)
+        named = in_calendar(rest, refined, calendar)
+        if named != refined:
+            refined, strength = named, strength_of(measured, named)
+        if any(one.period == refined for one in found):
+            continue
         at = min(round(refined), len(similarity) - 1)
         found.append(Candidate(refined, strength, p, float(similarity[at])))
+        rest = without_season(rest, refined)
     return found
 
 
@@ -161,67 +209,36 @@ def _candidates(frequencies: Array, power: Array, similarity: Array, longest: in
     return sorted(period for period in both if 2.0 <= period <= longest)
 
 
-def strength_of(values: Array, period: float) -> float:
-    """Measure the share of the variance that means by phase explain in seasons left out.
-
-    Means of a few noisy seasons are shrunk towards zero by one common factor, the best one.
-    """
-    values = values - np.nanmean(values, axis=0)
-    sums, counts = by_phase(values, period)
-    others = counts.sum(0) - counts
-    profile = np.divide(sums.sum(0) - sums, others, out=np.zeros_like(sums), where=others > 0)
-    # The squared error of a prediction c m is  sum x^2 - 2 c sum m x + c^2 sum m^2,  least at
-    # c = sum m x / sum m^2.
-    agreement, size = (profile * sums).sum(), (counts * profile**2).sum()
-    total = np.nansum(values**2)
-    return float(max(agreement, 0.0) ** 2 / max(size * total, 1e-300))
-
-
-def _refine(measured: Array, levels: Array, period: float) -> tuple[float, float]:
-    """Find the length that fits best, whole unless another explains more, and its strength."""
-    exact = _sharpest(levels, period)
-    worth = {p: strength_of(measured, p) for p in (period, exact)}
-    whole = {p: strength_of(measured, p) for p in (float(max(2, round(p))) for p in worth)}
-    best, best_whole = (max(options, key=lambda p: options[p]) for options in (worth, whole))
-    if worth[best] > whole[best_whole] + MIN_STRENGTH:
-        return best, worth[best]
-    return best_whole, whole[best_whole]
-
-
-def _sharpest(levels: Array, period: float) -> float:
-    """Find the period near by at which the first four harmonics have the most power."""
-    steps = len(levels)
-    width = 0.5 * period**2 / steps  # half a season more or less in the whole record
-    near = np.linspace(period - width, period + width, 41)
-    near = near[(near >= 2.0) & (near * MIN_SEASONS <= steps)]
-    harmonics = np.arange(1, int(min(4, period / 2)) + 1)
-    # One period and harmonic at a time: all at once would take gigabytes for a long record.
-    rows = np.ascontiguousarray(levels.T)
-    power = [sum(_power(rows, harmonic / p) for harmonic in harmonics) for p in near]
-    return float(near[int(np.argmax(power))]) if len(near) else period
-
-
-def _power(rows: Array, frequency: float) -> float:
-    """Sum the power of all arms, shape (arms, steps), at one frequency in cycles per step."""
-    angles = 2.0 * np.pi * frequency * np.arange(rows.shape[1])
-    return float(((rows @ np.cos(angles)) ** 2 + (rows @ np.sin(angles)) ** 2).sum())
-
-
 def _rank(found: list[Candidate]) -> list[Candidate]:
-    """Put the strongest first, and leave out mere harmonics of a longer one."""
+    """Put first what gains most, then what is strongest; leave out mere harmonics of another."""
     ranked: list[Candidate] = []
+    found = [one for one in found if not any(_is_fraction(one, other) for other in found)]
     for one in sorted(found, key=lambda c: -c.strength):
         if one.strength >= MIN_STRENGTH and not any(_is_harmonic(one, b) for b in ranked):
             ranked.append(one)
-    return ranked[:4]
+    # A hundredth more or less is luck.
+    return sorted(ranked[:4], key=lambda c: (-round(c.gain, 2), -c.strength))
+
+
+def _is_fraction(one: Candidate, other: Candidate) -> bool:
+    """Say whether one is 3.5 steps where the other is 7 and explains nearly as much.
+
+    Among so few phases one of the seven steps may have a phase of the 3.5 to itself.
+    """
+    ratio = other.period / one.period
+    short = one.period < 8.0 and not one.period.is_integer() and other.period.is_integer()
+    multiple = 1.5 < ratio < 4.5 and abs(ratio - round(ratio)) < 0.01
+    return short and multiple and other.strength > 0.8 * one.strength
 
 
 def _is_harmonic(one: Candidate, better: Candidate) -> bool:
-    """Say whether one says nothing that a better one does not say, too."""
+    """Say whether one says nothing that a stronger one does not say, too."""
     short, long = sorted((one, better), key=lambda c: c.period)
     ratio = long.period / short.period
     multiple = round(ratio)
     if abs(ratio - multiple) > 0.05:
         return False
+    if one is long:
+        return one.gain <= better.gain + MIN_GAIN
     # A profile without any regularity still has 1/m of its variance at each m-th of its length.
-    return one is long or one.strength * multiple <= 1.5 * better.strength
+    return one.strength * multiple <= 1.5 * better.strength

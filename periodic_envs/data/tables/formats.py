@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.limits import MAX_BYTES, check_size, clean_names, read_bytes
+from periodic_envs.data.tables.text import decode
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _SAID = re.compile(r"sep=([,;\t])\s*", re.I)
@@ -50,7 +51,7 @@ class Table:
         return f"line {self.lines[row]} of {self.source}"
 
 
-def read_table(source: Any, *, separator: str | None = None) -> Table:
+def read_table(source: Any, *, separator: str | None = None, encoding: str | None = None) -> Table:
     """A table from a path (.csv, .tsv, .txt, .parquet) or a DataFrame.
 
     Raises:
@@ -66,16 +67,17 @@ def read_table(source: Any, *, separator: str | None = None) -> Table:
     if ending in (".parquet", ".pq"):
         return _from_parquet(path, content)
     if ending in (".csv", ".tsv", ".txt"):
-        return _from_text(path.name, content, separator)
+        return _from_text(path.name, content, separator, encoding)
     raise DataError(
         f"cannot tell the format of {path.name!r}: its name must end in .csv, .tsv, .txt, "
         ".parquet or .pq"
     )
 
 
-def _from_text(name: str, content: bytes, separator: str | None) -> Table:
+def _from_text(name: str, content: bytes, separator: str | None, encoding: str | None) -> Table:
     """The fields of a CSV file as text; empty lines are passed over."""
-    every = _decode(name, content).splitlines()
+    text, notes = decode(name, content, encoding)
+    every = text.splitlines()
     numbers = [number for number, line in enumerate(every, 1) if line.strip()]
     lines = [line for line in every if line.strip()]
     said = _SAID.fullmatch(lines[0]) if lines else None
@@ -92,7 +94,8 @@ def _from_text(name: str, content: bytes, separator: str | None) -> Table:
     check_size(repr(name), len(header), len(header) * len(lines))
     columns = _columns(name, lines[1:], len(header), separator, numbers[1:])
     note = f"fields are separated by a {SEPARATORS[separator]}"
-    return Table(repr(name), dict(zip(header, columns, strict=True)), numbers[1:], (note,))
+    named = dict(zip(header, columns, strict=True))
+    return Table(repr(name), named, numbers[1:], (note, *notes))
 
 
 def _columns(
@@ -125,19 +128,6 @@ def _columns(
                 f"line {number} of {name!r} has {found} fields, but the header has {width}"
             )
     raise DataError(f"{name!r} has a line break or an open quotation mark within a field")
-
-
-def _decode(name: str, content: bytes) -> str:
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name!r} is not UTF-8 text (byte {error.start}): save it as 'CSV UTF-8'"
-        ) from error
-    if "\0" in text:
-        raise DataError(f"{name!r} is not text but binary: only CSV and Parquet are read")
-    return text
 
 
 def _find_separator(name: str, lines: list[str]) -> str:

@@ -110,13 +110,13 @@ class Tabulated:
     """Readings as a table, shape (steps, arms), NaN where there is none.
 
     ``dropped`` counts repeated readings of equal value, ``averaged`` those that differ from an
-    earlier one, and ``conflict`` is the first (step, arm) of which there are different readings.
+    earlier one, and ``conflicts`` are the (step, arm) of which there are different readings.
     """
 
     values: Array
     dropped: int
     averaged: int
-    conflict: tuple[int, int] | None
+    conflicts: NDArray[np.intp]
 
 
 def tabulate(
@@ -132,7 +132,7 @@ def tabulate(
     entry, value = entry[order], value[known][order]
     table: Array = np.full(n_steps * n_arms, np.nan)
     if not len(entry):
-        return Tabulated(table.reshape(n_steps, n_arms), 0, 0, None)
+        return Tabulated(table.reshape(n_steps, n_arms), 0, 0, np.zeros((0, 2), dtype=np.intp))
     starts = np.flatnonzero(np.diff(entry, prepend=-1))
     sizes = np.diff(starts, append=len(entry))
     differ = np.maximum.reduceat(value, starts) != np.minimum.reduceat(value, starts)
@@ -140,10 +140,9 @@ def tabulate(
     table[entry[starts]] = np.where(
         differ, np.add.reduceat(value / sizes.repeat(sizes), starts), value[starts]
     )
-    conflict = divmod(int(entry[starts][differ][0]), n_arms) if differ.any() else None
     return Tabulated(
         table.reshape(n_steps, n_arms),
         dropped=int((sizes[~differ] - 1).sum()),
         averaged=int(sizes[differ].sum()),
-        conflict=conflict,
+        conflicts=np.stack(np.divmod(entry[starts][differ], n_arms), axis=1),
     )

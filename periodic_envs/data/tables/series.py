@@ -14,13 +14,23 @@ from numpy.typing import NDArray
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.tables.absent import checked_words, kept, note, without
 from periodic_envs.data.tables.columns import check_known, find_roles
+from periodic_envs.data.tables.daylight import lines, set_back, set_forward
 from periodic_envs.data.tables.formats import Table, as_text, read_table
-from periodic_envs.data.tables.grid import OFF_GRID, Clock, find_clock, positions, show, tabulate
+from periodic_envs.data.tables.grid import (
+    OFF_GRID,
+    Clock,
+    Tabulated,
+    find_clock,
+    positions,
+    show,
+    tabulate,
+)
 from periodic_envs.data.tables.limits import check_name, check_size
 from periodic_envs.data.tables.report import Report
 from periodic_envs.data.tables.times import parse_times
-from periodic_envs.data.tables.values import find_marks, parse_numbers
+from periodic_envs.data.tables.values import find_marks, parse_all
 
 DUPLICATES = ("error", "mean")
 
@@ -67,6 +77,9 @@ def read_series(
     time_format: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    encoding: str | None = None,
+    na_values: str | float | Sequence[str | float] | None = None,
+    timezone: str | None = None,
 ) -> Series:
     """Read a long (time, arm, reward) or wide (time x arms) table.
 
@@ -77,20 +90,27 @@ def read_series(
         reward_column: Which column of a long table is the reward; needed where that is not plain.
         arms: The arms to use, in this order; None for all, in order of appearance.
         duplicates: What to do with different values for one arm at one time: "error", or "mean".
-            Equal ones are dropped. (Local times without a zone give an hour twice when daylight
-            saving ends, and none when it begins, which is a gap.)
+            Equal ones are dropped. (The hour that local clocks show twice when daylight saving ends
+            is always averaged, and the one that they leave out when it begins is a gap.)
         time_format: How times are written, as in "%d/%m/%Y %H:%M"; None for ISO 8601, numbers, and
             dates of which it is plain whether the day or the month comes first.
         separator: What separates the fields of a CSV file; None to find out.
         decimal: The decimal mark of a CSV file; None to find out.
+        encoding: How the letters of a CSV file are written, as in "utf-8" or "cp1252"; None to
+            find out.
+        na_values: Words and numbers that say that nothing was measured, beside the usual ones.
+        timezone: The zone whose clocks give the times, as in "Europe/Madrid": times with an offset
+            are converted to it. None keeps times without an offset, and converts others to UTC.
 
     Raises:
         DataError: if the table cannot be used, or can be read in more than one way.
     """
     if duplicates not in DUPLICATES:
         raise DataError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
-    table = read_table(source, separator=separator)
+    given = read_table(source, separator=separator, encoding=encoding)
     arms = None if arms is None else _checked_arms(arms)
+    absent = checked_words(na_values)
+    table = without(given, absent)
     roles = find_roles(
         table,
         time_column=time_column,
@@ -99,40 +119,65 @@ def read_series(
         arms=arms,
         time_format=time_format,
     )
-    marks = find_marks(table, list(roles.arms) or [str(roles.reward)], decimal)
-    moments, notes = parse_times(table, roles.time, time_format=time_format, marks=marks)
+    table = kept(table, given, [roles.time, roles.arm])
+    measured = list(roles.arms) or [str(roles.reward)]
+    marks = find_marks(table, measured, decimal)
+    moments, notes = parse_times(
+        table, roles.time, time_format=time_format, marks=marks, timezone=timezone
+    )
     clock = find_clock(moments, table.source)
     steps = positions(clock, moments, table.source)
     n_steps = int(steps.max()) + 1
-    if roles.arm is None or roles.reward is None:
+    columns = parse_all(table, measured, marks)
+    if roles.arm is None:
         names, n = roles.arms, len(roles.arms)
-        values = np.stack([parse_numbers(table, name, marks) for name in names], axis=1).ravel()
+        values = np.stack(columns, axis=1).ravel()
         steps, codes = steps.repeat(n), np.tile(np.arange(n), len(steps))
     else:
         names, codes = _arms_of(table, roles.arm, arms)
-        values = parse_numbers(table, roles.reward, marks)
+        values = columns[0]
     check_size(f"the regular grid of {table.source}", len(names), n_steps * len(names))
     found = tabulate(steps, codes, values, n_steps, len(names))
-    if found.conflict is not None and duplicates == "error":
-        step, arm = found.conflict
-        raise DataError(
-            f"{table.source} has different values for {names[arm]!r} at {clock.at(step)}: keep one "
-            "of them, or take their average with duplicates='mean' (where the clock is set back "
-            "an hour comes twice)"
-        )
+    twice = _set_back(table, clock, names, found, duplicates=duplicates, zone=timezone)
     unseen = np.isnan(found.values).all(0)
     if unseen.any():
         raise DataError(
             f"{table.source} has no reading of {names[int(unseen.argmax())]!r}: leave it out, or "
             "name the others as arms=[...]"
         )
+    gone = np.flatnonzero(np.isnan(found.values).all(1))
+    skipped = gone[set_forward(clock, gone, timezone)]
+    if getattr(clock.first, "tzinfo", None) is not None:
+        notes = (*notes, "give a timezone for the hours of local clocks")
+    read_as = (*notes, *table.notes, *marks.lines(), *note(table, given, measured, absent))
     report = Report.of(
         found.values,
-        taken_for=(*roles.lines(table), *notes, *table.notes, *marks.lines()),
+        taken_for=(*roles.lines(table), *read_as, *lines(clock, twice, skipped)),
         dropped=found.dropped,
         averaged=found.averaged,
     )
     return Series(clock, names, found.values, report)
+
+
+def _set_back(
+    table: Table,
+    clock: Clock,
+    names: Sequence[str],
+    found: Tabulated,
+    *,
+    duplicates: str,
+    zone: str | None,
+) -> NDArray[np.intp]:
+    """The steps that came twice because clocks were set back; others are refused if asked."""
+    steps = np.unique(found.conflicts[:, 0])
+    twice = set_back(clock, steps, zone)
+    if not twice.all() and duplicates == "error":
+        step, arm = found.conflicts[np.isin(found.conflicts[:, 0], steps[~twice])][0]
+        raise DataError(
+            f"{table.source} has different values for {names[arm]!r} at {clock.at(int(step))}: keep"
+            " one of them, or take their average with duplicates='mean'"
+        )
+    return steps[twice]
 
 
 def _checked_arms(arms: Sequence[str]) -> list[str]:

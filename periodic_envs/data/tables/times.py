@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.tables.daylight import in_zone
 from periodic_envs.data.tables.formats import Table, as_text
 from periodic_envs.data.tables.values import Marks, is_number, parse_numbers, sample
 
@@ -56,15 +57,32 @@ def fits(values: pd.Series, time_format: str) -> bool:
     return bool(words) and bool(stamps.notna().all())
 
 
-def parse_times(table: Table, name: str, *, time_format: str | None, marks: Marks) -> Times:
-    """The column as timestamps (in UTC where an offset is given) or as plain numbers."""
+def parse_times(
+    table: Table, name: str, *, time_format: str | None, marks: Marks, timezone: str | None = None
+) -> Times:
+    """The column as timestamps or as plain numbers.
+
+    Where an offset is given, times are in UTC, or as clocks of the zone show them.
+    """
+    moments, notes = _parse(table, name, time_format, marks, utc=timezone is not None)
+    if timezone is not None:
+        if not isinstance(moments, pd.DatetimeIndex):
+            raise DataError(f"timezone={timezone!r} needs times, column {name!r} has numbers")
+        moments, note = in_zone(moments, timezone)
+        notes = (*notes, note)
+    elif getattr(moments, "tz", None) is not None:
+        notes = (*notes, "times were converted to UTC")
+    return moments, notes
+
+
+def _parse(table: Table, name: str, time_format: str | None, marks: Marks, *, utc: bool) -> Times:
     values = table.columns[name]
     if pd.api.types.is_datetime64_any_dtype(values):
         stamps = pd.DatetimeIndex(values)
         aware = stamps.tz is not None
         return _stamps(table, name, stamps.tz_convert("UTC") if aware else stamps)
     if time_format is None and is_number(values):
-        return _from_numbers(table, name, parse_numbers(table, name, marks))
+        return _from_numbers(table, name, parse_numbers(table, name, marks), utc=utc)
     rows, words = pd.factorize(np.array(as_text(values), dtype=object))
     aware = _all_aware(words, name)
     notes: tuple[str, ...] = ()
@@ -93,12 +111,12 @@ def _all_aware(words: NDArray[Any], name: str) -> bool:
     return bool(aware.all())
 
 
-def _from_numbers(table: Table, name: str, numbers: Array) -> Times:
+def _from_numbers(table: Table, name: str, numbers: Array, *, utc: bool) -> Times:
     _refuse_gaps(table, name, numbers)
     _refuse_compact_dates(numbers, name)
     for unit, (low, high, word) in _UNIX.items():
         if np.all((numbers >= low) & (numbers <= high) & (numbers == np.rint(numbers))):
-            stamps = pd.to_datetime(numbers.astype(np.int64), unit=unit)
+            stamps = pd.to_datetime(numbers.astype(np.int64), unit=unit, utc=utc)
             return _stamps(table, name, stamps, (f"times are Unix time, in {word} since 1970",))
     return numbers, ()
 
@@ -143,8 +161,6 @@ def _stamps(
 ) -> Times:
     """Timestamps without a gap, in nanoseconds."""
     _refuse_gaps(table, name, stamps, written)
-    if stamps.tz is not None:
-        notes = (*notes, "times were converted to UTC")
     try:
         return stamps.as_unit("ns"), notes
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,18 @@ import pyarrow.compute
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.tables.formats import Table, as_text
+from periodic_envs.data.tables.report import count
 
+MAX_TOLD = 5
+"""How many columns, and how many words of each, a message names."""
 MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))
 """How people write that there is nothing, in small letters."""
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?|[+-]?inf(inity)?", re.ASCII | re.I)
 _COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_POINT = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+|\d{1,3}(\.\d{3})+)\s*", re.ASCII)
+_LIKE_NUMBER = re.compile(r"[+-]?\d[\d.,' \u00a0\u202f]*")
+_BOTH = re.compile(r"(?=.*,)(?=.*\.)[^A-Za-z]*")
+"""What may be a number with both marks."""
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
 _GROUPED = {
     ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?", re.ASCII),
@@ -69,8 +77,8 @@ def find_marks(table: Table, names: list[str], decimal: str | None) -> Marks:
         return Marks(decimal or ".")
     columns = [table.columns[name] for name in names]
     commas = [word.strip() for c in columns for word in c[c.str.contains(",", regex=False)]]
-    # With both marks in a number there is no doubt which is which.
-    both = [word for word in commas if "." in word]
+    # With both marks in a number there is no doubt which is which; words are no numbers.
+    both = [word for word in commas if _BOTH.fullmatch(word)]
     for mark in (decimal,) if decimal else (",", "."):
         if both and all(_GROUPED[mark].fullmatch(word) for word in both):
             return Marks(mark, thousands=True)
@@ -81,7 +89,7 @@ def _find_decimal(table: Table, columns: list[pd.Series], commas: list[str]) -> 
     commas = [word for word in commas if _COMMA.fullmatch(word)]
     if not commas:
         return "."
-    if any(column.str.contains(".", regex=False).any() for column in columns):
+    if any(column.str.fullmatch(_POINT).any() for column in columns):
         return "."  # then the values with a comma are refused as what they are, no numbers
     if all(_THOUSANDS.fullmatch(word) for word in commas):
         raise DataError(
@@ -104,6 +112,22 @@ def parse_numbers(table: Table, name: str, marks: Marks) -> Array:
     return numbers
 
 
+def parse_all(table: Table, names: Sequence[str], marks: Marks) -> list[Array]:
+    """The columns as numbers; what is wrong with them is told of all at once."""
+    found, wrong = [], []
+    for name in names:
+        try:
+            found.append(parse_numbers(table, name, marks))
+        except DataError as error:
+            wrong.append(str(error))
+    if wrong:
+        more = (
+            f"; and {count(len(wrong) - MAX_TOLD, 'column')} more" if len(wrong) > MAX_TOLD else ""
+        )
+        raise DataError("; ".join(wrong[:MAX_TOLD]) + more)
+    return found
+
+
 def _parse_words(table: Table, name: str, marks: Marks) -> Array:
     values = table.columns[name]
     if not marks.thousands:
@@ -114,15 +138,36 @@ def _parse_words(table: Table, name: str, marks: Marks) -> Array:
             pass  # gaps, spaces, decimal commas or mistakes: value by value
     words = as_text(values)
     found = [_number(word, marks) for word in words]
-    if None in found:
-        row = found.index(None)
-        grouped = re.fullmatch(r"[+-]?\d[\d.,' \u00a0\u202f]*", words[row])
-        mend = "write it without thousands separators" if grouped else "mend it"
-        raise DataError(
-            f"{table.place(row)} has {words[row][:40]!r} in column {name!r}, which is not a "
-            f"number: {mend}, or leave the field empty if nothing was measured"
-        )
+    wrong = [row for row, number in enumerate(found) if number is None]
+    if wrong:
+        raise DataError(_refusal(table, name, words, wrong))
     return np.array(found, dtype=np.float64)
+
+
+def _refusal(table: Table, name: str, words: list[str], wrong: list[int]) -> str:
+    """What is no number in a column: how much of it, and where each word stands first."""
+    rows: dict[str, list[int]] = {}
+    for row in wrong:
+        rows.setdefault(words[row][:40], []).append(row)
+    if all(_LIKE_NUMBER.fullmatch(word) for word in rows):
+        advice = "write numbers without thousands separators, and all with one decimal mark"
+    else:
+        given = ", ".join(map(repr, list(rows)[:MAX_TOLD]))
+        advice = f"mend it, or give na_values=[{given}] if nothing was measured"
+    if len(wrong) == 1:
+        return (
+            f"{table.place(wrong[0])} has {words[wrong[0]][:40]!r} in column {name!r}, which is "
+            f"not a number: {advice}"
+        )
+    told = [
+        f"{word!r} ({count(len(at), 'time')}, first in {table.place(at[0]).partition(' of ')[0]})"
+        for word, at in list(rows.items())[:MAX_TOLD]
+    ]
+    more = f" and {len(rows) - MAX_TOLD:,} other words" if len(rows) > MAX_TOLD else ""
+    return (
+        f"column {name!r} of {table.source} has {len(wrong):,} values that are not numbers, "
+        f"{', '.join(told)}{more}: {advice}"
+    )
 
 
 def _number(word: str, marks: Marks) -> float | None:
