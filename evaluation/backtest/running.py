@@ -71,7 +71,10 @@ class Backtest:
         self.reading = dict(reading or {})
         self.series: Series = read_series(self.table, **self.reading)
         if periods is None:
-            periods = [season.period for season in find_seasons(self.series.values).found]
+            found = find_seasons(
+                self.series.values, clock=self.series.clock, objective=objective
+            ).found
+            periods = [season.period for season in found]
         self.periods = tuple(periods)
         self.plan: Plan = plan_windows(
             len(self.series.values),

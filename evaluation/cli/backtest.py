@@ -19,12 +19,15 @@ from evaluation.cli.reading import (
     ArmsOption,
     DecimalOption,
     DuplicatesOption,
+    EncodingOption,
+    NaValuesOption,
     ObjectiveOption,
     RewardColumnOption,
     SeparatorOption,
     TableArgument,
     TimeColumnOption,
     TimeFormatOption,
+    TimezoneOption,
     given,
 )
 from evaluation.cli.shared import (
@@ -97,6 +100,9 @@ def backtest(
     duplicates: DuplicatesOption = None,
     separator: SeparatorOption = None,
     decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    na_values: NaValuesOption = None,
+    timezone: TimezoneOption = None,
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
     _check_asked(objective, period, picture, page)
@@ -116,6 +122,9 @@ def backtest(
             duplicates=duplicates,
             separator=separator,
             decimal=decimal,
+            encoding=encoding,
+            na_values=na_values,
+            timezone=timezone,
         ),
     )
     if not as_json:

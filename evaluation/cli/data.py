@@ -27,7 +27,7 @@ from evaluation.cli.reading import (
     TimezoneOption,
     given,
 )
-from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
+from evaluation.cli.shared import CommandError, Reporter, bar, check_picture, save_picture, say
 from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
@@ -158,6 +158,10 @@ def check(
     na_values: NaValuesOption = None,
     timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
+    recommend: Annotated[
+        bool,
+        typer.Option("--recommend", help="Try agents on the table, and say which one to use."),
+    ] = False,
 ) -> None:
     """Look at your own data: what it holds, its season, what knowing it gains, and which arm when.
 
@@ -197,6 +201,10 @@ def check(
         asked_for = {"objective": objective} if objective != "max" else {}
         rest = {**asked_for, **reading}
         say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, rest)}")
+    if recommend:
+        _recommend(file, found.periods, objective, reading)
+    else:
+        say(f"Which agent to use: periodic-gp backtest {shlex.quote(str(file))}")
     if schedule is not None:
         _write(schedule, found.schedule.csv().encode())
         say(f"Wrote the schedule into {schedule}")
@@ -217,6 +225,22 @@ def example(
         raise CommandError(f"{str(file)!r} is there already: choose another name")
     _write(file, content)
     say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")
+
+
+def _recommend(
+    file: Path, periods: Sequence[float], objective: str, reading: dict[str, Any]
+) -> None:
+    """Say which agent did best on the table, and how to begin with it."""
+    from evaluation.backtest.recommend import recommend
+    from evaluation.backtest.running import Backtest
+
+    tested = Backtest(file, periods=periods, objective=objective, reading=reading)
+    with Reporter(quiet=False) as report:
+        judged, _ = tested.run(on_progress=report)
+    advice = recommend(judged)
+    say(f"\n{advice.sentence}")
+    if advice.command:
+        say(f"  {advice.command}")
 
 
 def _write(path: Path, content: bytes) -> None:

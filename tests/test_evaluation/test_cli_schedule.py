@@ -1,6 +1,7 @@
 """Messy files as people have them, from the file to the schedule."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -128,3 +129,10 @@ def test_the_example(tmp_path: Path) -> None:
         wrong = call("data", "check", "other.csv", *options, cwd=tmp_path)
         assert wrong.returncode == 1
         assert message in wrong.stderr
+
+
+def test_check_recommends_an_agent_by_a_backtest(tmp_path: Path) -> None:
+    call("data", "example", "demand.csv", cwd=tmp_path)
+    said = call("data", "check", "demand.csv", "--recommend", cwd=tmp_path).stdout
+    assert re.search(r"auto-gp-ucb gained .* % \[.*\] in 8 windows over the best fixed arm", said)
+    assert "periodic-gp decide init" in said
