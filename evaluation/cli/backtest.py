@@ -14,6 +14,7 @@ from evaluation.backtest.judged import Judged
 from evaluation.backtest.recommend import Recommendation, recommend
 from evaluation.backtest.rewards import FIXED, MEANINGS
 from evaluation.backtest.running import Backtest
+from evaluation.cli.logs import is_log
 from evaluation.cli.reading import (
     ArmColumnOption,
     ArmsOption,
@@ -106,6 +107,21 @@ def backtest(
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
     _check_asked(objective, period, picture, page)
+    reading = given(
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        arms=arms,
+        time_format=time_format,
+        duplicates=duplicates,
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+        timezone=timezone,
+    )
+    if is_log(table, None, reading):
+        raise typer.Exit(1)
     tested = Backtest(
         table,
         periods=period,
@@ -113,19 +129,7 @@ def backtest(
         windows=windows,
         window_steps=window_steps,
         warm_start=warm_start,
-        reading=given(
-            time_column=time_column,
-            arm_column=arm_column,
-            reward_column=reward_column,
-            arms=arms,
-            time_format=time_format,
-            duplicates=duplicates,
-            separator=separator,
-            decimal=decimal,
-            encoding=encoding,
-            na_values=na_values,
-            timezone=timezone,
-        ),
+        reading=reading,
     )
     if not as_json:
         for line in plan_lines(tested):
@@ -180,6 +184,11 @@ def plan_lines(tested: Backtest) -> list[str]:
     untold = [f"{period:,.6g}" for period in tested.periods if period not in plan.periods]
     if untold:
         lines.append(f"Longer than a window, and not told to agents: {', '.join(untold)}.")
+    if untold and tested.periods[0] not in plan.periods:
+        lines.append(
+            f"The season of {untold[0]} steps gains most of all: give --window-steps "
+            f"{tested.periods[0]:.0f} for agents that know it, in fewer windows."
+        )
     return lines + [trouble[0].upper() + trouble[1:] + "." for trouble in series.report.troubles()]
 
 

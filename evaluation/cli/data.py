@@ -25,6 +25,7 @@ from evaluation.cli.reading import (
     TimeColumnOption,
     TimeFormatOption,
     TimezoneOption,
+    as_options,
     given,
 )
 from evaluation.cli.shared import CommandError, Reporter, bar, check_picture, save_picture, say
@@ -197,14 +198,15 @@ def check(
         raise CommandError(str(error)) from error
     for line in found.lines():
         say(line)
+    asked_for = {"objective": objective} if objective != "max" else {}
     if found.gain is not None:
-        asked_for = {"objective": objective} if objective != "max" else {}
         rest = {**asked_for, **reading}
         say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, rest)}")
     if recommend:
         _recommend(file, found.periods, objective, reading)
     else:
-        say(f"Which agent to use: periodic-gp backtest {shlex.quote(str(file))}")
+        options = as_options({**asked_for, **reading})
+        say(f"Which agent to use: periodic-gp backtest {shlex.quote(str(file))}{options}")
     if schedule is not None:
         _write(schedule, found.schedule.csv().encode())
         say(f"Wrote the schedule into {schedule}")

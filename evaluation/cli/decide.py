@@ -9,6 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
+from evaluation.cli.reading import (
+    ArmColumnOption,
+    DecimalOption,
+    EncodingOption,
+    NaValuesOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TimeColumnOption,
+    TimeFormatOption,
+    given,
+)
 from evaluation.cli.shared import CommandError, say
 from evaluation.deciding.decider import Choice, Decider
 
@@ -115,10 +126,28 @@ def learn(
         Path, typer.Argument(help="A table of all arms, or a log: .csv, .tsv, .txt or .parquet.")
     ],
     agent: AgentOption = None,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
+    time_format: TimeFormatOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    na_values: NaValuesOption = None,
 ) -> None:
     """Learn from a table of all arms, wide or long, or from a log of choices."""
+    reading = given(
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        time_format=time_format,
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+    )
     with Decider.opened(state, agent=agent) as decider:
-        count = decider.learn(table)
+        count = decider.learn(table, **reading)
     say(f"Learned {count:,} rewards from {table}")
 
 

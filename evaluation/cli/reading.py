@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,6 +54,15 @@ TimezoneOption = Annotated[
     str | None,
     typer.Option(help="The zone whose clocks give the times, for example Europe/Madrid."),
 ]
+
+
+def as_options(reading: dict[str, Any]) -> str:
+    """The same as words of a command, with a space before each."""
+    words = []
+    for name, value in reading.items():
+        for one in value if isinstance(value, list) else [value]:
+            words += [f"--{name.replace('_', '-')}", shlex.quote(str(one))]
+    return "".join(f" {word}" for word in words)
 
 
 def given(**options: Any) -> dict[str, Any]:

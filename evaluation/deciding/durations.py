@@ -37,7 +37,7 @@ def parse_duration(name: str, value: Any) -> timedelta:
     if found is None or found != found or not timedelta(0) < found <= MAX_DURATION:
         raise DeciderError(
             f"{name} must be a length of time of at most a century, such as '15 min', '1 hour', "
-            f"'1 day' or '1 week', got {value!r}"
+            f"'1 day', '1 week' or '365 days', got {value!r}"
         )
     return timedelta(seconds=found.total_seconds())  # a pandas Timedelta becomes a plain one
 

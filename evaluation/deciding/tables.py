@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from evaluation.deciding.csv_log import COLUMNS
 from evaluation.deciding.errors import DeciderError
 from evaluation.deciding.knowledge import Knowledge
 from periodic_envs.data import DataError
+from periodic_envs.data.tables.absent import checked_words, kept, without
 from periodic_envs.data.tables.columns import Roles, find_roles
 from periodic_envs.data.tables.formats import Table, as_text, read_table
 from periodic_envs.data.tables.times import parse_times
@@ -21,19 +23,34 @@ from periodic_envs.data.tables.values import Marks, find_marks, is_number, parse
 Reward = tuple[datetime, str, float]
 
 
-def read_rewards(source: Any, known: Knowledge) -> list[Reward]:
+def read_rewards(
+    source: Any,
+    known: Knowledge,
+    *,
+    time_column: str | None = None,
+    arm_column: str | None = None,
+    reward_column: str | None = None,
+    time_format: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na_values: str | float | Sequence[str | float] | None = None,
+) -> list[Reward]:
     """Moments, arms and rewards of a wide table, a long one, or a log; the newest of them.
 
-    Empty rewards are left out, and so are rewards of arms that were retired.
+    Empty rewards are left out, and so are rewards of arms that were retired. The options are those
+    of ``periodic_envs.data.tables.series.read_series``.
 
     Raises:
         DeciderError: If the table cannot be read, or has arms that the decider does not know.
     """
     try:
-        table = read_table(source)
-        roles = _roles(table, known)
-        marks = find_marks(table, list(roles.arms) or [str(roles.reward)], None)
-        times = _moments(table, roles.time, marks)
+        given = read_table(source, separator=separator, encoding=encoding)
+        table = without(given, checked_words(na_values))
+        roles = _roles(table, known, time_column, arm_column, reward_column, time_format)
+        table = kept(table, given, [roles.time, roles.arm])
+        marks = find_marks(table, list(roles.arms) or [str(roles.reward)], decimal)
+        times = _moments(table, roles.time, time_format, marks)
         rewards = _wide(table, roles, marks) if roles.arms else _long(table, roles, marks)
     except DataError as error:
         raise DeciderError(str(error)) from None
@@ -53,20 +70,31 @@ def read_rewards(source: Any, known: Knowledge) -> list[Reward]:
     ]
 
 
-def _roles(table: Table, known: Knowledge) -> Roles:
+def _roles(
+    table: Table,
+    known: Knowledge,
+    time_column: str | None,
+    arm_column: str | None,
+    reward_column: str | None,
+    time_format: str | None,
+) -> Roles:
     """What the columns are; those named like arms are arms, whatever else there is."""
     wide = [name for name in table.columns if name in known.names]
+    if not wide:  # of a log as we write it; whatever other columns it has
+        arm_column = arm_column or ("arm" if "arm" in table.columns else None)
+        reward_column = reward_column or ("reward" if "reward" in table.columns else None)
     return find_roles(
         table,
-        time_column=None,
-        arm_column=None,
-        reward_column=None,
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
         arms=wide if len(wide) > 1 else None,
+        time_format=time_format,
     )
 
 
-def _moments(table: Table, name: str, marks: Marks) -> pd.DatetimeIndex:
-    times, _ = parse_times(table, name, time_format=None, marks=marks)
+def _moments(table: Table, name: str, time_format: str | None, marks: Marks) -> pd.DatetimeIndex:
+    times, _ = parse_times(table, name, time_format=time_format, marks=marks)
     if not isinstance(times, pd.DatetimeIndex):
         raise DataError(f"the times in column {name!r} must be dates, such as 2026-11-16 09:00")
     since_1970 = times.tz is None and is_number(table.columns[name])

@@ -256,3 +256,20 @@ def test_what_cannot_be_is_said_in_a_sentence(asked: list[str], said: str) -> No
     assert result.returncode == 1
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_log_is_no_table_to_test_on(tmp_path: Path) -> None:
+    rng, log = np.random.default_rng(0), tmp_path / "log.csv"
+    times = pd.date_range("2026-01-05", periods=400, freq="h")
+    rows = {"time": times, "arm": rng.choice(["a", "b", "c"], 400), "reward": rng.normal(size=400)}
+    pd.DataFrame(rows).to_csv(log, index=False)
+    done = call("backtest", str(log))
+    assert done.returncode == 1
+    assert "periodic-gp data log" in done.stdout
+
+
+def test_a_main_season_that_fits_no_window_is_said(tmp_path: Path) -> None:
+    from evaluation.cli.backtest import plan_lines
+
+    tested = Backtest(table(tmp_path / "t.csv"), periods=[400.0, 24.0])
+    assert any("--window-steps 400 for agents that know it" in line for line in plan_lines(tested))

@@ -136,3 +136,10 @@ def test_check_recommends_an_agent_by_a_backtest(tmp_path: Path) -> None:
     said = call("data", "check", "demand.csv", "--recommend", cwd=tmp_path).stdout
     assert re.search(r"auto-gp-ucb gained .* % \[.*\] in 8 windows over the best fixed arm", said)
     assert "periodic-gp decide init" in said
+
+
+def test_the_next_command_has_the_options_of_this_one(tmp_path: Path) -> None:
+    rows = [f"{t},{t % 7},{'closed' if t == 5 else t % 5}" for t in range(70)]
+    (tmp_path / "t.csv").write_text("\n".join(["t,a,b", *rows]))
+    said = call("data", "check", "t.csv", "--na-values", "closed", cwd=tmp_path).stdout
+    assert "periodic-gp backtest t.csv --na-values closed" in said

@@ -85,3 +85,24 @@ def test_asking_and_telling_need_no_pandas(tmp_path: Path) -> None:
         assert "numpy" in modules
         assert not modules & {"pandas", "pyarrow", "matplotlib", "scipy.stats"}
     assert len(Decider.load(tmp_path / "k").log) == 2
+
+
+def test_it_learns_from_messy_files(tmp_path: Path) -> None:
+    """Whatever ``data check`` reads with some options, and a log with a column more."""
+    (tmp_path / "messy.csv").write_bytes(
+        "Zeit;Züri;Genf\n01.03.2026 00:00;1,5;2,5\n01.03.2026 01:00;defekt;3,5\n".encode("cp1252")
+    )
+    words = ("--arms", "Züri", "--arms", "Genf", "--step", "1h", "--seasons", "1 day")
+    decide(tmp_path, "init", "k1", *words)
+    assert "defekt" in decide(tmp_path, "learn", "k1", "messy.csv", fails=True)
+    said = decide(tmp_path, "learn", "k1", "messy.csv", "--na-values", "defekt")
+    assert "Learned 3 rewards" in said
+    log = ["day,product,sold,store"] + [
+        f"2026-03-0{i},{'ab'[i % 2]},{i},north" for i in range(1, 8)
+    ]
+    (tmp_path / "sold.csv").write_text("\n".join(log))
+    (tmp_path / "log.csv").write_text("\n".join(["time,arm,reward,store", *log[1:]]))
+    options = ("--arm-column", "product", "--reward-column", "sold")
+    for name, file, given in (("k2", "sold.csv", options), ("k3", "log.csv", ())):
+        decide(tmp_path, "init", name, *("--arms", "a", "--arms", "b", "--step", "1 day"))
+        assert "Learned 7 rewards" in decide(tmp_path, "learn", name, file, *given)
