@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -168,7 +169,9 @@ def plan(
         return
     from periodic_envs.files import write_atomically
 
-    _write(csv, lambda: write_atomically(csv, found.table.to_csv(index=False).encode()))
+    file = io.StringIO()
+    found.table.to_csv(file, index=False)
+    _write(csv, lambda: write_atomically(csv, file.getvalue().encode()))
     say(f"Wrote {len(found):,} steps into {csv}")
 
 

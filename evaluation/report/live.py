@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -133,16 +134,17 @@ class _Unchanged:
         self._files = (path, log_of(path))
         self._before: Look | None = None
         self._looked: Look | None = None
-        self._until = 0.0
+        self._confirmed = -math.inf
 
     def holds(self) -> bool:
         """Look at the files; if this is False, read the store and then ``confirm``."""
         self._looked = tuple(_mark(path) for path in self._files)
-        return self._looked == self._before and time.monotonic() < self._until
+        unread = time.monotonic() - self._confirmed
+        return self._looked == self._before and unread < MAX_UNREAD_SECONDS
 
     def confirm(self) -> None:
         """What was read is of the last look, or newer."""
-        self._before, self._until = self._looked, time.monotonic() + MAX_UNREAD_SECONDS
+        self._before, self._confirmed = self._looked, time.monotonic()
 
 
 def _mark(path: Path) -> tuple[int, int]:
