@@ -80,9 +80,15 @@ def from_state(state: State) -> Posterior:
 
 def _mixture_from_state(state: State) -> Mixture:
     members = [from_state(member) for member in state["members"]]
-    if state["engine"] == "period-search":
-        return PeriodSearch.loaded(state, members)
-    return Mixture.revived(members, state["log_prior"])
+    mixture = (
+        PeriodSearch.loaded(state, members)
+        if state["engine"] == "period-search"
+        else Mixture.revived(members, state["log_prior"])
+    )
+    # Once more, where they live now: when they moved in, they summed up what they had collected.
+    for member, own in zip(members, state["members"], strict=True):
+        member.restore(own)
+    return mixture
 
 
 def kernel_to_json(kernel: Kernel) -> list[dict[str, Any]]:
