@@ -17,7 +17,7 @@ from evaluation.cli.shared import Reporter
 from evaluation.protocol.entries import Limits, agent_entry, env_entry, parse_seeds
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
-from evaluation.running.executors.pool import worker_pool
+from evaluation.running.executors.starting import answer_of, stop, worker_pool
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
 from evaluation.studies.pages import PageError
@@ -171,13 +171,12 @@ def _mapping(workers: int | None) -> Iterator[Any]:
 
     def in_processes(function: Any, items: Any) -> Iterator[Any]:
         futures = [pool.schedule(function, args=[item]) for item in items]
-        return (future.result() for future in futures)
+        return (answer_of(pool, future) for future in futures)
 
     try:
         yield in_processes
     finally:
-        pool.stop()
-        pool.join()
+        stop(pool)
 
 
 def regrets(results: Results) -> pd.DataFrame:

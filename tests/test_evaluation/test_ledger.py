@@ -1,11 +1,14 @@
 """The ledger of a batch: what a worker has done is known, however it ended."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evaluation.running.ledger import Ledger, read
+from evaluation.running.ledger import Ledger, close, owner, read
 from evaluation.running.record import Record, pack
 from evaluation.running.run import runs_of
 
@@ -58,7 +61,7 @@ def read_whole(records: list[Record]) -> list[Record]:
     "said", [b"B" + b"\xff" * 40, b"B" + bytes([2] + [0] * 15) + b"{}", b"x", b""]
 )
 def test_nonsense_is_no_record(tmp_path: Path, said: bytes) -> None:
-    (tmp_path / "ledger").write_bytes(said)
+    (tmp_path / "ledger").write_bytes(bytes(8) + said)
     records, begun = read(tmp_path / "ledger", RUNS)
     assert records == []
     assert begun == said.startswith(b"B")
@@ -66,3 +69,27 @@ def test_nonsense_is_no_record(tmp_path: Path, said: bytes) -> None:
 
 def test_a_worker_that_never_wrote_has_begun_nothing(tmp_path: Path) -> None:
     assert read(tmp_path / "ledger", RUNS) == ([], 0)
+
+
+def test_a_batch_that_was_given_back_is_not_begun(tmp_path: Path) -> None:
+    """Its task may still be on the way to a worker: no world is shown to an agent twice."""
+    path = tmp_path / "ledger"
+    assert owner(path) is None
+    assert close(path, RUNS) == ([], 0)
+    with pytest.raises(FileExistsError):
+        Ledger(path)
+
+
+def test_a_worker_at_a_batch_that_is_given_back_is_ended(path: Path) -> None:
+    """It would begin the runs after the one that it is at."""
+    assert owner(path) == os.getpid()
+    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    path.write_bytes(worker.pid.to_bytes(8, "little") + path.read_bytes()[8:])
+    records, begun = close(path, RUNS)
+    assert worker.wait(60) != 0
+    assert (len(records), begun) == (3, 4)
+    assert not path.exists()
+
+
+def test_a_worker_that_has_finished_its_batch_goes_on(path: Path) -> None:
+    assert len(close(path, RUNS[:3])[0]) == 3  # or this process would be gone

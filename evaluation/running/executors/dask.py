@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from evaluation.running.executors.base import ClusterLostError, SweepStoppedError
 from evaluation.running.executors.dask_watch import Watch
 from evaluation.running.executors.dask_worker import close_pool, run_in_worker
-from evaluation.running.executors.pool import clean_start
+from evaluation.running.executors.starting import clean_start
 from evaluation.running.record import Record
 from evaluation.running.run import Run
 
