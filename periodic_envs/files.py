@@ -35,6 +35,23 @@ def write_atomically(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def write_durably(path: Path, data: bytes) -> None:
+    """The same, and do not return before it is on the disk under its name."""
+    write_atomically(path, data)
+    settle(path.parent)
+
+
+def settle(folder: Path) -> None:
+    """Have the names of a folder written to the disk, where the system can."""
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def write_figure(figure: Any, path: Path, **settings: Any) -> None:
     """Write a figure of Matplotlib whole or not at all; ``settings`` are those of ``savefig``."""
     drawn = io.BytesIO()

@@ -14,7 +14,7 @@ from evaluation.backtest.judged import Judged
 from evaluation.backtest.recommend import Recommendation, recommend
 from evaluation.backtest.rewards import FIXED, MEANINGS
 from evaluation.backtest.running import Backtest
-from evaluation.cli.logs import is_log
+from evaluation.cli.logs import AsLogOption, is_log
 from evaluation.cli.reading import (
     ArmColumnOption,
     ArmsOption,
@@ -104,6 +104,7 @@ def backtest(
     encoding: EncodingOption = None,
     na_values: NaValuesOption = None,
     timezone: TimezoneOption = None,
+    as_log: AsLogOption = None,
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
     _check_asked(objective, period, picture, page)
@@ -120,7 +121,7 @@ def backtest(
         na_values=na_values,
         timezone=timezone,
     )
-    if is_log(table, None, reading):
+    if is_log(table, as_log, reading):
         raise typer.Exit(1)
     tested = Backtest(
         table,

@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluation.cli.reading import (
+    ArmColumnOption,
+    DecimalOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TimeColumnOption,
+    TimeFormatOption,
+)
 from evaluation.cli.shared import CommandError, say
 
 if TYPE_CHECKING:  # pandas and SciPy are too slow for a help text
@@ -91,13 +99,9 @@ def evaluate_log(
     step: Annotated[
         str | None, typer.Option(help="Round times down to steps of this length, such as 1h.")
     ] = None,
-    time_column: Annotated[
-        str | None, typer.Option(help="The name of the column of times.")
-    ] = None,
-    arm_column: Annotated[str | None, typer.Option(help="The name of the column of arms.")] = None,
-    reward_column: Annotated[
-        str | None, typer.Option(help="The name of the column of rewards.")
-    ] = None,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
     probability_column: Annotated[
         str | None, typer.Option(help="The name of the column of probabilities.")
     ] = None,
@@ -108,13 +112,9 @@ def evaluate_log(
             "all columns of numbers that are nothing else."
         ),
     ] = None,
-    time_format: Annotated[
-        str | None, typer.Option(help="How times are written, for example %d.%m.%Y %H:%M.")
-    ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="The sign between the values of a CSV file.")
-    ] = None,
-    decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")] = None,
+    time_format: TimeFormatOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
     as_log: AsLogOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the estimates as JSON, and nothing else.")

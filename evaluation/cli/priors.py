@@ -10,6 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
+from evaluation.cli.reading import (
+    ArmColumnOption,
+    ArmsOption,
+    DecimalOption,
+    DuplicatesOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TimeColumnOption,
+    TimeFormatOption,
+)
 from evaluation.cli.shared import CommandError, say
 from periodic_envs.files import write_atomically
 
@@ -51,30 +61,14 @@ def learn_prior(
     steps: Annotated[
         int | None, typer.Option(min=1, help="The number of steps to learn from; by default all.")
     ] = None,
-    time_column: Annotated[
-        str | None, typer.Option(help="The name of the column of times.")
-    ] = None,
-    arm_column: Annotated[
-        str | None, typer.Option(help="The name of the column of arms, in a long table.")
-    ] = None,
-    reward_column: Annotated[
-        str | None, typer.Option(help="The name of the column of rewards, in a long table.")
-    ] = None,
-    arms: Annotated[
-        list[str] | None,
-        typer.Option(help="An arm to keep; give the option several times for several arms."),
-    ] = None,
-    time_format: Annotated[
-        str | None, typer.Option(help="How times are written, for example %d.%m.%Y %H:%M.")
-    ] = None,
-    duplicates: Annotated[
-        str | None,
-        typer.Option(help="What to do with values that are there twice: mean averages them."),
-    ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="The sign between the values of a CSV file.")
-    ] = None,
-    decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")] = None,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
+    arms: ArmsOption = None,
+    time_format: TimeFormatOption = None,
+    duplicates: DuplicatesOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
 ) -> None:
     """Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence."""
     reading = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
 from evaluation.deciding.errors import DeciderError
-from periodic_envs.files import write_atomically
+from periodic_envs.files import write_durably
 
 FORMAT = "periodic-gp decider"
 VERSION = "1"
@@ -56,8 +55,7 @@ def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     try:
         text = json.dumps(header)
         data = to_bytes(arrays, {"format": FORMAT, "version": VERSION, "header": text})
-        write_atomically(path, data)
-        _flush_folder(path.parent)
+        write_durably(path, data)
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DeciderError(f"cannot write {str(path)!r}: {reason}") from error
@@ -102,14 +100,3 @@ def _check_size(path: Path) -> None:
         header_bytes = int.from_bytes(file.read(8), "little")
     if size > MAX_BYTES or header_bytes > min(size, MAX_HEADER_BYTES):
         raise DeciderError("it is no decider, or too large for one")
-
-
-def _flush_folder(folder: Path) -> None:
-    """A name is safe when its folder is on the disk."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

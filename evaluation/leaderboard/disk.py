@@ -7,13 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from periodic_envs.files import write_atomically
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file, and do not return before it is on the disk under its name."""
-    write_atomically(path, data)
-    settle(path.parent)
+from periodic_envs.files import settle, write_durably
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -27,7 +21,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     for name, data in files.items():
-        write_file(part / name, data)
+        write_durably(part / name, data)
     shutil.rmtree(folder, ignore_errors=True)
     move(part, folder)
 
@@ -50,17 +44,6 @@ def sweep(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def settle(folder: Path) -> None:
-    """Have the names of a folder written to the disk, where the system can."""
-    if os.name == "nt":  # folders cannot be opened there
-        return
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:

@@ -33,7 +33,7 @@ from evaluation.leaderboard.bundle import (
     read_file,
 )
 from evaluation.leaderboard.copies import remark_on
-from evaluation.leaderboard.disk import move, part_of, sweep, write_file, write_folder
+from evaluation.leaderboard.disk import move, part_of, sweep, write_folder
 from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.hidden import HiddenSeeds
 from evaluation.leaderboard.lines import (
@@ -53,6 +53,7 @@ from evaluation.leaderboard.steps import Actions, read_steps
 from evaluation.leaderboard.verdicts import CannotCheckError, Verification
 from evaluation.protocol.entries import canonical_json
 from evaluation.protocol.protocol import Protocol
+from periodic_envs.files import write_durably
 
 FORMAT = 2
 EDITION, LOG, SUBMISSIONS = "edition.json", "log.jsonl", "submissions"
@@ -116,13 +117,11 @@ class Edition:
         try:
             shutil.rmtree(part, ignore_errors=True)
             (part / SUBMISSIONS).mkdir(parents=True)
-            write_file(part / EDITION, (canonical_json(about) + "\n").encode())
+            write_durably(part / EDITION, (canonical_json(about) + "\n").encode())
             Log(part / LOG, secret.public_key).append(Opened(edition=about).content(), secret.key)
             move(part, folder)
         except OSError as error:
-            raise EditionError(
-                f"cannot make the folder {str(folder)!r}: {error.strerror}"
-            ) from None
+            raise EditionError(f"cannot make {str(folder)!r}: {error.strerror}") from None
         return cls(folder)
 
     def protocol(self) -> Protocol:

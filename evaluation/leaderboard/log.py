@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from filelock import FileLock
 
 from evaluation.leaderboard.bundle import BundleError, decode, read_file
-from evaluation.leaderboard.disk import write_file
 from evaluation.protocol.entries import canonical_json
+from periodic_envs.files import write_durably
 
 MAX_LINE_BYTES = 2**20
 Entry = dict[str, Any]
@@ -136,8 +136,8 @@ class Log:
                 raise LogError(f"an entry of {len(line):,} bytes is too long for the log")
             head = {"entries": len(entries) + 1, "last": hashlib.sha256(line).hexdigest()}
             before = self.path.read_bytes() if entries else b""
-            write_file(self.path, before + line + b"\n")
-            write_file(self._head, _sign(head, key) + b"\n")
+            write_durably(self.path, before + line + b"\n")
+            write_durably(self._head, _sign(head, key) + b"\n")
         return entry
 
     def _lines(self) -> Iterator[bytes]:

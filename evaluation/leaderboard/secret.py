@@ -13,7 +13,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from platformdirs import user_config_path
 
-from evaluation.leaderboard.disk import settle
+from periodic_envs.files import settle
 
 
 class SecretError(Exception):

@@ -266,6 +266,9 @@ def test_a_log_is_no_table_to_test_on(tmp_path: Path) -> None:
     done = call("backtest", str(log))
     assert done.returncode == 1
     assert "periodic-gp data log" in done.stdout
+    insisted = call("backtest", str(log), "--table")  # what the sentence offers
+    assert insisted.returncode == 1
+    assert "too much is missing" in insisted.stderr
 
 
 def test_a_main_season_that_fits_no_window_is_said(tmp_path: Path) -> None:
