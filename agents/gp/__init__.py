@@ -14,6 +14,7 @@ from agents.gp.beta import (
     FiniteBeta,
     PaperBeta,
     PrintedBeta,
+    ScaledBeta,
     SteadyBeta,
     parse_beta,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "Predictive",
     "PrintedBeta",
     "RankError",
+    "ScaledBeta",
     "Selective",
     "SquaredExponential",
     "State",

@@ -73,6 +73,26 @@ class ConstantBeta:
 
 
 @dataclass(frozen=True)
+class ScaledBeta:
+    """Another schedule's weight sqrt(beta_t) times a factor: beta_t times its square.
+
+    Attributes:
+        schedule: The other one.
+        factor: 1 leaves it as it is.
+    """
+
+    schedule: Beta
+    factor: float
+
+    def __post_init__(self) -> None:
+        not_negative("the factor", self.factor)
+
+    def __call__(self, t: float) -> float:
+        """The value of beta_t at step t."""
+        return self.factor**2 * self.schedule(t)
+
+
+@dataclass(frozen=True)
 class FiniteBeta:
     """Eq. (7), for n actions: beta_t = 2 log(n t^2 pi^2 / (6 delta)).
 
@@ -134,19 +154,24 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     Args:
         spec: "paper"; "steady"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
             "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", for "finite" or "box" as the actions
-            are; "constant:VALUE"; a number, in digits or not, for a constant; or a schedule,
+            are; "constant:VALUE"; a number, in digits or not, for a constant; any of these as
+            "NAME*FACTOR", whose weight sqrt(beta_t) is the other's times the factor; or a schedule,
             returned as it is.
         actions: Gives the schedules the number of actions, or the dimension and size of the box.
 
     >>> from agents.gp.actions import Box
     >>> parse_beta("box:0.05", Box([0, 0], [2, 3]))
     BoxBeta(d=2, v=3.0, delta=0.05, c1=1.0, c2=1.0)
+    >>> parse_beta("paper*0.5", Box([0, 0], [2, 3]))
+    ScaledBeta(schedule=PaperBeta(), factor=0.5)
     """
     if callable(spec):
         return spec
-    name, *numbers = str(spec).split(":")
+    written, star, factor = str(spec).partition("*")
+    name, *numbers = written.split(":")
     try:
-        return _named(name, [float(number) for number in numbers], actions)
+        schedule = _named(name, [float(number) for number in numbers], actions)
+        return ScaledBeta(schedule, float(factor)) if star else schedule
     except ValueError as error:
         raise ValueError(f"cannot use beta = {spec!r}: {error}") from None
 

@@ -12,6 +12,7 @@ from agents.gp import (
     FiniteBeta,
     PaperBeta,
     PrintedBeta,
+    ScaledBeta,
     parse_beta,
 )
 
@@ -36,6 +37,11 @@ def test_printed_weighs_by_the_inverse():
     assert beta(3) > beta(4) > beta(1000) > 0
     with pytest.raises(ValueError, match="count from 1"):
         beta(0)
+
+
+def test_a_factor_is_of_the_weight():
+    beta = parse_beta("paper*0.5", ARMS)
+    assert math.sqrt(beta(100)) == pytest.approx(0.5 * math.sqrt(PaperBeta()(100)))
 
 
 def test_finite_is_equation_7():
@@ -64,6 +70,7 @@ def test_box_is_equation_8():
         ("0.5", BOX, ConstantBeta(0.5)),
         ("1e-3", BOX, ConstantBeta(0.001)),
         (2, ARMS, ConstantBeta(2.0)),
+        ("theorem:0.2*3", BOX, ScaledBeta(BoxBeta(2, 5.0, 0.2), 3.0)),
         (2.5, ARMS, ConstantBeta(2.5)),
         (PaperBeta(), ARMS, PaperBeta()),
     ],
@@ -91,6 +98,10 @@ def test_parsing(spec, actions, expected):
         ("box:0.1:2", BOX),
         ("box:0.1:2:-1", BOX),
         ("box:0.1:a:b", BOX),
+        ("paper*", ARMS),
+        ("paper*-1", ARMS),
+        ("paper*inf", ARMS),
+        ("*2", ARMS),
     ],
 )
 def test_nonsense_is_refused(spec, actions):
