@@ -121,7 +121,8 @@ class Edition:
             Log(part / LOG, secret.public_key).append(Opened(edition=about).content(), secret.key)
             move(part, folder)
         except OSError as error:
-            raise EditionError(f"cannot make {str(folder)!r}: {error.strerror}") from None
+            said = f"cannot make the folder {str(folder)!r}: {error.strerror}"
+            raise EditionError(said) from None
         return cls(folder)
 
     def protocol(self) -> Protocol:
