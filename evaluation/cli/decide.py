@@ -21,7 +21,7 @@ from evaluation.cli.reading import (
     TimeFormatOption,
     given,
 )
-from evaluation.cli.shared import CommandError, say
+from evaluation.cli.shared import CommandError, Reporter, say
 from evaluation.deciding.decider import Choice, Decider
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
@@ -137,6 +137,8 @@ def learn(
     na_values: NaValuesOption = None,
 ) -> None:
     """Learn from a table of all arms, wide or long, or from a log of choices."""
+    from evaluation.running.sweep import Progress
+
     reading = given(
         time_column=time_column,
         arm_column=arm_column,
@@ -147,8 +149,13 @@ def learn(
         encoding=encoding,
         na_values=na_values,
     )
-    with Decider.opened(state, agent=agent) as decider:
-        count = decider.learn(table, **reading)
+    reporter = Reporter(quiet=False, title="learning", things="rewards")
+    with Decider.opened(state, agent=agent) as decider, reporter as report:
+
+        def on_progress(done: int, of: int) -> None:
+            report(Progress(of, done, 0))
+
+        count = decider.learn(table, on_progress=on_progress, **reading)
     say(f"Learned {count:,} rewards from {table}")
 
 

@@ -93,9 +93,15 @@ def bar(*columns: ProgressColumn, quiet: bool = False) -> Bar:
 
 
 class Reporter:
-    """Progress on a terminal as a bar, in a log as a line now and then."""
+    """Progress on a terminal as a bar, in a log as a line now and then.
 
-    def __init__(self, *, quiet: bool, title: str = "") -> None:
+    Args:
+        quiet: Say nothing.
+        title: Of what is done.
+        things: What is counted.
+    """
+
+    def __init__(self, *, quiet: bool, title: str = "", things: str = "runs") -> None:
         self._screen = screen(stderr=True)
         self._title = f"{title}: " if title else ""
         self._bar = bar(
@@ -104,7 +110,7 @@ class Reporter:
             TimeRemainingColumn(),
             quiet=quiet,
         )
-        self._quiet = quiet
+        self._quiet, self._things = quiet, things
         self._last = self._begun = time.monotonic()
         self._first: int | None = None
 
@@ -142,5 +148,7 @@ class Reporter:
             return
         self._last = now
         expected = f", {left / rate:,.0f} s left" if left and rate > 0 else ""
-        line = f"{self._title}{progress.done:,} of {progress.runs:,} runs{state}{expected}"
+        line = (
+            f"{self._title}{progress.done:,} of {progress.runs:,} {self._things}{state}{expected}"
+        )
         self._screen.print(line, highlight=False, soft_wrap=True)

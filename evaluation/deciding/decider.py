@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -145,7 +145,13 @@ class Decider:
         entry = self._known.journal.open_entry(choice)
         self._known.tell(entry, checked_reward(reward, MAX_REWARD))
 
-    def learn(self, source: Any, **reading: Any) -> int:
+    def learn(
+        self,
+        source: Any,
+        *,
+        on_progress: Callable[[int, int], object] | None = None,
+        **reading: Any,
+    ) -> int:
         """Learn what is known already; how many rewards that is.
 
         The agent then starts afresh, and sees all rewards that are remembered in the order of
@@ -155,13 +161,14 @@ class Decider:
             source: A table of all arms (wide or long) or a log (time, arm, reward, and maybe more
                 columns), as a DataFrame or a path to a CSV or Parquet file. The newest
                 ``remember`` rewards are taken.
+            on_progress: Called with how many rewards the agent has seen, and of how many.
             reading: How to read it, where that is not plain: ``time_column``, ``arm_column``,
                 ``reward_column``, ``time_format``, ``separator``, ``decimal``, ``encoding``,
                 ``na_values``, as for ``PeriodicGP-Replay-v0``.
         """
         from evaluation.deciding.tables import read_rewards
 
-        return self._known.learn(read_rewards(source, self._known, **reading))
+        return self._known.learn(read_rewards(source, self._known, **reading), on_progress)
 
     def plan(self, at: Any = None, *, steps: int = 24) -> Plan:
         """What would be chosen from a time on if no more rewards came; nothing is changed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,11 @@ class Knowledge:
         self.journal.close(entry, reward)
         self._note((entry.step, entry.arm, reward))
 
-    def learn(self, rewards: Iterable[tuple[datetime, str, float]]) -> int:
+    def learn(
+        self,
+        rewards: Iterable[tuple[datetime, str, float]],
+        on_progress: Callable[[int, int], object] | None = None,
+    ) -> int:
         """Let the agent see rewards of others' choices; how many there are."""
         found = sorted(rewards, key=lambda one: one[0])[-self.settings.remember :]
         if not found:
@@ -105,7 +109,7 @@ class Knowledge:
         self.begin(found[0][0])
         try:
             told = [(self.step_of(moment), self._code(arm), r) for moment, arm, r in found]
-            self._rebuild(self.arms, more=told)
+            self._rebuild(self.arms, more=told, on_progress=on_progress)
         except BaseException:
             self._origin, self._first = before
             raise
@@ -147,12 +151,19 @@ class Knowledge:
     def _code(self, name: str) -> int:
         return self.names.index(name)
 
-    def _rebuild(self, arms: list[str], *, more: Iterable[Event] = (), leave: float = 1.0) -> None:
+    def _rebuild(
+        self,
+        arms: list[str],
+        *,
+        more: Iterable[Event] = (),
+        leave: float = 1.0,
+        on_progress: Callable[[int, int], object] | None = None,
+    ) -> None:
         """Let a fresh agent see what is remembered, and more, in the order of time."""
         names = [*self.names, *(name for name in arms if name not in self.names)]
         generation, events = self._generation + 1, self.journal.settled(more, leave)
         learner = Learner.fresh(self._spec, self.settings, len(arms), generation)
-        learner.replay(_seen(events, names, arms))
+        learner.replay(list(_seen(events, names, arms)), on_progress)
         self.names, self.arms, self.journal.events = names, arms, events
         self._generation, self._learner = generation, learner
 

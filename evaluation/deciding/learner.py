@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,13 +108,22 @@ class Learner:
                 f"the agent {self._spec} could not learn: {one_line(error)}"
             ) from error
 
-    def replay(self, events: Iterable[Event]) -> None:
-        """Let the agent see what was, in this order."""
-        for step, arm, reward in events:
+    def replay(
+        self, events: Sequence[Event], on_progress: Callable[[int, int], object] | None = None
+    ) -> None:
+        """Let the agent see what was, in this order.
+
+        Args:
+            events: What was.
+            on_progress: Called with how many it has seen, and of how many.
+        """
+        for done, (step, arm, reward) in enumerate(events, start=1):
             if arm == ASKED:
                 self.act(step)
             else:
                 self.update(step, arm, reward)
+            if on_progress is not None:
+                on_progress(done, len(events))
 
     def expected(self, step: int, arm: int) -> tuple[float, float, float] | None:
         """Mean reward of an arm and its 95 % interval, as the agent believes.

@@ -87,6 +87,13 @@ def test_asking_and_telling_need_no_pandas(tmp_path: Path) -> None:
     assert len(Decider.load(tmp_path / "k").log) == 2
 
 
+def test_learning_says_how_far_it_is(tmp_path: Path) -> None:
+    table(7).to_csv(tmp_path / "past.csv")
+    decide(tmp_path, *INIT, *QUICK)
+    done = call("decide", "learn", "k", "past.csv", cwd=tmp_path)
+    assert "learning: 336 of 336 rewards" in done.stderr
+
+
 def test_it_learns_from_messy_files(tmp_path: Path) -> None:
     """Whatever ``data check`` reads with some options, and a log with a column more."""
     (tmp_path / "messy.csv").write_bytes(
