@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,6 +38,9 @@ COMMANDS = {
     "stale": "evaluation.cli.stale:stale",
 }
 """Names, and the function or the group of commands behind each."""
+
+READERS = ("backtest", "data", "decide", "learn-prior")
+"""Commands that have the reader's arguments as options."""
 
 
 class Commands(TyperGroup):
@@ -102,8 +106,17 @@ def run() -> None:
     except Exception as error:
         if not isinstance(error, _mendable()):
             raise
-        errors.print(f"Error: {error}", markup=False, highlight=False, style="red")
+        errors.print(f"Error: {_worded(error)}", markup=False, highlight=False, style="red")
         raise SystemExit(1) from None
+
+
+def _worded(error: Exception) -> str:
+    """What is wrong; where the reader's arguments are options, by these."""
+    if sys.argv[1:2] and sys.argv[1] in READERS:
+        from evaluation.cli.reading import in_a_shell
+
+        return in_a_shell(str(error))
+    return str(error)
 
 
 def _mendable() -> tuple[type[Exception], ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,3 +70,38 @@ def as_options(reading: dict[str, Any]) -> str:
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+ARGUMENTS = (
+    *("time_column", "arm_column", "reward_column", "time_format", "na_values"),
+    *("arms", "duplicates", "separator", "decimal", "encoding", "timezone"),
+)
+"""Arguments of the reader that are options of commands."""
+_VALUED = re.compile(rf"\b({'|'.join(ARGUMENTS)})=(\[[^]]*\])?")
+_NAMED = re.compile(rf"(?<![-\w])({'|'.join(name for name in ARGUMENTS if '_' in name)})\b")
+
+
+def in_a_shell(sentence: str) -> str:
+    """A sentence of the reader, which names arguments of Python, with the options of a command.
+
+    >>> in_a_shell("give na_values=['-', 'no data'], or name them as arms=[...]")
+    "give --na-values - --na-values 'no data', or name them as --arms ..."
+    >>> in_a_shell("give time_format='%d/%m'; then give arm_column")
+    "give --time-format '%d/%m'; then give --arm-column"
+    """
+    return _NAMED.sub(lambda found: _option(found[1]), _VALUED.sub(_with_values, sentence))
+
+
+def _with_values(found: re.Match[str]) -> str:
+    name, listed = _option(found[1]), found[2]
+    try:
+        values = ast.literal_eval(listed) if listed else []
+    except (ValueError, SyntaxError):
+        values = []
+    if not values or values == [...]:
+        return f"{name} {'...' if listed else ''}"
+    return " ".join(f"{name} {shlex.quote(str(value))}" for value in values)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -162,3 +162,11 @@ def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Pa
     assert "2017 in" in result.stderr
     assert result.returncode == 1
     assert zipfile.is_zipfile(data_folder / "madrid-2018.npz")
+
+
+def test_advice_is_given_in_the_options_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "time,a,b\n2026-01-01 00:00,1,x y\n2026-01-01 01:00,2,3\n2026-01-01 02:00,2,3\n"
+    )
+    said = " ".join(call("data", "check", "t.csv", cwd=tmp_path).stderr.split())
+    assert "give --na-values 'x y' if nothing was measured" in said
