@@ -17,6 +17,8 @@ GYMNASIUM = "import gymnasium"
 IMPORTS = (GYMNASIUM, "import periodic_envs", "import agents", "import evaluation")
 MAKE = "import gymnasium as gym, periodic_envs; gym.make({!r}).reset(seed=0)"
 FIRST = MAKE.format("PeriodicGP-SyntheticDiscrete-v0")
+READ = MAKE.format("PeriodicGP-Flights-v0")
+AGAIN = f"{READ}\nfor _ in range(100): gym.make('PeriodicGP-Flights-v0').reset(seed=0)"
 COMMANDS = ("--version", "--help", "envs", "agents", "protocols")
 console = Console(soft_wrap=True)
 
@@ -36,6 +38,8 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     tried = {code: ("-c", code) for code in IMPORTS}
     tried["the same, make an environment and reset it"] = ("-c", FIRST)
+    tried["the same with Flights, whose table is read"] = ("-c", READ)
+    tried["the same, and 100 times more"] = ("-c", AGAIN)
     program = "from evaluation.cli import main; main()"
     tried |= {f"periodic-gp {word}": ("-c", program, word) for word in COMMANDS}
     taken: dict[str, list[float]] = {name: [] for name in tried}

@@ -13,6 +13,7 @@ same world, and reads off the best action. On hidden seeds it knows neither, and
 """
 
 import zlib
+from contextlib import suppress
 
 import gymnasium as gym
 import numpy as np
@@ -45,10 +46,11 @@ class Memoriser:
     def _candidates(self, seed):
         found = []
         for env_id in periodic_envs.ids():
-            env = gym.make(env_id, horizon=self._problem.horizon).unwrapped
-            env.reset(seed=seed)
-            if env.action_space == self._problem.action_space:
-                found.append(env)
+            with suppress(periodic_envs.DataError):  # of worlds whose data are not installed
+                env = gym.make(env_id, horizon=self._problem.horizon).unwrapped
+                env.reset(seed=seed)
+                if env.action_space == self._problem.action_space:
+                    found.append(env)
         return found
 
     def _is_mine(self, seed):

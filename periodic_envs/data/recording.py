@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -62,3 +62,48 @@ class Recording:
         """What was recorded, once for each generator, which is not asked."""
         shared = np.broadcast_to(self.rewards, (len(rngs), *self.rewards.shape))
         return replay(shared, self.public, horizon)
+
+
+class Source(Protocol):
+    """What answers for a world that is made from data."""
+
+    @property
+    def public(self) -> PublicInfo:
+        """What agents may know."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where the rewards come from."""
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
+        """A reward process."""
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
+        """A reward process for each generator."""
+
+
+class Recorded:
+    """A world that is made from data: arguments, and a source that answers for all the rest."""
+
+    @property
+    def _recording(self) -> Source:
+        """What the arguments name; a subclass makes it once."""
+        raise NotImplementedError
+
+    @property
+    def public(self) -> PublicInfo:
+        """What agents may know."""
+        return self._recording.public
+
+    @property
+    def origin(self) -> Origin:
+        """Where the rewards come from."""
+        return self._recording.origin
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
+        """What was recorded."""
+        return self._recording.draw(rng, horizon)
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
+        """What was recorded, once for each generator."""
+        return self._recording.draw_many(rngs, horizon)

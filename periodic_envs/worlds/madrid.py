@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.data.days import describe, parse_day
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import MAX_MISSING, POLICIES, fill_gaps
 from periodic_envs.data.madrid import cache
@@ -19,14 +19,11 @@ from periodic_envs.data.madrid.stations import magnitude_name, magnitude_number
 from periodic_envs.data.madrid.window import (
     GET_DATA,
     check_window,
-    describe,
     load_window,
-    parse_day,
     public_stations,
 )
-from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
-from periodic_envs.draws import Draws
-from periodic_envs.process import Origin, PublicInfo
+from periodic_envs.data.recording import OBJECTIVES, Recorded, Recording, fingerprint, rewards_of
+from periodic_envs.process import Origin
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.madrid_sim import MadridSim
 
@@ -37,7 +34,7 @@ class SimulatedDataWarning(UserWarning):
 
 @register_world("PeriodicGP-Madrid-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Madrid:
+class Madrid(Recorded):
     """Nitric oxide at Madrid's 24 stations, hour by hour: where is the traffic worst now?
 
     ## Description
@@ -93,29 +90,11 @@ class Madrid:
         checks.one_of("objective", self.objective, OBJECTIVES)
         checks.one_of("missing", self.missing, POLICIES)
         checks.positive("period_hours", self.period_hours)
-        _ = self._world  # what there is is settled now, once and for all
+        _ = self._recording  # what there is is settled now, once and for all
 
     @cached_property
-    def _world(self) -> Recording | MadridSim:
+    def _recording(self) -> Recording | MadridSim:
         return self._measured() if cache.years() else self._simulated()
-
-    @property
-    def public(self) -> PublicInfo:
-        """What agents may know."""
-        return self._world.public
-
-    @property
-    def origin(self) -> Origin:
-        """Measurements, or the simulator in their place."""
-        return self._world.origin
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """The window."""
-        return self._world.draw(rng, horizon)
-
-    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """The window, once for each generator."""
-        return self._world.draw_many(rngs, horizon)
 
     def _measured(self) -> Recording:
         start = parse_day("start", self.start)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.data.days import parse_day
 from periodic_envs.data.madrid.simulator import MadridSimulator
-from periodic_envs.data.madrid.window import check_window, parse_day, public_stations
+from periodic_envs.data.madrid.window import check_window, public_stations
 from periodic_envs.data.recording import OBJECTIVES, replay, rewards_of
 from periodic_envs.draws import Draws
 from periodic_envs.process import Origin, PublicInfo

@@ -15,8 +15,7 @@ import numpy as np
 from periodic_envs import checks
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import POLICIES, fill_gaps
-from periodic_envs.data.recording import OBJECTIVES, Recording, fingerprint, rewards_of
-from periodic_envs.draws import Draws
+from periodic_envs.data.recording import OBJECTIVES, Recorded, Recording, fingerprint, rewards_of
 from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 
@@ -32,7 +31,7 @@ MAX_VALUE = 1e100
 
 @register_world("PeriodicGP-Replay-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Replay:
+class Replay(Recorded):
     """Your own data: at each recorded time choose an arm, and get what was measured there.
 
     ## Description
@@ -211,24 +210,6 @@ class Replay:
             action_names=names,
             first_step=self.warm_start,
         )
-
-    @property
-    def public(self) -> PublicInfo:
-        """What agents may know."""
-        return self._recording.public
-
-    @property
-    def origin(self) -> Origin:
-        """Where the rewards come from."""
-        return self._recording.origin
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """The same for everybody, whatever the seed."""
-        return self._recording.draw(rng, horizon)
-
-    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """The same, once for each generator."""
-        return self._recording.draw_many(rngs, horizon)
 
 
 def _read(source: Any, **reading: Any) -> Series:

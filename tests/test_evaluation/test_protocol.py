@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,6 +98,17 @@ def test_madrid_2018_has_twelve_windows_each_way(madrid: Path) -> None:
     protocol = Protocol.load("madrid-2018")
     assert len(protocol.envs) == 24
     assert {entry.group for entry in protocol.envs} == {"Madrid 2018, max", "Madrid 2018, min"}
+    assert len(set(protocol.data_fingerprints.values())) == 24
+
+
+def test_flights_has_two_windows_of_every_month() -> None:
+    protocol = Protocol.load("flights")
+    groups = [entry.group for entry in protocol.envs]
+    assert Counter(groups) == {"Flights 2013, ten days": 12, "Flights 2013, four weeks": 12}
+    horizons = Counter(setup.horizon for setup in protocol.setups.values())
+    assert horizons == {192: 12, 624: 12}
+    months = [entry.spec.arguments["start"][:7] for entry in protocol.envs]
+    assert set(Counter(months).values()) == {2}
     assert len(set(protocol.data_fingerprints.values())) == 24
 
 

