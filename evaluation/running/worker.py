@@ -174,7 +174,7 @@ def _columns(run: Run) -> dict[str, Any]:
         cpu_seconds=run.limits.seconds,
     )
     found = play(
-        env,
+        run.world.as_played(env),
         run.agent_spec,
         run.seed,
         learned=learned_before(run),
