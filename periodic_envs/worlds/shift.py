@@ -35,8 +35,8 @@ class Shift(Synthetic):
     "swap" (a share ``size`` of the arms trade places in pairs; their coordinates stay where they
     were) or "amplitude" (all that repeats becomes stronger or weaker by a factor of 1 + ``size``;
     what is constant in time stays). Directions and pairs are drawn, too. Worlds that differ in
-    ``change``, ``size`` or ``notify`` only are, on the same seed, the same until the first change,
-    change at the same times and have the same noise.
+    these arguments only are, on the same seed, the same until the first change and have the same
+    noise; with the same ``changes`` and ``gap`` they change at the same times.
 
     ## Action Space
     ``Discrete(n_actions)``; ``Box(-1, 1, (dim,), float32)`` with ``n_actions=None``.
@@ -158,9 +158,10 @@ class Shift(Synthetic):
         return self._in_their_places(draws) if "swap" in self.kinds else draws
 
     def _course(self, rng: np.random.Generator, horizon: int) -> Course:
-        # As many numbers whatever changes, and how much: noise comes after them.
-        time, kind, way = rng.random((3, self.changes))
-        orders = rng.random((self.changes, self.n_actions or 0)).argsort(axis=1)
+        # A stream of its own, from one number: noise, which comes next, knows nothing of changes.
+        own = np.random.default_rng(int(rng.integers(2**63)))
+        time, kind, way = own.random((3, self.changes))
+        orders = own.random((self.changes, self.n_actions or 0)).argsort(axis=1)
         kinds = self.kinds
         changes = [
             Change(int(t), kinds[int(k * len(kinds))], bool(w < 0.5), order)

@@ -47,7 +47,7 @@ def test_a_phase_jumps_by_a_share_of_half_a_season(seed: int) -> None:
     assert sorted(ways) == [False, True]
 
 
-@pytest.mark.parametrize(("seed", "longer"), [(2, True), (3, False)])
+@pytest.mark.parametrize(("seed", "longer"), [(2, True), (1, False)])
 def test_a_season_becomes_longer_or_shorter_and_goes_on(seed: int, longer: bool) -> None:
     process = drawn(seed, change="period", size=1.0, changes=1).episode.process
     (t,) = process.changes
@@ -90,7 +90,7 @@ def test_an_amplitude_scales_what_repeats_and_nothing_else(seed: int) -> None:
 
 
 def test_both_directions_and_all_kinds_occur() -> None:
-    courses = [drawn(s, change=list(KINDS), changes=1).episode.process.course for s in range(40)]
+    courses = [drawn(s, change=list(KINDS), changes=1).episode.process.course for s in range(60)]
     lengths = {float(course.periods[-1]) for course in courses}
     assert {20.0, 30.0} <= lengths
     assert min(lengths) == pytest.approx(20 / 1.5)
@@ -106,6 +106,8 @@ def test_worlds_that_differ_in_what_changes_are_paired() -> None:
         env = drawn(**other)
         assert (env.episode.process.changes == plain.episode.process.changes).all()
         assert (env.episode.noise == plain.episode.noise).all()
+    for other in ({"changes": 0}, {"changes": 7, "gap": 3}):
+        assert (drawn(**other).episode.noise == plain.episode.noise).all()
 
 
 def test_changes_keep_their_distance() -> None:
