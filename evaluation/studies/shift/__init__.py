@@ -4,6 +4,6 @@
 
 It runs the protocol ``shift`` (``periodic-gp run shift`` prints its tables). Ratios are of mean
 regrets on common seeds, with 95 % intervals (``paired_ratio``). With ``--docs`` the page
-DOCS/shift.md is written, which is only printed else. It takes about six minutes on one core, and
-with ``--quick``, which tries four seeds, a good minute.
+DOCS/shift.md is written, which is only printed else. It takes a few minutes on one core, and with
+``--quick``, which tries four seeds, less than one of them.
 """

@@ -55,6 +55,10 @@ class Study:
         there = STANDS_FOR.get(agent, agent)
         return paired_ratio(self.regrets(task, agent), self.regrets(other, there))
 
+    def versus(self, task: str, agent: str, other: str) -> Interval:
+        """Regret of an agent in units of another's in the same task."""
+        return paired_ratio(self.regrets(task, agent), self.regrets(task, other))
+
     def takes_part(self, task: str, agent: str) -> bool:
         """Whether an agent is run in a task."""
         return agent in self.results.regrets(task)
@@ -84,12 +88,17 @@ class Study:
         """Multiples of the regret in the same world where nothing is told, or told at once."""
         rows = []
         for agent in self.agents:
-            cells = [
-                shown(self.ratio(task, other, agent), 2) if self.takes_part(task, agent) else ""
-                for task, other in TOLD.items()
-            ]
-            rows.append([agent, *cells])
+            pairs = TOLD.items()
+            rows.append([agent, *(self._told_cell(task, other, agent) for task, other in pairs)])
         return markdown_table(["agent", *TOLD], rows)
+
+    def _told_cell(self, task: str, other: str, agent: str) -> str:
+        if not self.takes_part(task, agent):
+            return ""
+        there = STANDS_FOR.get(agent, agent)
+        if self.regrets(task, agent).equals(self.regrets(other, there)):
+            return "the same"
+        return shown(self.ratio(task, other, agent), 2)
 
     def around_table(self, kind: str) -> str:
         """Regret before and after changes, recovery and the worst season."""
