@@ -30,6 +30,10 @@ from evaluation.statistics.changes import FACTOR
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""
 Value = Interval | float | None
+RECOVERY = (
+    f"Steps until a season begins with at most {FACTOR} times the regret before a change; "
+    "all until the next change or the end if none does"
+)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def _better(tasks: AllTasks, agent: str) -> Interval | None:
     return probability_of_improvement(tasks.score(agent), baseline, seed=tasks.seed)
 
 
-def _of_changes(key: str, label: str, description: str, *, digits: int, cost: str) -> Column:
+def _of_changes(key: str, cost: str, label: str, digits: int, description: str) -> Column:
     """The mean over runs of something that changes of the world cost."""
 
     def mean(runs: TaskRuns, agent: str) -> float | None:
@@ -213,40 +217,15 @@ COLUMNS: list[Column] = [
         page=("overall",),  # where the maintainers' own measurement may stand in for it
     ),
     _of_changes(
-        "before_change",
-        "Before",
-        "Regret per step in the last season before a change of the world",
-        digits=2,
-        cost="before",
+        "before_change", "before", "Before", 2, "Regret per step, a season before a change"
     ),
     _of_changes(
-        "after_change",
-        "After",
-        "Regret per step in the first season after a change of the world",
-        digits=2,
-        cost="after",
+        "after_change", "after", "After", 2, "Regret per step in the season after a change"
     ),
+    _of_changes("recovery", "recovery", "Recovery", 1, RECOVERY),
+    _of_changes("recovered", "recovered", "Back", 2, "Share of changes that are recovered from"),
     _of_changes(
-        "recovery",
-        "Recovery",
-        f"Steps until a season begins with at most {FACTOR} times the regret before the change; "
-        "if none does, all steps until the next change or the end",
-        digits=1,
-        cost="recovery",
-    ),
-    _of_changes(
-        "recovered",
-        "Back",
-        "Share of the changes after which regret is back before the next change or the end",
-        digits=2,
-        cost="recovered",
-    ),
-    _of_changes(
-        "worst_window",
-        "Worst",
-        "The largest regret over any steps of the length of a season",
-        digits=1,
-        cost="worst",
+        "worst_window", "worst", "Worst", 1, "Largest regret over steps of a season's length"
     ),
     Column(
         "interactions",
