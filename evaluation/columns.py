@@ -25,10 +25,15 @@ import pandas as pd
 from evaluation.compared import AllTasks, Compared, TaskRuns
 from evaluation.results import UNIFORM
 from evaluation.statistics import Interval, iqm, normalised_regret, probability_of_improvement
+from evaluation.statistics.changes import FACTOR
 
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""
 Value = Interval | float | None
+RECOVERY = (
+    f"Steps until a season begins with at most {FACTOR} times the regret before a change; "
+    "all until the next change or the end if none does"
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class Column:
         interval: Whether it has a 95 % interval.
         task: Computes it for a row of the table of a task.
         overall: Computes it for a row of the overall table.
-        when: When it is there: always, in the track "pretrained", or with a baseline.
+        when: When it is there: always, in the track "pretrained", with a baseline, or where a world
+            of the sweep changes.
         least: The least value that makes sense: the end of an interval is not shown below it.
         page: The tables of the page that it is in.
     """
@@ -56,7 +62,7 @@ class Column:
     interval: bool = False
     task: Callable[[TaskRuns, str], Value] | None = None
     overall: Callable[[AllTasks, str], Value] | None = None
-    when: Literal["always", "pretrained", "baseline"] = "always"
+    when: Literal["always", "pretrained", "baseline", "changes"] = "always"
     least: float = -math.inf
     page: tuple[Table, ...] = ("task", "overall")
 
@@ -98,9 +104,12 @@ class Column:
         return {**named, "digits": self.digits, "interval": self.interval}
 
 
-def columns_of(table: Table, *, track: str, baseline: str | None = None) -> list[Column]:
+def columns_of(
+    table: Table, *, track: str, baseline: str | None = None, changes: bool = False
+) -> list[Column]:
     """The columns of a table, in their order."""
     held = {"always", track} | ({"baseline"} if baseline is not None else set())
+    held |= {"changes"} if changes else set()
     return [c for c in COLUMNS if getattr(c, table) is not None and c.when in held]
 
 
@@ -109,9 +118,10 @@ def columns_in(frame: pd.DataFrame) -> list[Column]:
     return [column for column in COLUMNS if column.key in frame]
 
 
-def page_columns(table: Table, *, track: str) -> list[Column]:
+def page_columns(table: Table, *, track: str, changes: bool = False) -> list[Column]:
     """The columns of a table of the page, which has no baseline."""
-    return [column for column in columns_of(table, track=track) if table in column.page]
+    shown = columns_of(table, track=track, changes=changes)
+    return [column for column in shown if table in column.page]
 
 
 def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict[str, float | None]:
@@ -146,6 +156,16 @@ def _better(tasks: AllTasks, agent: str) -> Interval | None:
         return None
     baseline = tasks.score(tasks.baseline)
     return probability_of_improvement(tasks.score(agent), baseline, seed=tasks.seed)
+
+
+def _of_changes(key: str, cost: str, label: str, digits: int, description: str) -> Column:
+    """The mean over runs of something that changes of the world cost."""
+
+    def mean(runs: TaskRuns, agent: str) -> float | None:
+        found = runs.change_costs.get(agent)
+        return None if found is None or found.empty else float(found[cost].mean())
+
+    return Column(key, label, description, digits, task=mean, when="changes")
 
 
 def _ms_per_step(runs: Compared, agent: str) -> float:
@@ -195,6 +215,17 @@ COLUMNS: list[Column] = [
         task=_ms_per_step,
         overall=_ms_per_step,
         page=("overall",),  # where the maintainers' own measurement may stand in for it
+    ),
+    _of_changes(
+        "before_change", "before", "Before", 2, "Regret per step, a season before a change"
+    ),
+    _of_changes(
+        "after_change", "after", "After", 2, "Regret per step in the season after a change"
+    ),
+    _of_changes("recovery", "recovery", "Recovery", 1, RECOVERY),
+    _of_changes("recovered", "recovered", "Back", 2, "Share of changes that are recovered from"),
+    _of_changes(
+        "worst_window", "worst", "Worst", 1, "Largest regret over steps of a season's length"
     ),
     Column(
         "interactions",

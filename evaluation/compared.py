@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Results, Scores
 from evaluation.statistics import (
     Band,
+    ChangeCosts,
     Interval,
     PairedDifference,
+    change_costs,
     holm,
     mean_interval,
     mean_ranks,
     paired_difference,
+    worst_window,
 )
 from periodic_envs.arrays import Array
 
@@ -94,6 +97,28 @@ class TaskRuns(Compared):
         tested = [agent for agent in self.differences if agent not in REFERENCE_ROWS]
         corrected = holm([self.differences[agent].p_value for agent in tested])
         return dict(zip(tested, corrected.tolist(), strict=True))
+
+    @cached_property
+    def change_costs(self) -> dict[str, pd.DataFrame]:
+        """What changes of the world cost each row, run by run; without changes there are no rows.
+
+        Columns: those of ``ChangeCosts``, and ``worst``, the largest regret over a season.
+        """
+        agents = self.agents if self.results.changes(self.task) else []
+        return {agent: self._change_costs(agent) for agent in agents}
+
+    def _change_costs(self, agent: str) -> pd.DataFrame:
+        changes, periods = self.results.changes(self.task), self.results.periods(self.task)
+        track = REFERENCES if agent in REFERENCE_ROWS else self.track
+        rows = {}
+        runs = self.results.curves(self.task, agent, track)
+        for name, regret in zip(runs.names, runs.regret, strict=True):
+            if name in changes:
+                window = max(1, round(periods[name]))
+                costs = change_costs(regret, changes[name] - runs.t[0], window=window)
+                rows[name] = {**asdict(costs), "worst": worst_window(regret, window=window)}
+        columns = [*(field.name for field in fields(ChangeCosts)), "worst"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
     def interactions(self, agent: str) -> float | None:
         """Interactions of an agent, those of its training included."""

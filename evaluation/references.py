@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.protocol.tracks import CHANGES, REFERENCE_ROWS
 from evaluation.statistics import phase_bins
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
@@ -66,6 +66,24 @@ def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
     rewards = reference_rewards(env)
     # Negative only by round-off, as in the environment.
     return {name: np.maximum(rewards["oracle"] - rewards[name], 0.0) for name in REFERENCE_ROWS}
+
+
+def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
+    """The columns of the record of the references: times, period, regrets, and changes if any.
+
+    Args:
+        env: An environment of this suite, after ``reset``; see ``reference_rewards``.
+    """
+    regrets = reference_regrets(env)
+    assert env.episode is not None
+    process, first = env.episode.process, env.episode.first_step
+    changes = getattr(process, "changes", None)
+    return {
+        "t": np.arange(first, first + env.horizon),
+        "period": np.array([process.period]),
+        **({} if changes is None else {CHANGES: np.asarray(changes)}),
+        **regrets,
+    }
 
 
 class _Landscape(Protocol):

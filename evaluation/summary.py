@@ -25,7 +25,7 @@ def table(
         seed: Seed of the bootstrap.
     """
     known = baseline if baseline in (*results.agents(track), *REFERENCE_ROWS) else None
-    shown = columns_of("task", track=track, baseline=known)
+    shown = columns_of("task", track=track, baseline=known, changes=results.has_changes)
     rows = [
         {"task": task, "agent": agent, **row_of(shown, runs, agent)}
         for task in results.tasks

@@ -21,7 +21,8 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     of ``(t, action, reward)``, by their time of arrival and, of those that arrive at once, by the
     time of their decision. With no delay the reward of a step arrives in the step itself. What has
     not arrived when the episode ends never does; ``info["open"]`` says how many rewards are under
-    way, lost ones left out. Everything else, regret among it, is the world's, and not late.
+    way, lost ones left out, and ``info["earned"]`` the reward of the decision just made, whatever
+    becomes of it. Everything else, regret among it, is the world's, and not late.
 
     Delays depend on the seed alone, not on actions: agents meet the same ones, and those of
     another ``delay`` differ by a constant.
@@ -79,5 +80,5 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             arrived.append((*decision, gained))
         self._steps += 1
         total = float(sum(gained for *_, gained in arrived))
-        late = {**info, "arrived": arrived, "open": len(self._open)}
+        late = {**info, "arrived": arrived, "open": len(self._open), "earned": float(reward)}
         return observation, total, terminated, truncated, late

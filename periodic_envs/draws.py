@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
 from periodic_envs.fields.basis import Basis, FourierBasis
+from periodic_envs.fields.course import Course
 from periodic_envs.process import (
     ContinuousProcess,
     FiniteProcess,
@@ -32,6 +33,7 @@ class Draws:
         bases: feature map of each copy, if actions are continuous.
         contexts: what is seen before each step, shape (n, horizon + 1, c), or None.
         warm_start: prior information in arrays with the copies first, or None.
+        courses: how the season of each copy moves, or None if it does not.
     """
 
     tables: Array
@@ -40,6 +42,7 @@ class Draws:
     bases: Sequence[Basis] | None = None
     contexts: Array | None = None
     warm_start: WarmStart | None = None
+    courses: Sequence[Course] | None = None
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -51,6 +54,7 @@ class Draws:
             "period": self.periods.item(copy),
             "contexts": None if self.contexts is None else self.contexts[copy],
             "warm_start": None if self.warm_start is None else self.warm_start[copy],
+            "course": None if self.courses is None else self.courses[copy],
         }
         table = self.tables[copy]
         if self.bases is None:
@@ -99,6 +103,7 @@ def _gather_tables(
     rows = processes[0].rows
     if any(not np.array_equal(p.rows, rows) for p in processes):
         rows = np.stack([p.rows for p in processes])
+    courses = [p.course for p in processes]
     return Draws(
         tables=stack_tables(tables),
         rows=rows,
@@ -106,6 +111,7 @@ def _gather_tables(
         bases=bases,
         contexts=_contexts(processes),
         warm_start=_warm_start(processes),
+        courses=None if None in courses else [course for course in courses if course],
     )
 
 

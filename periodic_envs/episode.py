@@ -34,6 +34,9 @@ class Setup:
     def __post_init__(self) -> None:
         checks.whole("horizon", self.horizon, 1)
         checks.truth("reveal_period", self.reveal_period)
+        check_horizon = getattr(self.world, "check_horizon", None)
+        if check_horizon is not None:  # said now, not at the first draw
+            check_horizon(self.horizon)
         if self.noise.kind == "poisson" and self.public.n_actions is None:
             raise ValueError(
                 "noise='poisson' needs a finite set of actions with non-negative mean rewards, "
@@ -72,7 +75,9 @@ class Setup:
     def observation_fields(self) -> tuple[str, ...]:
         """Names of the entries of an observation."""
         phase = ("cos_phase", "sin_phase") if self.reveal_period else ()
-        return ("t", *phase, *(f"context_{i}" for i in range(self.public.context_dim)))
+        named = self.public.context_names
+        numbered = tuple(f"context_{i}" for i in range(self.public.context_dim))
+        return ("t", *phase, *(numbered if named is None else named))
 
     def observation_space(self) -> spaces.Box:
         """Time is unscaled and exact, all else in [-1, 1]."""

@@ -110,8 +110,16 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
     # Bright actions are the best ones: only a dark rim sets the dots off.
     style: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
     axes.plot(times, path, "o", markersize=3.5, clip_on=False, label="best action", **style)
+    _draw_changes(axes, getattr(process, "changes", None), times)
     axes.set_ylim(low, high)
     return values
+
+
+def _draw_changes(axes: Axes, changes: NDArray[Any] | None, times: NDArray[Any]) -> None:
+    """Lines where the world changes within these times, if it does."""
+    within = [] if changes is None else [t for t in changes.tolist() if times[0] < t <= times[-1]]
+    for label, t in zip(["change", *[None] * len(within)], within, strict=False):
+        axes.axvline(t - 0.5, color="red", linestyle="--", linewidth=1.3, label=label)
 
 
 def _reward_label(setup: Setup) -> str:
@@ -143,7 +151,7 @@ def draw_legend(axes: Axes) -> None:
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 0.99),
-        ncols=2,
+        ncols=3,
         fontsize=8,
         borderpad=0.2,
         facecolor="darkgray",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.fields.basis import Basis, FourierBasis
+from periodic_envs.fields.course import Course
 from periodic_envs.fields.maximise import maximise
 
 
@@ -35,6 +36,7 @@ class PublicInfo:
         first_step: time of the first decision.
         reward_scale: mean and standard deviation of the mean rewards before anything is seen, as in
             the paper's prior N(0, 1), or None.
+        context_names: what the entries of the context are called, or None for ``context_0``, ...
     """
 
     n_actions: int | None
@@ -46,6 +48,7 @@ class PublicInfo:
     context_dim: int = 0
     first_step: int = 0
     reward_scale: tuple[float, float] | None = None
+    context_names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,10 @@ class Origin:
 
 
 class RewardProcess(Protocol):
-    """One realised world. It may also have ``contexts`` and ``warm_start``: see TabularProcess."""
+    """One realised world.
+
+    It may also have ``contexts``, ``warm_start`` and ``changes``: see TabularProcess.
+    """
 
     @property
     def public(self) -> PublicInfo:
@@ -117,7 +123,8 @@ class World(Protocol):
         """A new reward process, known for t = 0 .. first_step + horizon - 1.
 
         A world may also have ``draw_many(rngs, horizon)``, which gives :class:`Draws` of the same
-        processes, one for each generator, in less time.
+        processes, one for each generator, in less time, and ``check_horizon(horizon)``, which
+        raises a ValueError where an episode is too short for it.
         """
 
 
@@ -130,12 +137,19 @@ class TabularProcess:
         period: length of the season of which ``phase`` is taken.
         contexts: what the agent sees before each step, shape (horizon + 1, c), or None.
         warm_start: prior information, or None.
+        course: how a season moves, or None if it does not.
     """
 
     rows: NDArray[np.intp]
     period: float
     contexts: Array | None = None
     warm_start: WarmStart | None = None
+    course: Course | None = None
+
+    @property
+    def changes(self) -> NDArray[np.int64] | None:
+        """Times of the first step after each change, None in a world that does not change."""
+        return None if self.course is None else self.course.changes
 
     def _check(self, table: Array) -> None:
         checks.positive("period", self.period)

@@ -17,6 +17,7 @@ from agents import AgentSpec, UnknownAgentError
 from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
 from evaluation.pictures import run_figure
+from evaluation.protocol.entries import WorldSpec
 from evaluation.references import reference_rewards
 from evaluation.running.play import play
 from periodic_envs.arrays import Array
@@ -45,7 +46,8 @@ def play_one(
         # One thread, as in sweeps: on small matrices more of them get in each other's way.
         with threadpool_limits(1), bar(TaskProgressColumn()) as progress:
             task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
-            run = play(world, spec, seed, on_step=lambda: progress.advance(task))
+            played = WorldSpec.parse(env).as_played(world)
+            run = play(played, spec, seed, on_step=lambda: progress.advance(task))
     except UnknownAgentError as error:
         raise CommandError(str(error)) from error
     except InvalidAction as error:

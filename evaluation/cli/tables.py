@@ -17,16 +17,27 @@ from evaluation.summary import overall, paired, table
 
 
 def task_tables(results: Results, *, baseline: str | None, track: str) -> Iterator[Table]:
-    """One table per task: the best agent first, reference rows below a line."""
+    """One table per task: the best agent first, reference rows below a line.
+
+    Where a world changes, what that costs has a table of its own: one were too wide for a screen.
+    """
     frame = table(results, baseline=baseline, track=track)
+    around = [column.key for column in columns_in(frame) if column.when == "changes"]
     for task in results.tasks:
         rows = frame[frame["task"] == task].sort_values("regret")
-        below = rows["agent"].isin(REFERENCE_ROWS)
-        shown = _table(f"{task} ({track})", frame, baseline)
-        _add_rows(shown, rows[~below])
-        shown.add_section()
-        _add_rows(shown, rows[below], style="dim")
-        yield shown
+        yield _task_table(f"{task} ({track})", rows.drop(columns=around), baseline)
+        if results.changes(task):
+            title = f"{task} ({track}), around its changes"
+            yield _task_table(title, rows[["agent", *around]], baseline)
+
+
+def _task_table(title: str, rows: pd.DataFrame, baseline: str | None) -> Table:
+    shown = _table(title, rows, baseline)
+    below = rows["agent"].isin(REFERENCE_ROWS)
+    _add_rows(shown, rows[~below])
+    shown.add_section()
+    _add_rows(shown, rows[below], style="dim")
+    return shown
 
 
 def overall_table(results: Results, *, baseline: str | None, track: str) -> Table | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evaluation.leaderboard.forms import run_names, worlds_of
 from evaluation.protocol.protocol import Protocol
-from evaluation.references import reference_regrets
+from evaluation.references import reference_columns
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import TabularProcess
@@ -49,8 +49,7 @@ class PlayedWorld:
 
     def references(self) -> Columns:
         """What the oracle, the best fixed action and their like lose."""
-        period = np.array([self._process.period])
-        return {"t": self.t, "period": period, **reference_regrets(self._env)}
+        return reference_columns(self._env)
 
     def _mean(self, actions: NDArray[Any]) -> Array:
         if isinstance(self._process, TabularProcess):

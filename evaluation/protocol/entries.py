@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from agents.notation import NotationError, parse_settings, written_settings
 from agents.registry import AgentSpec, UnknownAgentError, online_names
+from evaluation.protocol.delays import delay_arguments, delayed, world_arguments
 from evaluation.protocol.tracks import TRACKS
 
 if TYPE_CHECKING:
+    import gymnasium as gym
+
     from periodic_envs.env import PeriodicBanditEnv
 
 
@@ -36,7 +39,9 @@ class WorldSpec:
     WorldSpec(env_id='PeriodicGP-Madrid-v0',
               arguments={'start': '2018-11-03', 'stations': [4, 8, 50]})
 
-    A world of another package is named with its module: ``tide_world:Tide-v0:height=2``.
+    A world of another package is named with its module: ``tide_world:Tide-v0:height=2``. Among the
+    arguments may be how late rewards come: ``delay``, ``delay_random`` and ``delay_lost`` of
+    ``protocol.delays``.
     """
 
     env_id: str
@@ -59,13 +64,14 @@ class WorldSpec:
         return self.env_id + written_settings(self.arguments)
 
     def make(self) -> PeriodicBanditEnv:
-        """The environment."""
+        """The environment itself, in which rewards come at once."""
         import gymnasium as gym
 
         from periodic_envs.env import PeriodicBanditEnv
 
         try:
-            env = gym.make(self.env_id, **self.arguments).unwrapped
+            delay_arguments(self.arguments)  # what is wrong with them is said now
+            env = gym.make(self.env_id, **world_arguments(self.arguments)).unwrapped
         except (gym.error.Error, ModuleNotFoundError) as error:
             raise UnknownWorldError(_unknown(self.env_id)) from error
         except ValueError as error:
@@ -73,6 +79,10 @@ class WorldSpec:
         if not isinstance(env, PeriodicBanditEnv):
             raise UnknownWorldError(f"{self.env_id} is not an environment of this suite")
         return env
+
+    def as_played(self, env: PeriodicBanditEnv) -> gym.Env[Any, Any]:
+        """The environment as agents meet it: rewards come late if the arguments say so."""
+        return delayed(env, self.arguments)
 
 
 def _unknown(env_id: str) -> str:

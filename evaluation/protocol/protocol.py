@@ -13,8 +13,10 @@ A protocol is a TOML file::
 
 An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, label = "...", group =
 "..." }``, of ``agents`` ``{ name = "...", settings = {...}, label = "...", track = "online" }``.
-Worlds of one group are the runs of one row of a table: twelve windows of one year, say. ``agents =
-"online"``, or ``"online"`` among them, stands for all agents of this package but generic RL.
+Worlds of one group are the runs of one row of a table: twelve windows of one year, say. Among the
+arguments of a world may be how late its rewards come: ``delay = 20`` (``protocol.delays``).
+``agents = "online"``, or ``"online"`` among them, stands for all agents of this package but
+generic RL.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
     agents = list(order)
     sheets = [Sheet.of(results, t, track, table=means, agents=agents) for t in results.tasks]
     shapes = profiles(results, track)
-    shown, of_worlds = page_columns("overall", track=track), page_columns("task", track=track)
+    shown = page_columns("overall", track=track)
+    of_worlds = page_columns("task", track=track, changes=results.has_changes)
     totals = {str(row["agent"]): cells(shown, row) for row in ranked.to_dict("records")}
     rows = [
         {

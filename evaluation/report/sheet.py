@@ -130,7 +130,7 @@ class Sheet:
         t, places = _kept_steps([*runs.values(), *references.values()])
         curves = {agent: _curve(found, places) for agent, found in {**runs, **references}.items()}
         phases = phase_rows(results, task, runs)
-        shown = page_columns("task", track=track)
+        shown = page_columns("task", track=track, changes=results.has_changes)
         rows = {}
         for row in table[table["task"] == task].to_dict("records"):
             agent = str(row["agent"])

@@ -12,7 +12,6 @@ import pickle
 import socket
 import struct
 import sys
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -20,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from agents.base import Agent
 from agents.registry import is_built_in
 from evaluation.running.actions import plain
+from evaluation.running.decisions import Decisions
 from evaluation.running.process import limit_for_good, limit_threads, worded
 
 MAX_QUESTION_BYTES = 2**30
@@ -76,14 +76,13 @@ def serve(line: socket.socket, *, from_source: bool = False) -> None:
 
 def _answer_all(line: socket.socket, agent: Agent) -> None:
     send(line, b'["ready",null,""]')
-    observation: Any = None
-    action: Any = None
+    decisions = Decisions()
     while True:
-        reward, shown, token = json.loads(_heard(line))
-        if reward is not None:
-            agent.update(observation, action, reward)
+        arrived, shown, token = json.loads(_heard(line))
+        decisions.tell(agent, arrived)
         observation = None if shown is None else np.array(shown)
         action = None if observation is None else agent.act(observation)
+        decisions.add(observation, action)
         answer = plain(action)
         array = isinstance(answer, np.ndarray)
         said = ["array", answer.tolist(), token] if array else ["value", answer, token]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from agents.base import Agent, Problem
 from agents.registry import AgentSpec
 from evaluation.running.actions import plain
+from evaluation.running.decisions import Arrived, Decisions
 
 
 class AgentChannel:
@@ -43,13 +44,13 @@ class AgentChannel:
         self.seconds: list[float] = []
         self.agent: Agent = self._stack.switch(spec, problem, rng, learned)
 
-    def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
-        """Say what the last action gave (None at the start), and ask for the next one.
+    def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
+        """Say what past decisions gave, and ask for the next one.
 
         Without an observation there is no next one: the run is over.
         """
-        action, learning, thinking = self._stack.switch(reward, observation)
-        if reward is not None:
+        action, learning, thinking = self._stack.switch(arrived, observation)
+        if self.seconds:
             self.seconds[-1] += learning
         if observation is not None:
             self.seconds.append(thinking)
@@ -65,15 +66,14 @@ def _serve(
     """The agent's side. The judge is never named here, lest the agent find it in this frame."""
     clock = time.perf_counter
     agent = spec.make(problem, rng, learned)
-    reward, after = getcurrent().parent.switch(agent)
-    observation: Any = None
-    action: Any = None
+    arrived, observation = getcurrent().parent.switch(agent)
+    decisions = Decisions()
     while True:
         start = clock()
-        if reward is not None:
-            agent.update(observation, action, reward)
-        observation, middle = after, clock()
+        decisions.tell(agent, arrived)
+        middle = clock()
         action = agent.act(observation) if observation is not None else None
+        decisions.add(observation, action)
         answer = plain(action)
         times = (middle - start, clock() - middle)
-        reward, after = getcurrent().parent.switch((answer, *times))
+        arrived, observation = getcurrent().parent.switch((answer, *times))

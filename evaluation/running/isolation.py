@@ -26,6 +26,7 @@ from agents.base import Problem
 from agents.registry import AgentSpec
 from evaluation.running import sandbox
 from evaluation.running.agent_process import receive, send
+from evaluation.running.decisions import Arrived
 from evaluation.running.zygote import new_agent, preload_of
 
 SANDBOX, PROCESS, NONE = "sandbox", "process", "none"
@@ -80,14 +81,14 @@ class IsolatedAgent:
         weakref.finalize(self, process.kill)  # where the judge's process goes on
         return line
 
-    def act(self, reward: float | None, observation: NDArray[np.float64] | None) -> Any:
-        """Say what the last action gave (None at the start), and ask for the next one."""
+    def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
+        """Say what past decisions gave, and ask for the next one."""
         shown = None if observation is None else observation.tolist()
         # An answer must repeat what only the question says: it cannot be given ahead.
         self._token = secrets.token_hex(8)
         start = time.perf_counter()
         try:
-            send(self._line, json.dumps([reward, shown, self._token]).encode())
+            send(self._line, json.dumps([arrived, shown, self._token]).encode())
         except OSError:
             raise AgentFailedError(ENDED) from None
         action = self._answer()

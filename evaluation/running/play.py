@@ -24,7 +24,8 @@ from periodic_envs.process import Origin
 class Trajectory:
     """What happened, one entry per step, and where the rewards came from if from data.
 
-    The agent itself is there if it lived in this process.
+    The agent itself is there if it lived in this process. A reward is that of its step's decision,
+    whenever the agent heard of it, and even if it never did.
     """
 
     agent: Agent | None
@@ -67,6 +68,13 @@ def agent_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
 
 
+def _arrived(info: Mapping[str, Any], step: int, earned: float) -> list[tuple[int, float]]:
+    """Numbers and rewards of the decisions that the agent is told of after a step."""
+    if "arrived" not in info:
+        return [(step, earned)]
+    return [(t - info["t"] + step, gained) for t, _, gained in info["arrived"]]
+
+
 def play(
     env: gym.Env[Any, Any],
     spec: AgentSpec,
@@ -78,8 +86,11 @@ def play(
 ) -> Trajectory:
     """One episode.
 
+    Where rewards come late, ``update`` gets the observation that the decision was made on, in the
+    order of arrival; of what is lost or still under way at the end the agent hears nothing.
+
     Args:
-        env: An environment of this suite.
+        env: An environment of this suite, in ``DelayedReward`` if rewards come late.
         spec: The agent.
         seed: Of the world and, apart from it, of the agent.
         on_step: Called after every step, for a progress bar.
@@ -93,15 +104,17 @@ def play(
     rng = agent_generator(seed if agent_seed is None else agent_seed)
     channel = open_channel(spec, problem_of(world, info), rng, learned)
     rows: list[tuple[int, Any, float, float]] = []
-    gained, truncated = None, False
+    arrived: list[tuple[int, float]] = []
+    truncated = False
     while not truncated:
         # A copy: the agent may keep and change what it is given.
-        action = channel.act(gained, observation.copy())
+        action = channel.act(arrived, observation.copy())
         observation, reward, _, truncated, info = env.step(action)
-        gained = float(reward)
-        rows.append((info["t"], action, gained, info["regret"]))
+        earned = float(info.get("earned", reward))
+        arrived = _arrived(info, len(rows), earned)
+        rows.append((info["t"], action, earned, info["regret"]))
         on_step()
-    channel.act(gained, None)
+    channel.act(arrived, None)
     t, actions, rewards, regrets = zip(*rows, strict=True)
     return Trajectory(
         channel.agent,

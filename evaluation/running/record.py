@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING
+from evaluation.protocol.tracks import CHANGES, REFERENCE_ROWS, REFERENCES, TRAINING
 from evaluation.running.run import Run
 
 MAX_BYTES = 2**30
@@ -74,8 +74,8 @@ class Record:
     def columns(self) -> dict[str, NDArray[Any]]:
         """One entry per step: t, action, reward, regret, seconds (of the agent).
 
-        Of the references: t, the period and the regret of each; of a training: the interactions
-        and seconds that it took, and what was learned.
+        Of the references: t, the period, the regret of each and, in worlds that change, when they
+        do; of a training: the interactions and seconds that it took, and what was learned.
         """
         return unpack(self.packed) if self.packed else {}
 
@@ -122,6 +122,7 @@ def check(columns: Columns, run: Run) -> None:
     training = run.track == TRAINING
     names = COLUMNS.get(run.track, ("t", "action", "reward", "regret", "seconds"))
     extra = {name for name in columns if training and name.startswith(LEARNED)}
+    extra |= columns.keys() & {CHANGES} if run.track == REFERENCES else set()
     for name in sorted(set(names) - columns.keys()):
         raise RecordError(f"the record has no column {name!r}")
     for name in sorted(columns.keys() - extra - set(names)):
@@ -131,6 +132,8 @@ def check(columns: Columns, run: Run) -> None:
         raise RecordError(f"the record has {steps} steps where the run has {run.horizon}")
     for name in names:
         _check_column(name, columns[name], 1 if name == "period" else steps)
+    if CHANGES in extra:
+        _check_changes(columns[CHANGES], columns["t"])
     if training and columns["interactions"][0] > run.training_steps:
         raise RecordError("the record has more interactions than training_steps allows")
 
@@ -152,6 +155,14 @@ def _check_column(name: str, column: NDArray[Any], length: int) -> None:
         round_off = 0.0 if name in EXACT else ROUND_OFF * max(1.0, float(column.max(initial=0)))
         if column.min(initial=0) < -round_off:
             raise RecordError(f"the column {name!r} has values below 0")
+
+
+def _check_changes(changes: NDArray[Any], t: NDArray[Any]) -> None:
+    """Times of the run after its first, each later than the one before."""
+    whole = changes.ndim == 1 and changes.dtype.kind in "iu" and changes.dtype.itemsize <= 8
+    ascending = whole and (np.diff([int(t[0]), *changes.tolist(), int(t[-1]) + 1]) > 0).all()
+    if not ascending:
+        raise RecordError(f"the column {CHANGES!r} has no ascending times within the run")
 
 
 def _check_finite(name: str, column: NDArray[Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agents.registry import AgentSpec, UnknownAgentError
+from evaluation.protocol.delays import delay_arguments
 from evaluation.protocol.entries import (
     AgentEntry,
     EnvEntry,
@@ -116,6 +117,11 @@ def _training(protocol: Protocol, run: Run, steps: int) -> Run:
         raise ProtocolError(
             f"{run.agent!r} cannot be trained in {run.env!r}: it replays data, so there are no "
             "other worlds of its kind to learn from"
+        )
+    if delay_arguments(run.world.arguments):
+        raise ProtocolError(
+            f"{run.agent!r} cannot be trained in {run.env!r}, where rewards come late: "
+            "in a training they come at once"
         )
     limits = replace(run.limits, seconds=run.limits.training_seconds)
     training = replace(run, track=TRAINING, training_steps=steps, limits=limits)

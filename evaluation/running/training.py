@@ -12,6 +12,7 @@ from greenlet import greenlet
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from evaluation.protocol.delays import world_arguments
 from evaluation.protocol.tracks import TRAINING_SEED
 from evaluation.running.play import agent_generator, problem_of
 from evaluation.running.record import LEARNED, unpack
@@ -95,7 +96,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
         min(COPIES, run.training_steps),
         vectorization_mode="vector_entry_point",
         autoreset_mode="SameStep",
-        **run.world.arguments,
+        **world_arguments(run.world.arguments),
     )
     budget = Budget(envs, run.training_steps)
     # On a stack of its own, as in a run: the frames here hold the worlds themselves.

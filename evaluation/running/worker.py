@@ -18,11 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from evaluation.protocol.tracks import TRAINING
-from evaluation.references import reference_regrets
+from evaluation.references import reference_columns
 from evaluation.running.channel import AgentChannel
 from evaluation.running.isolation import NONE, AgentFailedError, IsolatedAgent
 from evaluation.running.ledger import Ledger
@@ -166,7 +165,8 @@ def _columns(run: Run) -> dict[str, Any]:
     if run.track == TRAINING:
         return train(run, env)
     if run.agent_spec is None:
-        return _references(run, env)
+        env.reset(seed=run.seed)
+        return reference_columns(env)
     isolated = partial(
         IsolatedAgent,
         isolation=run.isolation,
@@ -174,7 +174,7 @@ def _columns(run: Run) -> dict[str, Any]:
         cpu_seconds=run.limits.seconds,
     )
     found = play(
-        env,
+        run.world.as_played(env),
         run.agent_spec,
         run.seed,
         learned=learned_before(run),
@@ -188,12 +188,3 @@ def _columns(run: Run) -> dict[str, Any]:
         "regret": found.regret,
         "seconds": found.agent_seconds,
     }
-
-
-def _references(run: Run, env: PeriodicBanditEnv) -> dict[str, Any]:
-    env.reset(seed=run.seed)
-    assert env.episode is not None
-    first = env.public.first_step
-    times = np.arange(first, first + env.horizon)
-    period = np.array([env.episode.process.period])
-    return {"t": times, "period": period, **reference_regrets(env)}

@@ -7,6 +7,7 @@ where 1 is the oracle and 0 choosing at random.
 Every interval draws whole runs again, from a seed that the caller may set.
 """
 
+from evaluation.statistics.changes import ChangeCosts, change_costs, worst_window
 from evaluation.statistics.growth import growth_exponent, phase_bins, regret_by_phase
 from evaluation.statistics.intervals import Band, Interval, curve_band, mean_interval
 from evaluation.statistics.paired import (
@@ -32,9 +33,11 @@ from evaluation.statistics.scores import (
 
 __all__ = [
     "Band",
+    "ChangeCosts",
     "Interval",
     "PairedDifference",
     "PairedMatrix",
+    "change_costs",
     "curve_band",
     "growth_exponent",
     "holm",
@@ -54,4 +57,5 @@ __all__ = [
     "regret_by_phase",
     "score_of_regret",
     "sign_flip_test",
+    "worst_window",
 ]

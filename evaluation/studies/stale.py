@@ -18,6 +18,7 @@ PAGES = {
     "madrid_simulator.md": "python -m evaluation.studies.madrid.compare",
     "reproduction.md": "periodic-gp reproduce",
     "rl.md": "python -m evaluation.studies.rl --docs docs",
+    "shift.md": "python -m evaluation.studies.shift --docs docs",
     "zoo.md": "periodic-gp zoo",
 }
 """The pages that studies write, with what makes them anew."""

@@ -30,9 +30,7 @@ RUNNER = "evaluation.running"
 COMPUTING = (
     "agents",
     *(f"evaluation/{name}" for name in ("backtest", "logs", "priors", "results.py", "statistics")),
-    "evaluation/running/delayed.py",
     "evaluation/studies",
-    "periodic_envs/delay.py",
 )
 """Of all that a study imports, what its figures may depend on besides worlds and runner."""
 CARRYING = tuple(f"evaluation/studies/{name}.py" for name in ("__init__", "lab", "pages", "stamp"))

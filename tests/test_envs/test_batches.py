@@ -34,6 +34,10 @@ VARIANTS = [(env_id, {}) for env_id in periodic_envs.ids()] + [
     ("PeriodicGP-MadridSim-v0", {"stations": [4, 8, 11], "objective": "min", "days": 4}),
     ("PeriodicGP-MadridSim-v0", {"start": "2018-12-30", "warm_start_days": 0}),
     ("PeriodicGP-RideShare-v0", {"noise": "none"}),
+    ("PeriodicGP-Shift-v0", {"change": ["period", "amplitude"], "n_actions": None, "horizon": 50}),
+    ("PeriodicGP-Shift-v0", {"change": "swap", "notify": "full", "n_actions": 5, "changes": 3}),
+    ("PeriodicGP-Shift-v0", {"dim": 3, "change": ["swap", "phase"], "notify": "change"}),
+    ("PeriodicGP-Shift-v0", {"changes": 0, "notify": "full", "horizon": 20}),
 ]
 BEFORE = Path(__file__).parents[1] / "golden" / "worlds.json"
 

@@ -35,6 +35,8 @@ VARIANTS = [(env_id, {}) for env_id in DRAWN_IDS] + [
     ("PeriodicGP-Synthetic-v0", {"dim": 2, "action_kernel": "matern", "nu": 2.5}),
     ("PeriodicGP-SyntheticDiscrete-v0", {"dim": 2, "n_actions": 20}),
     ("PeriodicGP-Switching-v0", {"drift": 0.3}),
+    ("PeriodicGP-Shift-v0", {"change": ["swap", "amplitude"], "size": 1.0, "changes": 5}),
+    ("PeriodicGP-Shift-v0", {"change": ["period", "amplitude"], "n_actions": None, "dim": 2}),
 ]
 
 

@@ -48,7 +48,7 @@ def is_replay(env: PeriodicBanditEnv) -> bool:
 
 def test_the_worlds_are_there() -> None:
     names = "AlmostPeriodic Contextual HiddenPeriod MultiSeason Piecewise Replay RideShare "
-    names += "Stationary Switching Synthetic SyntheticDiscrete"
+    names += "Shift Stationary Switching Synthetic SyntheticDiscrete"
     assert {f"PeriodicGP-{name}-v0" for name in names.split()} <= set(IDS)
 
 

@@ -1,4 +1,4 @@
-"""Agents under delay, and the study of what it costs."""
+"""Agents under delay: wherever they are, in protocols, and the study of what it costs."""
 
 from pathlib import Path
 from typing import Any
@@ -7,12 +7,18 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+import evaluation
 from agents.registry import AgentSpec
-from evaluation.running.delayed import play_delayed
+from evaluation.leaderboard.replay import played_worlds
+from evaluation.protocol.entries import UnknownWorldError, WorldSpec
+from evaluation.protocol.protocol import Protocol, ProtocolError
 from evaluation.running.play import play
+from evaluation.running.run import runs_of
+from evaluation.running.worker import execute_here
 from evaluation.studies.delay import study
 from evaluation.studies.stamp import stamps_in
 from periodic_envs import DelayedReward
+from tests.test_evaluation.test_cli import call
 
 LISTENER = """
 class Listener:
@@ -27,26 +33,130 @@ class Listener:
     def update(self, observation, action, reward):
         self.heard.append((self.asked, int(observation[0]), action, reward))
 """
+WORLD = "PeriodicGP-SyntheticDiscrete-v0"
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> str:
+    file = tmp_path / "listener.py"
+    file.write_text(LISTENER)
+    return f"{file}:Listener"
 
 
 @pytest.mark.parametrize("world", ["SyntheticDiscrete", "Synthetic"])
-def test_without_delay_it_is_play(world: str) -> None:
+def test_a_delay_of_nothing_changes_nothing(world: str) -> None:
     env = gym.make(f"PeriodicGP-{world}-v0", horizon=40)
     spec = AgentSpec.parse("gp-ucb")
-    expected, found = play(env, spec, 1), play_delayed(DelayedReward(env), spec, 1)
+    expected, found = play(env, spec, 1), play(DelayedReward(env), spec, 1)
     for name in ("t", "action", "reward", "regret"):
         assert np.array_equal(getattr(expected, name), getattr(found, name)), name
 
 
-def test_agents_hear_of_each_reward_when_it_arrives(tmp_path: Path) -> None:
-    file = tmp_path / "listener.py"
-    file.write_text(LISTENER)
-    env = DelayedReward(gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=30), delay=4)
-    found = play_delayed(env, AgentSpec.parse(f"{file}:Listener"), 0)
+def test_agents_hear_of_each_reward_when_it_arrives(listener: str) -> None:
+    env = DelayedReward(gym.make(WORLD, horizon=30), delay=4)
+    found = play(env, AgentSpec.parse(listener), 0)
     agent: Any = found.agent
     assert [(asked, t) for asked, t, *_ in agent.heard] == [(t + 5, t) for t in range(26)]
     assert [action for _, _, action, _ in agent.heard] == found.action[:26].tolist()
-    assert [reward for *_, reward in agent.heard] == found.reward[4:].tolist()
+    assert [reward for *_, reward in agent.heard] == found.reward[:26].tolist()
+
+
+def test_what_is_lost_is_never_heard_but_recorded(listener: str) -> None:
+    plain = play(gym.make(WORLD, horizon=50), AgentSpec.parse(listener), 0)
+    env = DelayedReward(gym.make(WORLD, horizon=50), random=3, lost=0.3)
+    found = play(env, AgentSpec.parse(listener), 0)
+    agent: Any = found.agent
+    assert 20 < len(agent.heard) < 45
+    assert all(found.reward[t] == reward for _, t, _, reward in agent.heard)
+    assert [t for _, t, *_ in agent.heard] != sorted(t for _, t, *_ in agent.heard)
+    assert (found.reward == plain.reward).all()  # this agent chooses the same whatever it hears
+
+
+def test_a_world_is_named_with_its_delay() -> None:
+    spec = WorldSpec.parse(f"{WORLD}:delay=2,delay_random=3,delay_lost=0.5,horizon=30")
+    env = spec.make()
+    assert not isinstance(env, DelayedReward)
+    assert env.horizon == 30
+    played: Any = spec.as_played(env)
+    assert (played.delay, played.random, played.lost) == (2, 3, 0.5)
+    assert WorldSpec.parse(str(spec)) == spec
+    plain = WorldSpec(WORLD)
+    assert plain.as_played(env) is env
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("delay=-1", "delay must be a whole number of at least 0, got -1"),
+        ("delay=2.5", "delay must be a whole number of at least 0, got 2.5"),
+        ("delay_random=x", "delay_random must be a whole number of at least 0, got 'x'"),
+        ("delay_lost=2", r"delay_lost must be a number in \[0, 1\], got 2"),
+        ("delays=2", "there is no argument 'delays'"),
+    ],
+)
+def test_bad_delays(given: str, message: str) -> None:
+    with pytest.raises(UnknownWorldError, match=message):
+        WorldSpec.parse(f"{WORLD}:{given}").make()
+    protocol = Protocol.from_dict({"envs": [f"{WORLD}:{given}"], "agents": ["random"]})
+    with pytest.raises(ProtocolError, match=message):
+        runs_of(protocol)
+
+
+def protocol(agents: list[Any], **arguments: Any) -> Protocol:
+    worlds = {"now": {}, "late": arguments}
+    envs = [{"id": WORLD, "arguments": each, "label": name} for name, each in worlds.items()]
+    return Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:2", "horizon": 40})
+
+
+def test_a_delay_is_part_of_what_is_compared() -> None:
+    one, other = protocol(["ucb1"], delay=3), protocol(["ucb1"], delay=4)
+    assert one.challenge != other.challenge
+    keys = [{run.key for run in runs_of(p) if run.env == "late"} for p in (one, other)]
+    assert not keys[0] & keys[1]
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+def test_runs_with_delay_are_those_of_play_wherever_the_agent_is(isolation: str) -> None:
+    found = evaluation.run(
+        protocol(["ucb1"], delay=3, delay_lost=0.2), workers=1, isolation=isolation
+    )
+    steps = found.steps.query("env == 'late' and seed == 1")
+    env = DelayedReward(gym.make(WORLD, horizon=40), delay=3, lost=0.2)
+    expected = play(env, AgentSpec.parse("ucb1"), 1)
+    assert steps["action"].tolist() == expected.action.tolist()
+    np.testing.assert_allclose(steps["reward"], expected.reward)
+    now = found.steps.query("env == 'now' and seed == 1")
+    assert steps["action"].tolist() != now["action"].tolist()
+    references = found.totals.query("track == 'references' and agent == 'best-fixed'")
+    assert references.groupby("seed")["regret"].nunique().tolist() == [1, 1]
+
+
+def test_what_was_chosen_under_delay_is_replayed_from_the_actions_alone() -> None:
+    late = protocol(["ucb1"], delay=3).restricted(envs=["late"])
+    records = execute_here([run for run in runs_of(late) if run.agent == "ucb1"])
+    for record, world in zip(records, played_worlds(late), strict=True):
+        assert record.reason is None
+        again = world.columns(record.columns["action"])
+        np.testing.assert_allclose(again["reward"], record.columns["reward"])
+        np.testing.assert_allclose(again["regret"], record.columns["regret"])
+
+
+def test_nobody_is_trained_where_rewards_come_late() -> None:
+    agent = {"name": "gp-ucb", "track": "pretrained", "training_steps": 100}
+    with pytest.raises(ProtocolError, match="cannot be trained in 'late', where rewards come late"):
+        runs_of(protocol([agent], delay=3))
+
+
+def test_play_takes_a_delay() -> None:
+    totals = []
+    for world in (WORLD, f"{WORLD}:delay=50"):
+        done = call("play", world, "ucb1")
+        assert done.returncode == 0, done.stderr
+        totals.append(done.stdout.partition("regret ")[2].partition(" over")[0])
+    assert totals[0] != totals[1]
+    refused = call("play", f"{WORLD}:delay=soon", "ucb1")
+    assert refused.returncode
+    assert "delay must be a whole number of at least 0, got 'soon'" in refused.stderr
 
 
 def test_the_study_writes_its_page(

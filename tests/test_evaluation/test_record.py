@@ -45,6 +45,25 @@ def test_a_good_record_is_kept_as_it_is() -> None:
     assert reason(Record.of(RUNS[REFERENCES].key, references), RUNS[REFERENCES]) is None
 
 
+@pytest.mark.parametrize("changes", [[], [1], [1, 2]])
+def test_references_may_say_when_the_world_changes(changes: list[int]) -> None:
+    run = RUNS[REFERENCES]
+    columns = {"t": np.arange(3), "period": np.ones(1), "changes": np.array(changes, dtype=int)}
+    columns |= dict.fromkeys(REFERENCE_ROWS, np.ones(3))
+    assert reason(Record.of(run.key, columns), run) is None
+    nobody = "the record has a column 'changes' that nobody asked for"
+    assert reason(Record.of(ONE.key, {**STEPS, "changes": np.array([1])})) == nobody
+
+
+@pytest.mark.parametrize("changes", [[0], [3], [2, 1], [1, 1], [-1], [1.0], [[1]], 1])
+def test_changes_that_are_none(changes: object) -> None:
+    run = RUNS[REFERENCES]
+    columns = {"t": np.arange(3), "period": np.ones(1), "changes": np.array(changes)}
+    columns |= dict.fromkeys(REFERENCE_ROWS, np.ones(3))
+    sentence = "the column 'changes' has no ascending times within the run"
+    assert reason(Record.of(run.key, columns), run) == sentence
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

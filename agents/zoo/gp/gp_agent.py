@@ -27,6 +27,7 @@ from agents.zoo.gp.parts import (
     ActionSpaceMap,
     ContextView,
     Model,
+    Notice,
     Prior,
     RewardNormalisation,
     context_columns,
@@ -65,6 +66,9 @@ class GPAgent(Saveable):
             start by evidence.
         engine: "auto", "state-space" or "incremental"; ``agent.posterior.name`` says which it is.
         context_length_scale: Of the reward over contexts, in their unit; None ignores contexts.
+        restart_on: Name of an entry of the observation ("changed" in ``PeriodicGP-Shift-v0``).
+            When it is above 0, all observations are forgotten, and rewards of earlier decisions
+            that arrive later are ignored. Where there is no such entry, nothing is.
     """
 
     kept = ("model", "_rewards", "_contexts", "_steps")
@@ -85,6 +89,7 @@ class GPAgent(Saveable):
         fit_warm_start: bool = False,
         engine: str = "auto",
         context_length_scale: float | None = None,
+        restart_on: str | None = None,
     ) -> None:
         if context_length_scale is not None and not model.takes_contexts:
             raise ValueError("this agent looks at no contexts: leave out context_length_scale")
@@ -96,7 +101,7 @@ class GPAgent(Saveable):
         self._look_at_contexts(context_length_scale)
         self._given_noise, self._engine = noise_variance, engine
         self._rewards = RewardNormalisation.of(problem, prior_mean, prior_scale)
-        self._steps = 0
+        self._steps, self._notice = 0, Notice(problem, restart_on)
         if flag("fit_warm_start", fit_warm_start):
             noise = self._noise_variance()
             self._adopt(
@@ -129,6 +134,8 @@ class GPAgent(Saveable):
     def act(self, observation: Array) -> Any:
         """Choose by the model's acquisition at the time of the observation: UCB as a rule."""
         t = time_of(observation)
+        if self._notice.tells(observation):
+            self._begin()
         self._contexts.enter(self._contexts.read(observation))
         self.model.advance(t)
         self._steps += 1
@@ -137,7 +144,7 @@ class GPAgent(Saveable):
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
         t, reward = float(observation[0]), float(reward)
-        if not is_news(reward, t):
+        if not is_news(reward, t) or t < self._notice.since:
             return
         taken = self._space.from_space(self._problem.checked(action))
         placed = self._contexts.place(taken, self._contexts.read(observation))
@@ -146,7 +153,8 @@ class GPAgent(Saveable):
         elif self._rewards.keep(placed, t, reward):
             self._begin()
             for past in self._rewards.release():
-                self.model.observe(past.action, past.t, self._rewards.forward(past.reward))
+                if past.t >= self._notice.since:
+                    self.model.observe(past.action, past.t, self._rewards.forward(past.reward))
         else:
             self.model.visit(placed, t)
 
@@ -179,6 +187,17 @@ class GPAgent(Saveable):
         """Choose by the model's posterior from now on."""
         self._view = self._contexts.show(self.posterior)
         self._acquisition = self.model.acquisition(self._view, self._rng)
+
+    def state(self) -> dict[str, Any]:
+        """All that has changed; when the world did, too, if the agent listens for it."""
+        told = {"notice": self._notice.state()} if self._notice.heeded else {}
+        return {**super().state(), **told}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        if self._notice.heeded:
+            self._notice.restore(state["notice"])
+        super().restore(state)
 
     def _noise_variance(self) -> float:
         return self._rewards.noise_variance(self._problem.noise_std, self._given_noise)

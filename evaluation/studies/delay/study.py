@@ -7,18 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from agents.registry import AgentSpec
-from evaluation.protocol.entries import WorldSpec, parse_seeds
-from evaluation.running.delayed import play_delayed
+from evaluation.protocol.entries import WorldSpec
 from evaluation.statistics import paired_ratio
 from evaluation.store import Store
-from evaluation.studies.lab import Lab, aloud
+from evaluation.studies.lab import Lab, aloud, regret_by_run
 from evaluation.studies.markdown import markdown_table, shown
 from evaluation.studies.pages import write_page
 from periodic_envs.arrays import Array
-from periodic_envs.delay import DelayedReward
 
 STUDY = "evaluation.studies.delay"
 WORLDS = ("PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-RideShare-v0")
@@ -38,17 +34,18 @@ DELAYS: dict[str, dict[str, Any]] = {
     "1 step": {"delay": 1},
     "5 steps": {"delay": 5},
     "20 steps": {"delay": 20},
-    "0 to 10 steps": {"random": 10},
-    "20 % lost": {"lost": 0.2},
+    "0 to 10 steps": {"delay_random": 10},
+    "20 % lost": {"delay_lost": 0.2},
 }
-"""Arguments of the wrapper, by what they are called; the first is what others are held against."""
+"""Arguments of the world, by what they are called; the first is what others are held against."""
 QUICK_SEEDS = "0:4"
 TEXT = """# Rewards that come late
 
 In practice the reward of a choice is known only later, when the next choices are made already, and
-sometimes never. `periodic_envs.DelayedReward` makes any world so, and
-`evaluation.running.delayed.play_delayed` plays an agent in it, which is told each reward when it
-arrives with the observation that the choice was made on. This page is written by
+sometimes never. `periodic_envs.DelayedReward` makes any world so; in a protocol or on the command
+line a world is named with `delay`, `delay_random` or `delay_lost` among its arguments
+(`PeriodicGP-RideShare-v0:delay=20`). An agent is told each reward when it arrives, with the
+observation that the choice was made on. This page is written by
 
     {command}
 
@@ -61,28 +58,12 @@ what has not arrived at its end is never told.
 """
 
 
-def regret(task: tuple[str, str, dict[str, Any], int]) -> float:
-    """Total regret of one run: world, agent, arguments of the wrapper and seed."""
-    env_id, agent, delay, seed = task
-    with threadpool_limits(1):
-        env = DelayedReward(WorldSpec(env_id).make(), **delay)
-        return float(play_delayed(env, AgentSpec.parse(agent), seed).regret.sum())
-
-
-def regrets(lab: Lab[Any], env_id: str, seeds: tuple[int, ...]) -> dict[str, dict[str, Array]]:
+def regrets(lab: Lab[Any], env_id: str, seeds: str) -> dict[str, dict[str, Array]]:
     """Of each agent and kind of delay the regret of each seed, shape (seeds,)."""
-    lab.uses(agents=AGENTS, worlds=[env_id])
-    tasks = [
-        (env_id, agent, delay, seed)
-        for agent in AGENTS
-        for delay in DELAYS.values()
-        for seed in seeds
-    ]
-    found = lab.map(env_id, regret, tasks)
-    table = np.array(found).reshape(len(AGENTS), len(DELAYS), len(seeds))
+    envs = [{"id": env_id, "arguments": d, "label": name} for name, d in DELAYS.items()]
+    found = regret_by_run(lab.run(_short(env_id), envs=envs, agents=AGENTS, seeds=seeds))
     return {
-        agent: dict(zip(DELAYS, rows, strict=True))
-        for agent, rows in zip(AGENTS, table, strict=True)
+        agent: {delay: found.loc[delay, agent].to_numpy() for delay in DELAYS} for agent in AGENTS
     }
 
 
@@ -127,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     seeds = QUICK_SEEDS if options.quick else options.seeds
     with Store(None) as store:
         lab: Lab[Any] = Lab(options, store, workers=options.workers, reporting=aloud, name="delay")
-        found = {env_id: regrets(lab, env_id, parse_seeds(seeds)) for env_id in WORLDS}
+        found = {env_id: regrets(lab, env_id, seeds) for env_id in WORLDS}
         command = f"python -m {STUDY} --docs docs --seeds {seeds}"
         stamp = lab.stamp(command, study=STUDY)
     horizons = " and ".join(f"{WorldSpec(e).make().horizon} in {_short(e)}" for e in WORLDS)

@@ -1,0 +1,105 @@
+"""The course of a season that moves: its phase, its length and its strength, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs.arrays import Array
+
+KINDS = ("phase", "period", "swap", "amplitude")
+"""What a change may change."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a season has gone through; the moment after the last step has an entry, too.
+
+    Attributes:
+        changes: times of the first step after each change, ascending, shape (k,).
+        cycles: seasons since the start, shape (T + 1,): its fraction is the phase.
+        periods: length of the season, shape (T + 1,).
+        amplitudes: of all that repeats, 1 at the start, shape (T + 1,).
+        arms: whose rewards each arm gives, shape (T + 1, n); None if there are no arms.
+    """
+
+    changes: NDArray[np.int64]
+    cycles: Array
+    periods: Array
+    amplitudes: Array
+    arms: NDArray[np.intp] | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change.
+
+    Attributes:
+        time: of the first step that has it.
+        kind: one of ``KINDS``.
+        upwards: later, longer or stronger, not the opposite.
+        order: the arms in a random order: neighbours in it trade places.
+    """
+
+    time: int
+    kind: str
+    upwards: bool
+    order: NDArray[np.intp]
+
+
+def change_times(uniform: Array, horizon: int, gap: int) -> NDArray[np.int64]:
+    """Times that leave at least ``gap`` steps before, between and after them, shape (k,).
+
+    Args:
+        uniform: k numbers in [0, 1), in any order.
+        horizon: steps in all, at least ``(k + 1) gap``.
+        gap: steps.
+    """
+    spare = horizon - (len(uniform) + 1) * gap
+    places = np.sort(np.floor(uniform * (spare + 1)).astype(np.int64))
+    return places + gap * np.arange(1, len(uniform) + 1)
+
+
+def course_of(changes: list[Change], *, horizon: int, period: float, size: float) -> Course:
+    """The course of a season of so many steps through some changes, each of the same size.
+
+    Args:
+        changes: in the order of their times; the arms are those of the first.
+        horizon: steps.
+        period: at the start.
+        size: how large a change is, in (0, 1]; ``PeriodicGP-Shift-v0`` says what it means.
+    """
+    times = np.array([change.time for change in changes], dtype=np.int64)
+    starts = np.concatenate([[0], times])
+    factors = {kind: np.ones(len(starts)) for kind in ("period", "amplitude")}
+    begin = np.zeros(len(starts))
+    arms = [np.arange(len(changes[0].order) if changes else 0)]
+    for i, change in enumerate(changes, start=1):
+        for kind, factor in factors.items():
+            ratio = 1.0 + size if change.upwards else 1.0 / (1.0 + size)
+            factor[i] = factor[i - 1] * (ratio if change.kind == kind else 1.0)
+        passed = (starts[i] - starts[i - 1]) / (period * factors["period"][i - 1])
+        jump = size / 2.0 if change.kind == "phase" else 0.0
+        begin[i] = begin[i - 1] + passed + (jump if change.upwards else -jump)
+        arms.append(_swapped(arms[-1], change.order, size) if change.kind == "swap" else arms[-1])
+    steps = np.arange(horizon + 1)
+    segment = np.searchsorted(times, steps, side="right")
+    periods = period * factors["period"][segment]
+    return Course(
+        changes=times,
+        cycles=begin[segment] + (steps - starts[segment]) / periods,
+        periods=periods,
+        amplitudes=factors["amplitude"][segment],
+        arms=np.array(arms)[segment] if changes and len(arms[0]) else None,
+    )
+
+
+def _swapped(arms: NDArray[np.intp], order: NDArray[np.intp], share: float) -> NDArray[np.intp]:
+    """The arms after a share of them, at least two, have traded places in pairs."""
+    pairs = max(1, min(len(order) // 2, round(share * len(order) / 2.0)))
+    one, other = order[: 2 * pairs : 2], order[1 : 2 * pairs : 2]
+    found: NDArray[np.intp] = arms.copy()
+    found[one], found[other] = arms[other], arms[one]
+    return found

@@ -1,0 +1,222 @@
+"""A season that moves: its phase, its length, its strength, or whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from periodic_envs import checks
+from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, empty_tables
+from periodic_envs.fields.course import KINDS, Change, Course, change_times, course_of
+from periodic_envs.fields.covariance import periodic
+from periodic_envs.fields.seasons import harmonic_power, unit_waves
+from periodic_envs.process import PublicInfo, TabularProcess
+from periodic_envs.registration import register_world
+from periodic_envs.worlds.gaussian import Generators, unit_normals
+from periodic_envs.worlds.synthetic import Synthetic
+
+NOTICES = ("none", "change", "full")
+
+
+@register_world("PeriodicGP-Shift-v0", horizon=400, noise_std=1.0)
+@dataclass(frozen=True, kw_only=True)
+class Shift(Synthetic):
+    """A repeating reward function that changes at unknown times: phase, period, arms or amplitude.
+
+    ## Description
+    The world of ``PeriodicGP-SyntheticDiscrete-v0`` until it changes, ``changes`` times in an
+    episode. What changes is one of the words in ``change``, drawn anew each time:
+    "phase" (the season jumps by ``size`` / 2 of its length, forwards or backwards), "period" (it
+    becomes longer or shorter by a factor of 1 + ``size``, and goes on from the phase it is in),
+    "swap" (a share ``size`` of the arms trade places in pairs; their coordinates stay where they
+    were) or "amplitude" (all that repeats becomes stronger or weaker by a factor of 1 + ``size``;
+    what is constant in time stays). Directions and pairs are drawn, too. Worlds that differ in
+    these arguments only are, on the same seed, the same until the first change and have the same
+    noise; with the same ``changes`` and ``gap`` they change at the same times.
+
+    ## Action Space
+    ``Discrete(n_actions)``; ``Box(-1, 1, (dim,), float32)`` with ``n_actions=None``.
+
+    ## Observation Space
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, only ``(t,)`` with ``reveal_period=False``,
+    of the season at the start: it does not follow the changes. Then, with ``notify="change"``,
+    ``changed``: 1 in the first observation after a change, else 0. With ``notify="full"`` also what
+    is the case now, as far as ``change`` has it: ``cos_season`` and ``sin_season``, the phase of
+    the season as it is; ``period_now``, (p - p0) / (p + p0) of its length and that at the start;
+    ``amplitude_now``, in the same way; and for every arm ``arm_i``, the number of the arm whose
+    rewards it gives now, from -1 for the first to 1 for the last.
+
+    ## Rewards
+    ``f(a, t)`` plus noise.
+
+    ## Starting State
+    ``t = 0``, a new function and new changes.
+
+    ## Episode End
+    Truncated after ``horizon`` steps.
+
+    ## Arguments
+    ``change`` ("phase"; a word or a list of "phase", "period", "swap", "amplitude"), ``size`` (0.5,
+    above 0 and up to 1), ``changes`` (2), ``gap`` (steps that are at least before, between and
+    after changes; None for half of the mean distance, ``horizon / (changes + 1)``), ``notify``
+    ("none", "change" or "full"), ``n_actions`` (20), and those of ``PeriodicGP-Synthetic-v0``. The
+    times of the changes depend on the length of an episode: with another ``horizon``, the same
+    seed changes at other times.
+
+    ## Version History
+    v0: first version.
+    """
+
+    n_actions: int | None = 20
+    change: str | Sequence[str] = "phase"
+    size: float = 0.5
+    changes: int = 2
+    gap: int | None = None
+    notify: str | None = "none"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for kind in self.kinds:
+            checks.one_of("change", kind, KINDS)
+        if not self.kinds:
+            raise ValueError(f"change must name at least one of {', '.join(KINDS)}, got none")
+        if "swap" in self.kinds and (self.n_actions or 0) < 2:
+            raise ValueError(f"change='swap' needs n_actions of at least 2, got {self.n_actions!r}")
+        checks.within("size", self.size, 0.0, 1.0)
+        checks.positive("size", self.size)
+        checks.whole("changes", self.changes, 0)
+        if self.gap is not None:
+            checks.whole("gap", self.gap, 1)
+        # The command line's notation reads the word none as nothing.
+        checks.one_of("notify", "none" if self.notify is None else self.notify, NOTICES)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The words of ``change``."""
+        return (self.change,) if isinstance(self.change, str) else tuple(self.change)
+
+    def check_horizon(self, horizon: int) -> None:
+        """Refuse an episode that has no room for the changes."""
+        needed = (self.changes + 1) * self._gap(horizon)
+        if self.changes and needed > horizon:
+            raise ValueError(
+                f"horizon must be at least {needed} for changes={self.changes} with "
+                f"gap={self._gap(horizon)}, got {horizon}"
+            )
+
+    def _gap(self, horizon: int) -> int:
+        return max(1, horizon // (2 * (self.changes + 1))) if self.gap is None else self.gap
+
+    @cached_property
+    def public(self) -> PublicInfo:
+        """What agents may know."""
+        names = tuple(self._notice_names())
+        return replace(super().public, context_dim=len(names), context_names=names or None)
+
+    def _notice_names(self) -> Iterator[str]:
+        if self.notify in ("change", "full"):
+            yield "changed"
+        if self.notify != "full":
+            return
+        if {"phase", "period"} & set(self.kinds):
+            yield from ("cos_season", "sin_season")
+        if "period" in self.kinds:
+            yield "period_now"
+        if "amplitude" in self.kinds:
+            yield "amplitude_now"
+        if "swap" in self.kinds:
+            yield from (f"arm_{arm}" for arm in range(self.n_actions or 0))
+
+    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
+        """Draw one reward process from each generator: the function first, then the changes."""
+        self.check_horizon(horizon)
+        bases = [self.draw_basis(rng) for rng in rngs]
+        power = np.sqrt(harmonic_power(self.time_length_scale))
+        scale = np.concatenate([power, power[1:]])[:, None]
+        weights = empty_tables(len(rngs), horizon, len(bases[0].scale))
+        courses: list[Course] = []
+        for part, normal in unit_normals(rngs, (len(scale), weights.shape[2])):
+            drawn = [self._course(rng, horizon) for rng in rngs[part]]
+            cycles = np.stack([course.cycles[:-1] for course in drawn])
+            waves = unit_waves(cycles, np.ones(len(drawn)), len(power) - 1)
+            # The first wave is the constant, which no amplitude changes.
+            waves[:, :, 1:] *= np.stack([course.amplitudes[:-1] for course in drawn])[:, :, None]
+            np.matmul(waves, scale * normal, out=weights[part])
+            courses += drawn
+        notices = np.stack([self._notices(course) for course in courses])
+        draws = self.draws(
+            bases,
+            weights,
+            rows=np.arange(horizon),
+            courses=courses,
+            contexts=notices if notices.shape[2] else None,
+        )
+        return self._in_their_places(draws) if "swap" in self.kinds else draws
+
+    def _course(self, rng: np.random.Generator, horizon: int) -> Course:
+        # A stream of its own, from one number: noise, which comes next, knows nothing of changes.
+        own = np.random.default_rng(int(rng.integers(2**63)))
+        time, kind, way = own.random((3, self.changes))
+        orders = own.random((self.changes, self.n_actions or 0)).argsort(axis=1)
+        kinds = self.kinds
+        changes = [
+            Change(int(t), kinds[int(k * len(kinds))], bool(w < 0.5), order)
+            for t, k, w, order in zip(
+                change_times(time, horizon, self._gap(horizon)), kind, way, orders, strict=True
+            )
+        ]
+        return course_of(changes, horizon=horizon, period=self.period, size=self.size)
+
+    def _in_their_places(self, draws: Draws) -> Draws:
+        """The same rewards, each given by the arm that has it at the time."""
+        assert draws.courses is not None
+        tables = empty_tables(*draws.tables.shape)
+        for room, table, course in zip(tables, draws.tables, draws.courses, strict=True):
+            arms = course.arms
+            room[:] = table if arms is None else np.take_along_axis(table, arms[:-1], axis=1)
+        return replace(draws, tables=tables)
+
+    def _notices(self, course: Course) -> Array:
+        """What the observation tells of the changes, shape (horizon + 1, entries)."""
+        steps = np.arange(len(course.cycles))
+        angles = 2.0 * np.pi * course.cycles
+        last = max((self.n_actions or 0) - 1, 1)
+        arms = np.arange(last + 1) if course.arms is None else course.arms
+        told = {
+            "changed": np.isin(steps, course.changes).astype(np.float64),
+            "cos_season": np.cos(angles),
+            "sin_season": np.sin(angles),
+            "period_now": (course.periods - self.period) / (course.periods + self.period),
+            "amplitude_now": (course.amplitudes - 1.0) / (course.amplitudes + 1.0),
+        }
+        places = np.broadcast_to(2.0 * arms / last - 1.0, (len(steps), last + 1))
+        told |= {f"arm_{arm}": places[:, arm] for arm in range(last + 1)}
+        columns = [told[name] for name in self._notice_names()]
+        return np.stack(columns, axis=1) if columns else np.empty((len(steps), 0))
+
+    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
+        """Eq. (2) in the season's own time, with the amplitudes of what repeats."""
+        course = process.course
+        assert course is not None
+        constant = float(harmonic_power(self.time_length_scale)[0])
+        alike = float(periodic(course.cycles[t] - course.cycles[s], 1.0, self.time_length_scale))
+        strength = float(course.amplitudes[t] * course.amplitudes[s])
+        return constant + strength * (alike - constant)
+
+    def covariance(self, process: TabularProcess, a: Array, t: int, b: Array, s: int) -> float:
+        """Stated covariance of f(a, t) and f(b, s), each in the place that it has then."""
+        first, second = self._origin(process, a, t), self._origin(process, b, s)
+        return self.action_covariance(first, second) * self.time_covariance(process, t, s)
+
+    def _origin(self, process: TabularProcess, action: Array, t: int) -> Array:
+        """The point that gave at the start what a point gives at time t."""
+        assert process.course is not None
+        arms = process.course.arms
+        if arms is None or self.n_actions is None:
+            return action
+        arm = int(np.flatnonzero((self.points == action).all(axis=1))[0])
+        return np.asarray(self.points[arms[t, arm]])
