@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 import periodic_envs  # noqa: F401 (it is trained in real worlds)
 from agents import AgentSpec, Experience, load, make_agent
-from agents.base import Trainable
+from agents.base import MAX_REWARD, Trainable
 from agents.rl.in_context.agent import InContextUCB
 from agents.rl.in_context.batches import Batch, draw_batch
 from agents.rl.in_context.behaviour import live
@@ -332,6 +332,7 @@ def test_width_is_how_much_it_explores() -> None:
     [
         ({"width": -1}, "width must be finite and not negative, got -1"),
         ({"window": 0}, "window must be a whole number of at least 1, got 0"),
+        ({"window": 7}, "window must be at least 8, got 7"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict, message: str) -> None:
@@ -346,6 +347,19 @@ def test_a_box_is_refused_in_a_sentence() -> None:
     assert isinstance(problem.action_space, spaces.Box)
     with pytest.raises(ValueError, match="in-context-ucb is for finitely many actions, got Box"):
         make_agent("in-context-ucb", problem, np.random.default_rng(0))
+    many = replace(example_problem("arms"), action_space=spaces.Discrete(1_001))
+    with pytest.raises(ValueError, match="in-context-ucb takes at most 1,000 arms, got 1001"):
+        InContextUCB(many, np.random.default_rng(0))
+
+
+def test_the_largest_rewards_are_survived() -> None:
+    agent = InContextUCB(
+        replace(example_problem("warm"), warm_start=None), np.random.default_rng(0)
+    )
+    for t in range(30):
+        reward = MAX_REWARD if t in (5, 20) else float(t % 3)
+        agent.update(observe(t), agent.act(observe(t)), reward)
+    assert np.isfinite(agent.belief(30.0)).all()
 
 
 PLAYED = """

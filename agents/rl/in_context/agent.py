@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from agents.arrays import Array, Rng
 from agents.base import Problem, is_news, time_of
-from agents.checks import not_negative, whole
+from agents.checks import not_negative, require, whole
 from agents.registry import UnknownAgentError
 from agents.rl.in_context.network import Network, Reader
 from agents.rl.in_context.relations import arm_relations
@@ -21,7 +21,9 @@ from agents.rl.in_context.weights import flattened, read_weights, unflattened
 from agents.saving import Saveable
 
 WIDTH = 1.0
-WINDOW = 1_000
+WINDOW, MIN_WINDOW = 1_000, 2 * FIRST_SCALE
+MAX_ARMS = 1_000
+"""How every arm relates to every other is kept in a table."""
 
 
 class InContextUCB(Saveable):
@@ -66,8 +68,11 @@ class InContextUCB(Saveable):
             raise ValueError(
                 f"{self.name} is for finitely many actions, got {problem.action_space}"
             )
+        arms = problem.n_actions
+        require(arms <= MAX_ARMS, f"{self.name} takes at most {MAX_ARMS:,} arms", arms)
         self._width, self._window = not_negative("width", width), whole("window", window)
-        self._n_arms = problem.n_actions
+        require(window >= MIN_WINDOW, f"window must be at least {MIN_WINDOW}", window)
+        self._n_arms = arms
         self._table = arm_relations(self._n_arms, problem.action_features)
         self._history: list[tuple[float, float, float, float]] = []
         self._tuned: NDArray[np.float32] | None = None
