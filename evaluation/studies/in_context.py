@@ -26,7 +26,7 @@ from evaluation.studies.pages import write_page
 
 STUDY, PROTOCOL = "evaluation.studies.in_context", "in-context"
 AGENT, RIVALS = "in-context-ucb", ("periodic-gp-ucb", "auto-gp-ucb")
-WIDTHS, WIDTH_SEEDS = (0.25, 0.5, 1.0, 1.5, 2.0), "1000:1010"
+WIDTHS, WIDTH_SEEDS = (0.5, 1.0, 1.5, 2.0, 3.0), "1000:1010"
 """What the width was chosen from, and seeds on which nobody is judged."""
 KNOWN_WORLDS = 3
 """The first worlds of the protocol are those that its prior is meant for."""

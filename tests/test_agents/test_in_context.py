@@ -23,9 +23,11 @@ from agents.rl.in_context.relations import arm_relations, time_relations
 from agents.rl.in_context.tokens import FIRST_SCALE, MAX_SCALED_REWARD
 from agents.rl.in_context.weights import (
     MAX_BYTES,
+    SHIPPED,
     WeightsError,
     flattened,
     read_weights,
+    unflattened,
     write_weights,
 )
 from agents.testing import example_problem, example_reward, observe
@@ -235,6 +237,22 @@ def test_a_training_that_could_not_be_kept_is_refused(arguments: list[str], mess
 
 
 # --- the weights -----------------------------------------------------------------------------
+
+
+def test_shipped_weights_say_how_they_were_made() -> None:
+    from agents.rl.in_context.train import STEPS
+
+    said = json.loads(SHIPPED.with_suffix(".json").read_text())
+    expected = "python -m agents.rl.in_context.train --out weights.safetensors"
+    assert said["command"] == f"{expected} --steps {STEPS} --seed 0"
+    assert said["steps_done"] == STEPS
+    assert SHIPPED.stat().st_size <= MAX_BYTES
+    weights = read_weights()
+    assert all(not array.flags.writeable for array in weights.values())
+    again = unflattened(flattened(weights))
+    assert all((again[name] == weights[name]).all() for name in weights)
+    with pytest.raises(WeightsError, match=r"other weights than these, got an array \(3,\)"):
+        unflattened(np.zeros(3, np.float32))
 
 
 def test_weights_that_are_not_as_said_are_refused(tmp_path: Path) -> None:

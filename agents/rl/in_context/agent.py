@@ -20,7 +20,7 @@ from agents.rl.in_context.tokens import FIRST_SCALE, Situation, cut_off, with_co
 from agents.rl.in_context.weights import flattened, read_weights, unflattened
 from agents.saving import Saveable
 
-WIDTH = 1.0
+WIDTH = 1.5
 WINDOW, MIN_WINDOW = 1_000, 2 * FIRST_SCALE
 MAX_ARMS = 1_000
 """How every arm relates to every other is kept in a table."""

@@ -10,17 +10,32 @@ from numpy.typing import NDArray
 
 from agents.arrays import Array, Rng
 from agents.rl.in_context.behaviour import Life, live
-from agents.rl.in_context.prior import Draw, draw_world
+from agents.rl.in_context.prior import NOISES, Draw, draw_world
 from agents.rl.in_context.relations import Floats, arm_relations, time_relations
 from agents.rl.in_context.tokens import FIRST_SCALE, MAX_SCALED_REWARD, Situation
 
 LIVES = 8
 """Lives in a batch, all of as many arms and steps."""
-ARMS = (5, 60)
-STEPS = ((72, 0.4), (144, 0.35), (272, 0.25))
-"""Lengths of lives, and how often they are drawn."""
 MOMENTS, ARMS_ASKED = 48, 5
 """Moments of a life at which the network is asked, and arms that it is asked about."""
+
+
+class Kind(NamedTuple):
+    """Of worlds in a batch.
+
+    Attributes:
+        arms: The least and the greatest number of arms.
+        steps: Lengths of lives, and how often they are drawn.
+        noises: Bounds of the noise.
+    """
+
+    arms: tuple[int, int]
+    steps: tuple[tuple[int, float], ...]
+    noises: tuple[float, float]
+
+
+ANY = Kind((5, 60), ((72, 0.4), (144, 0.35), (272, 0.25)), NOISES)
+HARD = Kind((20, 60), ((144, 0.5), (272, 0.5)), (0.3, 2.0))
 
 
 class Batch(NamedTuple):
@@ -47,12 +62,12 @@ class Batch(NamedTuple):
     targets: Floats
 
 
-def draw_batch(rng: Rng, lives: int = LIVES) -> Batch:
+def draw_batch(rng: Rng, lives: int = LIVES, kind: Kind = ANY) -> Batch:
     """New worlds, and new lives in them."""
-    n_arms = round(float(np.exp(rng.uniform(*np.log(ARMS)))))
-    lengths, shares = zip(*STEPS, strict=True)
+    n_arms = round(float(np.exp(rng.uniform(*np.log(kind.arms)))))
+    lengths, shares = zip(*kind.steps, strict=True)
     steps = int(rng.choice(lengths, p=shares))
-    draws = [draw_world(rng, n_arms, steps) for _ in range(lives)]
+    draws = [draw_world(rng, n_arms, steps, kind.noises) for _ in range(lives)]
     pairs = zip(draws, live(rng, draws), strict=True)
     return together([_arrays(rng, draw, life) for draw, life in pairs])
 

@@ -51,8 +51,8 @@ class Draw:
     known_scale: bool
 
 
-def draw_world(rng: Rng, n_arms: int, steps: int) -> Draw:
-    """A world of so many arms and steps."""
+def draw_world(rng: Rng, n_arms: int, steps: int, noises: tuple[float, float] = NOISES) -> Draw:
+    """A world of so many arms and steps, with noise within bounds, or none."""
     places = _places(rng, n_arms)
     mixing = _mixing(rng, n_arms, places)
     period = float(np.exp(rng.uniform(*np.log(PERIODS))))
@@ -65,7 +65,7 @@ def draw_world(rng: Rng, n_arms: int, steps: int) -> Draw:
         mean = np.exp(rng.uniform(0.4, 1.3) * mean)
         mean /= mean.std() + 1e-9
         counts = rng.random() < 0.5
-    noise_std = 0.0 if rng.random() < 0.12 else float(np.exp(rng.uniform(*np.log(NOISES))))
+    noise_std = 0.0 if rng.random() < 0.12 else float(np.exp(rng.uniform(*np.log(noises))))
     noise = np.full_like(mean, noise_std)
     if counts:
         noise = noise_std * np.sqrt(mean / mean.mean())

@@ -1,10 +1,11 @@
 """Train the network on draws of the prior: ``python -m agents.rl.in_context.train --out FILE``.
 
-    python -m agents.rl.in_context.train --out weights.safetensors [--steps 4200] [--seed 0]
+    python -m agents.rl.in_context.train --out weights.safetensors [--steps 4900] [--seed 0]
 
 One thread, and every random number from the seed: the same versions on the same kind of machine
-make the same file. No world of the suite is looked at. What there is so far is written to FILE
-every few minutes, so a training that is stopped leaves something that can be played.
+make the same file. No world of the suite is looked at. The last seventh of the steps dwells on what
+is slow to learn: many arms, and noise as large as the differences. What there is so far is written
+to FILE every few minutes, so a training that is stopped leaves something that can be played.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.arrays import Rng
 from agents.checks import whole
-from agents.rl.in_context.batches import LIVES, draw_batch
+from agents.rl.in_context.batches import ANY, HARD, LIVES, draw_batch
 from agents.rl.in_context.sizes import Sizes
 from agents.rl.in_context.weights import WeightsError, write_weights
 
-STEPS = 4200
+STEPS = 4900
 WARM_UP = 100
 """Steps in which the learning rate grows."""
 LEARNING_RATE, WEIGHT_DECAY, MAX_GRADIENT = 2e-3, 1e-2, 1.0
+LAST_SHARE, HARD_SHARE = 7, 0.5
+"""The last of so many parts of the steps begins anew with a high learning rate, and with this share
+of batches of many arms and much noise: rare in the prior, and slow to learn."""
 REPORT_SECONDS, SAVE_SECONDS = 20.0, 120.0
 
 Report = Callable[[int, float, Any], object]
@@ -55,7 +60,7 @@ def train(
     """
     import torch
 
-    from agents.rl.in_context.model import Model, loss_of
+    from agents.rl.in_context.model import Model
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -63,24 +68,60 @@ def train(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model = Model(sizes)
-        rng = np.random.default_rng(seed)
-        descent = torch.optim.AdamW(
-            model.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98)
+        last = steps // LAST_SHARE
+        first = steps - last
+        descend(model, np.random.default_rng(seed), first, lives=lives, report=report)
+        descend(
+            model,
+            np.random.default_rng((seed, 1)),
+            last,
+            lives=lives,
+            hard_share=HARD_SHARE,
+            report=lambda done, loss, model: report(first + done, loss, model),
         )
-        for step in range(steps):
-            for group in descent.param_groups:
-                group["lr"] = LEARNING_RATE * rate(step, steps)
-            batch = draw_batch(rng, lives)
-            mean, log_deviation = model(batch)
-            loss = loss_of(mean, log_deviation, torch.from_numpy(batch.targets))
-            descent.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT)
-            descent.step()
-            report(step + 1, float(loss.detach()), model)
         return arrays_of(model)
     finally:
         torch.set_num_threads(threads)
+
+
+def descend(
+    model: Any,
+    rng: Rng,
+    steps: int,
+    *,
+    lives: int = LIVES,
+    hard_share: float = 0.0,
+    report: Report = lambda done, loss, model: None,
+) -> None:
+    """Gradient descent from the weights that a model has.
+
+    Args:
+        model: What is trained.
+        rng: Draws the worlds.
+        steps: Batches of lives.
+        lives: In a batch.
+        hard_share: Of batches that are of many arms, much noise and long lives.
+        report: Called after every step.
+    """
+    import torch
+
+    from agents.rl.in_context.model import loss_of
+
+    descent = torch.optim.AdamW(
+        model.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98)
+    )
+    for step in range(steps):
+        for group in descent.param_groups:
+            group["lr"] = LEARNING_RATE * rate(step, steps)
+        kind = HARD if hard_share and rng.random() < hard_share else ANY
+        batch = draw_batch(rng, lives, kind)
+        mean, log_deviation = model(batch)
+        loss = loss_of(mean, log_deviation, torch.from_numpy(batch.targets))
+        descent.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT)
+        descent.step()
+        report(step + 1, float(loss.detach()), model)
 
 
 def rate(step: int, steps: int) -> float:
