@@ -112,7 +112,7 @@ assert list(names())[0] == next(iter(built_in())) == "auto-gp-ucb"
 assert is_built_in("ppo") and not is_built_in("agents.rl.algorithms:PPO")
 assert built_in()["ppo"].family == "generic RL"
 assert set(built_in()) - set(online_names()) == {
-    "a2c", "dqn", "ppo", "recurrent-ppo", "sac", "td3"
+    "a2c", "dqn", "in-context-ucb", "ppo", "recurrent-ppo", "sac", "td3"
 }
 assert AgentSpec.parse("auto-gp-ucb:prior=file").pretrained
 assert AgentSpec.parse("agents.auto.auto_gp_ucb:AutoGPUCB:prior=file").pretrained

@@ -11,7 +11,7 @@ from evaluation.running.sources import agent_source, runner_source, scipy_of, wo
 from periodic_envs.worlds.switching import Switching
 from periodic_envs.worlds.synthetic import Synthetic
 
-AGENTS = ("ucb1", "exp3-s", "gp-ucb", "auto-gp-ucb", "ppo")
+AGENTS = ("ucb1", "exp3-s", "gp-ucb", "auto-gp-ucb", "ppo", "in-context-ucb")
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,7 @@ WORLDS = {"Switching", "Synthetic"}
         ("agents/gp/kernels/base.py", GP),
         ("agents/auto/madrid.json", {"auto-gp-ucb"}),
         ("agents/rl/loop.py", {"ppo"}),
+        ("agents/rl/in_context/weights.json", {"in-context-ucb"}),
         ("agents/registry.py", {*AGENTS, "runner"}),
         ("periodic_envs/worlds/switching.py", {"Switching"}),
         ("periodic_envs/episode.py", WORLDS),
@@ -78,7 +79,7 @@ def test_the_versions_of_libraries_count(monkeypatch: pytest.MonkeyPatch) -> Non
     before = hashes(sources.ROOT)
     monkeypatch.setattr(sources, "version_of", lambda library: "99")
     after = hashes(sources.ROOT)
-    assert {name for name in before if before[name] != after[name]} == {"ppo"}
+    assert {name for name in before if before[name] != after[name]} == {"ppo", "in-context-ucb"}
 
 
 def test_an_agent_of_somebody_else_depends_on_what_it_imports(tmp_path: Path, copy: Path) -> None:

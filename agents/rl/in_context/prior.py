@@ -1,0 +1,163 @@
+"""Worlds to learn from: draws of the agent's own prior.
+
+It is broad on purpose, and none of the suite's worlds is in it. The mean reward of arm a at time t
+is a sum of parts, each there or not, in random shares::
+
+    constant(a) + season(a, t) + common season(t) + fading(a, t) + common fading(t)
+
+A season is a random Fourier series with the spectrum of a periodic kernel of random length-scale,
+what fades is an AR(1) of random memory. Arms are alike if they are near, or have something in
+common, or not at all. Two of five worlds are exponentiated, and half of these give counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.arrays import Array, Rng
+
+HARMONICS = 8
+PERIODS = (6.0, 60.0)
+SEASON_LENGTH_SCALES = (0.25, 2.5)
+"""Of periodic kernels."""
+ARM_LENGTH_SCALES = (0.05, 0.7)
+"""As shares of the range of the coordinates."""
+MEMORIES = (2.0, 120.0)
+"""Steps after which what fades is down to 1/e."""
+NOISES = (0.03, 2.0)
+"""Standard deviation of the noise, in standard deviations of the mean rewards."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One world.
+
+    Attributes:
+        mean: Mean reward, shape (steps, arms).
+        noise: Standard deviation of the noise, shape (steps, arms).
+        features: Coordinates of the arms, shape (arms, 1 or 2), or None.
+        period: The season that an agent is told, or None.
+        known_noise: The noise that an agent is told, or None.
+        known_scale: Whether an agent is told that means have mean 0 and deviation 1 beforehand.
+    """
+
+    mean: Array
+    noise: Array
+    features: Array | None
+    period: float | None
+    known_noise: float | None
+    known_scale: bool
+
+
+def draw_world(rng: Rng, n_arms: int, steps: int, noises: tuple[float, float] = NOISES) -> Draw:
+    """A world of so many arms and steps, with noise within bounds, or none."""
+    places = _places(rng, n_arms)
+    mixing = _mixing(rng, n_arms, places)
+    period = float(np.exp(rng.uniform(*np.log(PERIODS))))
+    if rng.random() < 0.7:
+        period = float(round(period))
+    mean = _latent(rng, mixing, steps, period)
+    counts = False
+    plain = rng.random() < 0.6
+    if not plain:
+        mean = np.exp(rng.uniform(0.4, 1.3) * mean)
+        mean /= mean.std() + 1e-9
+        counts = rng.random() < 0.5
+    noise_std = 0.0 if rng.random() < 0.12 else float(np.exp(rng.uniform(*np.log(noises))))
+    noise = np.full_like(mean, noise_std)
+    if counts:
+        noise = noise_std * np.sqrt(mean / mean.mean())
+    known_noise = noise_std if plain and rng.random() < 0.5 else None
+    known_scale = plain and rng.random() < 0.5
+    if not known_scale:  # any unit, and any zero
+        unit, zero = np.exp(rng.normal(0.0, 0.3)), rng.normal(0.0, 2.0)
+        mean, noise = unit * mean + zero, unit * noise
+        known_noise = None if known_noise is None else float(unit * known_noise)
+    return Draw(
+        mean=mean,
+        noise=noise,
+        features=None if rng.random() < 0.2 else places,
+        period=None if rng.random() < 0.08 else period,
+        known_noise=known_noise,
+        known_scale=known_scale,
+    )
+
+
+def _places(rng: Rng, n_arms: int) -> Array:
+    """Arms on a line, evenly, or somewhere in a plane."""
+    if rng.random() < 0.5:
+        return np.linspace(0.0, 1.0, n_arms)[:, None]
+    spread = rng.uniform(0.0, 1.0, (n_arms, 2))
+    return spread if rng.random() < 0.5 else rng.normal(0.0, 0.3, (n_arms, 2))
+
+
+def _mixing(rng: Rng, n_arms: int, places: Array) -> Array:
+    """A square root of the covariance between arms, each of variance 1."""
+    width = float(np.ptp(places, axis=0).max()) or 1.0
+    squares = np.square((places[:, None] - places[None]) / width).sum(axis=-1)
+    scale = float(np.exp(rng.uniform(*np.log(ARM_LENGTH_SCALES))))
+    near = np.exp(-squares / (2.0 * scale**2))
+    if rng.random() < 0.3:
+        near = np.exp(-np.sqrt(squares) / scale)  # rough
+    loadings = rng.normal(0.0, 1.0, (n_arms, int(rng.integers(1, 4))))
+    common = loadings @ loadings.T / loadings.shape[1]
+    kinds = rng.random(3) < (0.65, 0.45, 0.2)
+    shares = rng.dirichlet([0.7, 0.7, 0.7]) * np.where(kinds.any(), kinds, 1.0)
+    shares = shares / shares.sum() if shares.sum() > 0 else np.array([1.0, 0.0, 0.0])
+    covariance = shares[0] * near + shares[1] * np.eye(n_arms) + shares[2] * common
+    deviation = np.sqrt(np.diag(covariance)) + 1e-9
+    covariance = covariance / np.outer(deviation, deviation)
+    values, vectors = np.linalg.eigh(covariance)
+    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+    return root
+
+
+def _latent(rng: Rng, mixing: Array, steps: int, period: float) -> Array:
+    """A sum of parts of variance 1 in all, shape (steps, arms)."""
+    n_arms = len(mixing)
+    there = rng.random(5) < (0.5, 0.85, 0.35, 0.4, 0.25)
+    if not (there[0] or there[1]):
+        there[1] = True
+    shares = rng.dirichlet([1.0, 2.0, 0.7, 0.7, 0.5]) * there
+    if rng.random() < 0.3:  # one separable season and nothing else
+        shares = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+    weights = np.sqrt(shares / shares.sum())
+    alone = np.eye(1)
+    mean = np.zeros((steps, n_arms))
+    if weights[0]:
+        mean += weights[0] * (mixing @ rng.standard_normal(n_arms))
+    if weights[1]:
+        mean += weights[1] * _season(rng, mixing, steps, period)
+    if weights[2]:
+        mean += weights[2] * _season(rng, alone, steps, period)
+    if weights[3]:
+        mean += weights[3] * _fading(rng, mixing, steps)
+    if weights[4]:
+        mean += weights[4] * _fading(rng, alone, steps)
+    return mean
+
+
+def _season(rng: Rng, mixing: Array, steps: int, period: float) -> Array:
+    """A separable draw of (arms x periodic kernel), by its Fourier series."""
+    length_scale = float(np.exp(rng.uniform(*np.log(SEASON_LENGTH_SCALES))))
+    angles = 2.0 * np.pi * np.arange(256) / 256.0
+    kernel = np.exp((np.cos(angles) - 1.0) / length_scale**2)  # -2 sin^2(x/2) = cos x - 1
+    power = np.maximum(np.fft.rfft(kernel).real[: HARMONICS + 1], 0.0)
+    power[1:] *= 2.0
+    power /= power.sum()
+    phase = 2.0 * np.pi * np.arange(steps)[:, None] * np.arange(HARMONICS + 1) / period
+    waves = np.sqrt(np.tile(power, 2)) * np.concatenate((np.cos(phase), np.sin(phase)), axis=1)
+    found: Array = waves @ rng.standard_normal((waves.shape[1], len(mixing))) @ mixing.T
+    return found
+
+
+def _fading(rng: Rng, mixing: Array, steps: int) -> Array:
+    """An AR(1) from its stationary state."""
+    kept = float(np.exp(-1.0 / np.exp(rng.uniform(*np.log(MEMORIES)))))
+    shocks: Array = rng.standard_normal((steps, len(mixing))) @ mixing.T
+    shocks[1:] *= np.sqrt(1.0 - kept**2)
+    for t in range(1, steps):
+        shocks[t] += kept * shocks[t - 1]
+    return shocks

@@ -1,0 +1,58 @@
+"""What the network sees of two moments and two arms: how they relate, never which they are.
+
+So it knows no arm by its number and no hour by its name, and takes any number of arms and any
+period. Each relation is at most 0, and 0 where two things are the same: weighed and added up they
+are the logarithm of a kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ARM_RELATIONS, TIME_RELATIONS = 5, 7
+RELATIONS = ARM_RELATIONS + TIME_RELATIONS
+LENGTH_SCALES = (0.05, 0.15, 0.4)
+"""Of distances between arms, as shares of the widest range of a coordinate."""
+LAG_SCALES = (6.0, 60.0)
+"""Of lags, in steps."""
+MAX_FALL = 6.0
+"""Below this many units nothing falls any more: exp(-6) is nothing to a kernel."""
+HARMONICS = (1.0, 2.0, 3.0)
+
+Floats = NDArray[np.float32]
+
+
+def arm_relations(n_arms: int, features: NDArray[Any] | None) -> Floats:
+    """How every arm relates to every other, shape (n, n, 5).
+
+    Without features arms are the same or not; with them they are also near or far.
+    """
+    found = np.zeros((n_arms, n_arms, ARM_RELATIONS), np.float32)
+    other = np.eye(n_arms) - 1.0
+    if features is None:
+        found[..., 0] = other
+        return found
+    places = np.asarray(features, np.float64)
+    width = float(np.ptp(places, axis=0).max()) or 1.0
+    squares = np.square((places[:, None] - places[None]) / width).sum(axis=-1)
+    found[..., 1] = other
+    for i, scale in enumerate(LENGTH_SCALES):
+        found[..., 2 + i] = -np.minimum(squares / (2.0 * scale**2), MAX_FALL)
+    return found
+
+
+def time_relations(lags: NDArray[Any], period: float | None) -> Floats:
+    """How two moments relate that lie so many steps apart, shape (..., 7)."""
+    lag = np.abs(np.asarray(lags, np.float64))
+    found = np.zeros((*lag.shape, TIME_RELATIONS), np.float32)
+    found[..., 0] = -np.log1p(lag) / 2.0
+    for i, scale in enumerate(LAG_SCALES):
+        found[..., 1 + i] = -np.minimum(lag / scale, MAX_FALL)
+    if period is not None:
+        found[..., 3] = -np.minimum(lag / period, MAX_FALL)
+        for i, harmonic in enumerate(HARMONICS):
+            found[..., 4 + i] = np.cos(2.0 * np.pi * harmonic * lag / period) - 1.0
+    return found

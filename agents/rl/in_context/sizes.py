@@ -1,0 +1,32 @@
+"""How large the network is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+
+class Sizes(NamedTuple):
+    """Of the transformer.
+
+    Attributes:
+        width: Of a token.
+        heads: Of each attention; they divide the width.
+        layers: One after the other.
+        hidden: Of the small network in each layer.
+    """
+
+    width: int = 48
+    heads: int = 4
+    layers: int = 3
+    hidden: int = 96
+
+
+def sizes_of(weights: Mapping[str, NDArray[Any]]) -> Sizes:
+    """Of the network that some weights belong to."""
+    layers = sum(name.endswith(".qkv.weight") for name in weights)
+    width, hidden = weights["layers.0.outer.weight"].shape
+    heads = weights["layers.0.out.weight"].shape[1] - width
+    return Sizes(width, heads, layers, hidden)
