@@ -15,6 +15,7 @@ An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, lab
 "..." }``, of ``agents`` ``{ name = "...", settings = {...}, label = "...", track = "online" }``.
 Worlds of one group are the runs of one row of a table: twelve windows of one year, say. ``agents =
 "online"``, or ``"online"`` among them, stands for all agents of this package but generic RL.
+Where agents come with another package, ``install = "pip install ..."`` says how to get it.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agents.registry import UnknownAgentError
 from evaluation.protocol.entries import (
     LIMITS,
     ONLINE,
     AgentEntry,
     EnvEntry,
     Limits,
+    MissingPackageError,
     ProtocolError,
     UnknownWorldError,
     WorldSpec,
@@ -115,9 +118,13 @@ class Protocol:
             table = tomllib.loads(place.read_bytes().decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ProtocolError(f"{name} is not a TOML file: {error}") from error
+        install = table.pop("install", "")
         try:
+            text(install, "install")
             return cls.from_dict({"name": path.stem if own else str(name), **table})
         except ProtocolError as error:
+            if install and isinstance(error.__cause__, UnknownAgentError):
+                raise MissingPackageError(str(name), error.__cause__, install) from error
             raise ProtocolError(f"{name}: {error}") from error
 
     @classmethod
