@@ -16,6 +16,7 @@ PAGES = {
     "delay.md": "python -m evaluation.studies.delay --docs docs",
     "logs.md": "python -m evaluation.studies.ope --docs docs",
     "madrid_simulator.md": "python -m evaluation.studies.madrid.compare",
+    "peers.md": "python -m evaluation.studies.peers --docs docs",
     "reproduction.md": "periodic-gp reproduce",
     "rl.md": "python -m evaluation.studies.rl --docs docs",
     "zoo.md": "periodic-gp zoo",
@@ -80,7 +81,7 @@ def changes(stamp: Stamp, root: Path = ROOT) -> Iterator[str]:
     for kind, names in stamp.code.items():
         gone = [name for name in names if now[kind][name] == GONE]
         if gone:
-            yield f"{kind} that are gone {', '.join(gone)}"
+            yield f"{kind} that are gone or not installed {', '.join(gone)}"
         changed = [name for name in names if now[kind][name] not in (names[name], GONE)]
         if changed:
             yield f"{kind} {_listed(changed, len(names))}"
