@@ -11,6 +11,7 @@ from evaluation.running.process import ROOT
 from evaluation.studies.stamp import GONE, Stamp, StampError, code_of, stamps_in
 
 PAGES = {
+    "agreement.md": "python -m evaluation.studies.agreement --docs docs",
     "auto-gp.md": "python -m evaluation.studies.flagship",
     "beyond.md": "python -m evaluation.studies.beyond --docs docs",
     "delay.md": "python -m evaluation.studies.delay --docs docs",
