@@ -9,7 +9,7 @@ PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo check test lint test-slow test-oldest kills fuzz attacks bench format clean
+.PHONY: demo check test lint test-slow test-oldest kills fuzz attacks peers bench format clean
 
 # Interrupted, it goes on where it was; a second time it has nothing left to run.
 demo: $(VENV)/.core
@@ -63,6 +63,14 @@ fuzz: $(VENV)/.dev
 # The table of attacks on the judge, from the tests that carry them out.
 attacks: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks
+
+# Bandits of other libraries, installed into .venv as anybody's package would be: their tests, then
+# the protocol that puts them beside ours. Ten minutes of one core; interrupted, it goes on.
+peers: $(VENV)/.dev
+	$(INSTALL) -e "examples/peers[all,test]"
+	$(PYTEST) examples/peers/tests
+	mkdir -p out
+	$(BIN)/periodic-gp run peers --store out/peers.sqlite --baseline auto-gp-ucb
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/start.py

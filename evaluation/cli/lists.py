@@ -16,7 +16,7 @@ from rich.table import Table
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation.cli.shared import CommandError, console, save_picture, say
 from evaluation.protocol import protocol as protocols
-from evaluation.protocol.entries import UnknownWorldError, WorldSpec
+from evaluation.protocol.entries import MissingPackageError, UnknownWorldError, WorldSpec
 from evaluation.protocol.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -99,7 +99,11 @@ def list_protocols(
         console.print_json(json.dumps({**found.to_dict(), "hash": found.hash}))
         return
     for known in protocols.names():
-        found = Protocol.load(known)
+        try:
+            found = Protocol.load(known)
+        except MissingPackageError as error:  # the others can be run all the same
+            say(f"{known:<16}not installed: {error.install}")
+            continue
         pairs = sum(a.takes_part(e.label) for e in found.envs for a in found.agents)
         say(
             f"{known:<16}{len(found.envs)} envs, {len(found.agents)} agents, "

@@ -97,6 +97,18 @@ class ProtocolError(ValueError):
     """A protocol that cannot be run: one sentence that names the entry."""
 
 
+class MissingPackageError(ProtocolError):
+    """A protocol with agents of a package that is not installed: a sentence that says how to."""
+
+    def __init__(self, name: str, cause: Exception, install: str) -> None:
+        self.install = install
+        missing = str(cause).partition(";")[0]
+        super().__init__(
+            f"{name} has agents of a package that is not installed ({missing}); "
+            f"in the project: {install}"
+        )
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one run may use.

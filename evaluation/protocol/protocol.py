@@ -16,7 +16,8 @@ An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, lab
 Worlds of one group are the runs of one row of a table: twelve windows of one year, say. Among the
 arguments of a world may be how late its rewards come: ``delay = 20`` (``protocol.delays``).
 ``agents = "online"``, or ``"online"`` among them, stands for all agents of this package but
-generic RL.
+generic RL. Where agents come with another package, ``install = "pip install ..."`` says how to get
+it.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agents.registry import UnknownAgentError
 from evaluation.protocol.entries import (
     LIMITS,
     ONLINE,
     AgentEntry,
     EnvEntry,
     Limits,
+    MissingPackageError,
     ProtocolError,
     UnknownWorldError,
     WorldSpec,
@@ -117,9 +120,13 @@ class Protocol:
             table = tomllib.loads(place.read_bytes().decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ProtocolError(f"{name} is not a TOML file: {error}") from error
+        install = table.pop("install", "")
         try:
+            text(install, "install")
             return cls.from_dict({"name": path.stem if own else str(name), **table})
         except ProtocolError as error:
+            if install and isinstance(error.__cause__, UnknownAgentError):
+                raise MissingPackageError(str(name), error.__cause__, install) from error
             raise ProtocolError(f"{name}: {error}") from error
 
     @classmethod

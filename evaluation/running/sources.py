@@ -57,15 +57,29 @@ def runner_source(root: Path = ROOT) -> str:
 def agent_source(name: str, root: Path = ROOT) -> str:
     """SHA-256 of the code of an agent: of its own files, and of what they import from ``agents``.
 
-    The versions of the ``libraries`` that a class of ours names count, too.
+    The versions of the ``libraries`` that a class in the agent's file names count, too.
     """
     if (file := _our_file(name)) is not None:
         return _hash_of_ours((file.relative_to(ROOT).as_posix(),), root)
     # Read anew every time: people edit their agents while they work.
     own = own_files(name)
     python = (path for path in own if path.suffix == ".py")
-    imported = {found for path in python for found in scan(path, root).imported}
-    return _hash([hash_of(own), *_parts(closure(imported, root), root)])
+    scans = {path: scan(path, root) for path in python}
+    imported = {found for each in scans.values() for found in each.imported}
+    named = sorted({lib for path in _files_with(name, scans) for lib in scans[path].libraries})
+    versions = [f"{library} {version_of(library)}" for library in named]
+    return _hash([hash_of(own), *versions, *_parts(closure(imported, root), root)])
+
+
+def _files_with(name: str, files: Iterable[Path]) -> list[Path]:
+    """Of an agent's files the one that its class is in; all of them if that is not clear.
+
+    An agent does not depend on a library that another agent of its package uses.
+    """
+    place = names().get(name, name).partition(":")[0]
+    tail = tuple(place.split("."))
+    here = [path for path in files if path.with_suffix("").parts[-len(tail) :] == tail]
+    return here or list(files)
 
 
 def scipy_of(name: str, root: Path = ROOT) -> list[str]:

@@ -11,12 +11,14 @@ from evaluation.running.process import ROOT
 from evaluation.studies.stamp import GONE, Stamp, StampError, code_of, stamps_in
 
 PAGES = {
+    "agreement.md": "python -m evaluation.studies.agreement --docs docs",
     "auto-gp.md": "python -m evaluation.studies.flagship",
     "beyond.md": "python -m evaluation.studies.beyond --docs docs",
     "delay.md": "python -m evaluation.studies.delay --docs docs",
     "in-context.md": "python -m evaluation.studies.in_context --docs docs",
     "logs.md": "python -m evaluation.studies.ope --docs docs",
     "madrid_simulator.md": "python -m evaluation.studies.madrid.compare",
+    "peers.md": "python -m evaluation.studies.peers --docs docs",
     "reproduction.md": "periodic-gp reproduce",
     "rl.md": "python -m evaluation.studies.rl --docs docs",
     "shift.md": "python -m evaluation.studies.shift --docs docs",
@@ -82,7 +84,7 @@ def changes(stamp: Stamp, root: Path = ROOT) -> Iterator[str]:
     for kind, names in stamp.code.items():
         gone = [name for name in names if now[kind][name] == GONE]
         if gone:
-            yield f"{kind} that are gone {', '.join(gone)}"
+            yield f"{kind} that are gone or not installed {', '.join(gone)}"
         changed = [name for name in names if now[kind][name] not in (names[name], GONE)]
         if changed:
             yield f"{kind} {_listed(changed, len(names))}"

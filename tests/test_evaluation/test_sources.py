@@ -82,6 +82,26 @@ def test_the_versions_of_libraries_count(monkeypatch: pytest.MonkeyPatch) -> Non
     assert {name for name in before if before[name] != after[name]} == {"ppo", "in-context-ucb"}
 
 
+def test_the_versions_of_the_libraries_of_somebody_else_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that stand in the agent's own file: another agent's libraries are another matter."""
+    package = tmp_path / "somebodys"
+    package.mkdir()
+    for name in ("__init__", "one", "two"):
+        libraries = f'libraries = ("{name}-lib",)' if name != "__init__" else "pass"
+        (package / f"{name}.py").write_text(f"class Agent:\n    {libraries}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = [f"somebodys.{name}:Agent" for name in ("one", "two")]
+    before = [agent_source(name) for name in names]
+    monkeypatch.setattr(sources, "version_of", lambda library: "9" * (library == "one-lib"))
+    one = [agent_source(name) for name in names]
+    monkeypatch.setattr(sources, "version_of", lambda library: "8" * (library == "one-lib"))
+    other = [agent_source(name) for name in names]
+    assert len({before[0], one[0], other[0]}) == 3
+    assert one[1] == other[1]
+
+
 def test_an_agent_of_somebody_else_depends_on_what_it_imports(tmp_path: Path, copy: Path) -> None:
     alone, built = tmp_path / "alone.py", tmp_path / "built.py"
     alone.write_text("class Agent: ...\n")

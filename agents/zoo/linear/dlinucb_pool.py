@@ -50,7 +50,8 @@ class DLinUCBPool(LinearAgent):
 
     Deviations from the paper: features as in :func:`arm_features`; a box is cut
     into points. A slave's radius counts the rewards that it has learned from; the port adds the
-    time at which the slave was made, so that later slaves have wider bounds there.
+    time at which the slave was made, so that later slaves have wider bounds there; another public
+    copy of the authors' code counts as we do.
 
     Args:
         record: tau, the length of a record.

@@ -1,0 +1,5 @@
+"""Compare, and write the page."""
+
+from evaluation.studies.agreement.page import main
+
+main()

@@ -1,0 +1,1 @@
+"""Bandits of other libraries as agents of periodic-gp: a module for each library."""

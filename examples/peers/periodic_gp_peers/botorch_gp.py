@@ -1,0 +1,84 @@
+"""BoTorch: Bayesian optimisation with Gaussian processes in PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from periodic_gp_peers.peer import Peer
+
+FIRST_FIT, GROWTH = 10, 1.25
+"""Hyper-parameters are fitted to ten rewards, then whenever there are a quarter more."""
+
+
+class BoTorchGPUCB(Peer):
+    """GP-UCB of BoTorch: SingleTaskGP with a squared exponential of arms times periodic kernels.
+
+    Args:
+        beta: Of ``UpperConfidenceBound``, the square of the width in deviations of the mean.
+        common: Arguments of :class:`Peer`.
+    """
+
+    extra = "botorch"
+    libraries = ("botorch", "gpytorch", "torch")
+
+    def __init__(self, problem: Any, rng: Any, *, beta: float = 1.0, **common: Any) -> None:
+        if not beta >= 0.0:
+            raise ValueError(f"beta must not be negative, got {beta}")
+        self._beta = float(beta)
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """No model before the first rewards."""
+        self._torch, self._models = self.library("torch"), self.library("botorch.models")
+        self._acquisition = self.library("botorch.acquisition")
+        self._arms, self._history, self._rewards = self.arm_features(), [], []
+        self._parts, self._model, self._fitted = {"covar_module": self._kernel()}, None, 0
+
+    def _kernel(self) -> Any:
+        kernels, d = self.library("gpytorch.kernels"), self._arms.shape[1]
+        prior = self.library("botorch.models.utils.gpytorch_modules")
+        product = prior.get_covar_module_with_dim_scaled_prior(d, active_dims=tuple(range(d)))
+        for period in self.periods:
+            season = kernels.PeriodicKernel(active_dims=(d,)).double()
+            season.period_length = period
+            season.raw_period_length.requires_grad_(False)  # it is told
+            product = product * season
+        return kernels.ScaleKernel(product)
+
+    def choose(self, t: float) -> int:
+        """The greatest bound at this moment; any before the first two rewards."""
+        if len(self._rewards) < 2:
+            return int(self.rng.integers(self.n_arms))
+        if self._model is None:
+            self._model = self._conditioned()
+        bound = self._acquisition.UpperConfidenceBound(self._model, beta=self._beta)
+        inputs = np.hstack([self._arms, np.full((self.n_arms, 1), t)])
+        with self._torch.no_grad():
+            return self.best_of(bound(self._torch.as_tensor(inputs)[:, None]).numpy())
+
+    def learn(self, t: float, arm: int, reward: float) -> None:
+        """Keep it: the next decision has a model with it."""
+        self._history.append([*self._arms[arm], t])
+        self._rewards.append([reward])
+        self._model = None
+
+    def _conditioned(self) -> Any:
+        """The model given all rewards; now and then with new hyper-parameters."""
+        data = (self._torch.as_tensor(np.array(x)) for x in (self._history, self._rewards))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of inputs outside the unit cube: t is one of them
+            model = self._models.SingleTaskGP(*data, **self._parts)
+            if len(self._rewards) >= max(FIRST_FIT, GROWTH * self._fitted):
+                self._fit(model)
+                self._fitted = len(self._rewards)
+        self._parts |= {"mean_module": model.mean_module, "likelihood": model.likelihood}
+        return model.eval()
+
+    def _fit(self, model: Any) -> None:
+        likelihood = self.library("gpytorch.mlls").ExactMarginalLogLikelihood
+        with self._torch.random.fork_rng():  # it may try again from a random start
+            self._torch.manual_seed(self.seed())
+            self.library("botorch.fit").fit_gpytorch_mll(likelihood(model.likelihood, model))

@@ -1,0 +1,75 @@
+"""LightGBM: boosted trees, with Thompson sampling by the bootstrap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from periodic_gp_peers.peer import Array, Peer
+
+
+class LightGBMThompson(Peer):
+    """Bootstrapped Thompson sampling on boosted trees of LightGBM: one of five decides.
+
+    Each model is trained on the rewards so far, drawn anew with replacement, with LightGBM's own
+    settings but for leaves of few rewards: its least is 20, which is all there is at first.
+
+    Args:
+        models: How many.
+        refit_every: Rewards after which all are trained anew.
+        leaf: The least number of rewards in a leaf.
+        common: Arguments of :class:`Peer`.
+    """
+
+    extra = "lightgbm"
+    libraries = ("lightgbm",)
+
+    def __init__(
+        self,
+        problem: Any,
+        rng: Any,
+        *,
+        models: int = 5,
+        refit_every: int = 20,
+        leaf: int = 5,
+        **common: Any,
+    ) -> None:
+        if min(models, refit_every, leaf) < 1:
+            raise ValueError("models, refit_every and leaf must be at least 1")
+        self._size, self._every, self._leaf = int(models), int(refit_every), int(leaf)
+        super().__init__(problem, rng, **common)
+
+    def start(self) -> None:
+        """No trees before the first rewards."""
+        self._lightgbm = self.library("lightgbm")
+        self._arms, self._history, self._rewards = self.arm_features(), [], []
+        self._models: list[Any] = []
+
+    def choose(self, t: float) -> int:
+        """The best by one model; any arm as long as there are none."""
+        if not self._models:
+            return int(self.rng.integers(self.n_arms))
+        model = self._models[int(self.rng.integers(len(self._models)))]
+        return self.best_of(model.predict(np.vstack([self._row(t, a) for a in self._arms])))
+
+    def learn(self, t: float, arm: int, reward: float) -> None:
+        """Keep it; now and then train."""
+        self._history.append(self._row(t, self._arms[arm]))
+        self._rewards.append(reward)
+        if len(self._rewards) % self._every == 0:
+            self._models = [self._trained() for _ in range(self._size)]
+
+    def _row(self, t: float, arm: Array) -> Array:
+        return np.concatenate([arm, self.context(t)[1:]])
+
+    def _trained(self) -> Any:
+        drawn = self.rng.integers(len(self._rewards), size=len(self._rewards))
+        data = self._lightgbm.Dataset(
+            np.array(self._history)[drawn],
+            np.array(self._rewards)[drawn],
+            params={"min_data_in_bin": 1, "verbosity": -1},
+        )
+        words = {"num_threads": 1, "deterministic": True, "verbosity": -1, "seed": self.seed()}
+        words |= {"min_data_in_leaf": self._leaf}
+        return self._lightgbm.train(words, data)

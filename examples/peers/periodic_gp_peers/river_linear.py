@@ -1,0 +1,33 @@
+"""river: online machine learning in Python."""
+
+from __future__ import annotations
+
+from periodic_gp_peers.peer import Peer
+
+
+class RiverLinUCB(Peer):
+    """LinUCB of river: a Bayesian linear regression for every arm, at river's defaults.
+
+    ``bandit.LinUCBDisjoint`` compares the mean plus one deviation of the next reward, and breaks
+    ties at random. All settings are those of :class:`Peer`.
+    """
+
+    extra = "river"
+    libraries = ("river",)
+
+    def start(self) -> None:
+        """The policy, with a seed of its own."""
+        bandit = self.library("river.bandit")
+        self._policy = bandit.LinUCBDisjoint(seed=self.seed())
+        self._arms = list(range(self.n_arms))
+
+    def choose(self, t: float) -> int:
+        """The policy's choice."""
+        return self._policy.pull(self._arms, context=self._named(t))
+
+    def learn(self, t: float, arm: int, reward: float) -> None:
+        """A step of the arm's regression."""
+        self._policy.update(arm, self._named(t), reward)
+
+    def _named(self, t: float) -> dict[int, float]:
+        return dict(enumerate(self.context(t).tolist()))

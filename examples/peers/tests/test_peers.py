@@ -1,0 +1,220 @@
+"""Every agent here keeps the contract, is found by its name, and says what it lacks."""
+
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from periodic_gp_peers.peer import Peer
+
+from agents import AgentSpec, Problem, make_agent, names
+from agents.registry import find_class
+from agents.testing import AgentContract, example_problem, example_reward, observe
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parents[1]
+PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]
+ENTRY_POINTS = PROJECT["entry-points"]["periodic_gp.agents"]
+SETTINGS = ["bayesianbandits-ucb:decay=0.9", "lightgbm-thompson:models=2"]
+
+
+def installed(text: str) -> str:
+    """The same name, or a skipped test where its library is missing."""
+    library = find_class(AgentSpec.parse(text).name).libraries[0]
+    try:
+        version(library)
+    except PackageNotFoundError:
+        pytest.skip(f"{library} is not installed")
+    return text
+
+
+def no_scale(kind: str = "arms", **changes: object) -> Problem:
+    """A problem that tells nothing of the scale of its rewards."""
+    found = example_problem(kind)
+    told = {"periods": found.periods, "action_features": found.action_features, **changes}
+    return Problem(found.action_space, found.observation_space, **told)
+
+
+@pytest.mark.parametrize("name", [*ENTRY_POINTS, *SETTINGS])
+class TestContract(AgentContract):
+    """The contract of agents.testing."""
+
+    problems = ("finite", "arms", "warm")
+
+    @pytest.fixture(autouse=True)
+    def _named(self, name: str) -> None:
+        self.name = installed(name)
+
+    def make(self, problem, rng):
+        return make_agent(self.name, problem, rng)
+
+
+def test_the_door() -> None:
+    """Installed, all agents are known by their names: importlib.metadata has the entry points."""
+    assert {name: names().get(name) for name in ENTRY_POINTS} == ENTRY_POINTS
+
+
+def test_every_library_is_an_extra_and_part_of_all() -> None:
+    extras = PROJECT["optional-dependencies"]
+    needed = {find_class(name).extra for name in ENTRY_POINTS}
+    assert needed == set(extras) - {"agreement", "all", "test"}
+    assert set(extras["all"][0].partition("[")[2].rstrip("]").split(",")) == needed
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS)
+def test_a_season_is_learned(name: str) -> None:
+    """In a world that repeats every six steps, late regret is well below early regret.
+
+    Choosing at random keeps it: the ratio of 60 steps each has a deviation of about 0.15, and all
+    must be below 0.75, VW's slow learners included.
+    """
+    agent = make_agent(installed(name), no_scale(), np.random.default_rng(3))
+    noise, regrets = np.random.default_rng(1).normal(0, 0.05, 300), []
+    for t in range(300):
+        action = agent.act(observe(t))
+        rewards = [example_reward("arms", arm, t) for arm in range(5)]
+        regrets.append(max(rewards) - rewards[action])
+        agent.update(observe(t), action, 50.0 + 10.0 * (rewards[action] + noise[t]))
+    assert sum(regrets[-60:]) < 0.75 * sum(regrets[:60])
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS)
+def test_the_global_generators_are_left_alone(name: str) -> None:
+    installed(name)
+    np.random.seed(0)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    agent = make_agent(name, example_problem("arms"), np.random.default_rng(0))
+    for t in range(25):
+        agent.update(observe(t), agent.act(observe(t)), float(t % 3))
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_river_chooses_as_our_linucb() -> None:
+    """On the same rewards, arm by arm; ties are drawn, so that both are given the same history."""
+    problem, rng = no_scale(), np.random.default_rng(5)
+    river, ours = (
+        make_agent(name, problem, np.random.default_rng(0))
+        for name in (installed("river-linucb"), "linucb")
+    )
+    equal = []
+    for t in range(200):
+        if t >= 60:  # all arms have been seen: no ties are left
+            equal.append(river.act(observe(t)) == ours.act(observe(t)))
+        arm = int(rng.integers(5))
+        reward = 7.0 + example_reward("arms", arm, t) + rng.normal(0, 0.3)
+        for agent in (river, ours):
+            agent.update(observe(t), arm, reward)
+    assert np.mean(equal) == 1.0
+
+
+class Recorder(Peer):
+    """Keeps what it is told."""
+
+    def start(self) -> None:
+        self.told = []
+
+    def choose(self, t):
+        return self.best_of(np.array([1.0, 3.0, 3.0, 0.0, 3.0]))
+
+    def learn(self, t, arm, reward):
+        self.told.append((t, arm, reward))
+
+
+def test_ties_are_broken_at_random() -> None:
+    agent = Recorder(example_problem("arms"), np.random.default_rng(0))
+    found = np.bincount([agent.act(observe(0)) for _ in range(600)], minlength=5)
+    assert found[[0, 3]].sum() == 0
+    assert found[[1, 2, 4]].min() > 150  # expected 200, deviation 12
+
+
+def test_rewards_are_standardised_and_first_pulls_random() -> None:
+    agent = Recorder(no_scale(), np.random.default_rng(0), first_pulls=4)
+    first = set()
+    for t, reward in enumerate((5.0, 7.0, np.nan, 9.0)):
+        first |= {agent.act(observe(t)) for _ in range(50)}
+        agent.update(observe(t), 2, reward)
+    assert first == set(range(5))
+    values = [reward for *_, reward in agent.told]
+    np.testing.assert_allclose(values, [0.0, 1.0, np.sqrt(1.5)])
+    agent.update(observe(4), 2, 7.0)
+    assert {agent.act(observe(5)) for _ in range(50)} == {1, 2, 4}
+    told = Recorder(example_problem("arms"), np.random.default_rng(0))
+    told.update(observe(0), 0, 2.0)
+    assert told.told == [(0.0, 0, 2.0 / np.hypot(1.0, 0.1))]
+    assert told.act(observe(1)) in {1, 2, 4}
+
+
+def test_the_context_has_three_harmonics_of_every_season() -> None:
+    agent = Recorder(no_scale(periods=(24.0, 5.0)), np.random.default_rng(0))
+    frequencies = np.array([1 / 24, 2 / 24, 3 / 24, 1 / 5, 2 / 5])
+    angles = 2 * np.pi * 7 * frequencies
+    np.testing.assert_allclose(agent.context(7), [1, *np.cos(angles), *np.sin(angles)])
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "message"),
+    [
+        (example_problem("box"), {}, "Recorder is for finitely many actions, not for a box"),
+        (no_scale(periods=()), {}, "needs a season and the problem tells none: write :period=24"),
+        (no_scale(), {"period": -1.0}, "needs a season"),
+        (no_scale(), {"harmonics": 0}, "harmonics must be at least 1 .* got 0 and 10"),
+    ],
+)
+def test_bad_input_is_said_in_a_sentence(problem, settings, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Recorder(problem, np.random.default_rng(0), **settings)
+
+
+def test_impossible_rewards_and_actions_are_refused() -> None:
+    agent = Recorder(example_problem("arms"), np.random.default_rng(0))
+    for action, reward in ((0, np.inf), (0, -1e160), (99, 1.0), (2.7, 1.0)):
+        with pytest.raises(ValueError, match=r"finite|whole number"):
+            agent.update(observe(0), action, reward)
+    assert agent.told == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bayesianbandits-ucb:decay=0", r"decay must lie in \(0, 1\], got 0"),
+        ("botorch-gp-ucb:beta=-1", "beta must not be negative, got -1"),
+        ("lightgbm-thompson:models=0", "models, refit_every and leaf must be at least 1"),
+        ("river-linucb:width=2", "river-linucb has no setting 'width'"),
+    ],
+)
+def test_bad_settings(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_agent(text, example_problem("arms"), np.random.default_rng(0))
+
+
+MISSING = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+from agents import describe, make_agent
+from agents.testing import example_problem
+assert all(describe(name) for name in {names!r})
+make_agent({name!r}, example_problem("arms"), np.random.default_rng(0))
+"""
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS)
+def test_a_missing_library_is_said_in_a_sentence(name: str, tmp_path: Path) -> None:
+    extra = find_class(name).extra
+    (tmp_path / f"{extra}.py").write_text("raise ImportError('there is none')")
+    code = MISSING.format(folder=str(tmp_path), names=list(ENTRY_POINTS), name=name)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .endswith(
+            f"this agent needs {extra}, which cannot be imported (there is none): in the project, "
+            f'pip install -c constraints.txt -e "examples/peers[{extra}]"'
+        )
+    )
