@@ -76,14 +76,15 @@ On seeds {width_seeds} of the first three worlds, which are not those above: mea
 
 {widths}
 """
-WORDS = """It is a match for `auto-gp-ucb` in RideShare and in simulated Madrid, where nobody is told the
-scale of the rewards, and clearly ahead of the paper's method there: what that fixes beforehand, it
+WORDS = """\
+It is a match for `auto-gp-ucb` in RideShare and in simulated Madrid, where nobody is told the scale
+of the rewards, and clearly ahead of the paper's method there: what that fixes beforehand, it
 infers. Where rewards are a draw of the paper's own kernel, with noise as large as the differences,
-both GP agents beat it: they are given scale, noise and kernel, and infer exactly. A wrong period
-costs it less than it costs the paper's method. It fails where it was not trained: a hidden period
-it cannot search for, and is then no better than `gp-ucb`; and in long lives it is far behind
-`auto-gp-ucb`, and behind `linucb`, which it beats in short ones. A step takes several times as
-long as a GP agent's. Whether more training closes these gaps was not tried.
+both GP agents beat it; the paper's method is given that kernel. A wrong period costs it about as
+much as it costs the paper's method. It fails where it was not trained: a hidden period it cannot
+search for, and is then no better than `gp-ucb`; and in long lives it is far behind `auto-gp-ucb`,
+and behind `linucb`, which has more regret in short ones. A step takes several times as long as a
+GP agent's. Whether more training closes these gaps was not tried.
 
 Fine-tuning on rewards alone is not told apart from no tuning in any of the three worlds. Recurrent
 PPO, which has to learn all of this from one kind of world, learns nothing in SyntheticDiscrete and
