@@ -59,8 +59,9 @@ trained there alone ({ppo:,}).
 
 ## Worlds that it was not trained for
 
-No known season; a wrong one; two seasons, of which it looks at the first; a season that changes in
-the middle; and a life nine times as long as any in its training.
+No known season, which its prior has in one world of twelve; and what is not in it at all: a wrong
+season; two of them, of which it looks at the first; one that drifts; and a life nine times as long
+as any in its training.
 
 {unknown}
 
@@ -81,9 +82,9 @@ It is a match for `auto-gp-ucb` in RideShare and in simulated Madrid, where nobo
 of the rewards, and clearly ahead of the paper's method there: what that fixes beforehand, it
 infers. Where rewards are a draw of the paper's own kernel, with noise as large as the differences,
 both GP agents beat it; the paper's method is given that kernel. A wrong period costs it about as
-much as it costs the paper's method. It fails where it was not trained: a hidden period it cannot
-search for, and is then no better than `gp-ucb`; and in long lives it is far behind `auto-gp-ucb`,
-and behind `linucb`, which has more regret in short ones. A step takes several times as long as a
+much as it costs the paper's method. It fails in two places: a hidden period it cannot search for,
+and is then no better than `gp-ucb`; and in long lives it is far behind `auto-gp-ucb`, and behind
+`linucb`, which has more regret in short ones. A step takes several times as long as a
 GP agent's. Whether more training closes these gaps was not tried.
 
 Fine-tuning on rewards alone is not told apart from no tuning in any of the three worlds. Recurrent
