@@ -1,8 +1,10 @@
 """The page of the zoo: who is in it, and that its words follow its numbers."""
 
+import json
 import re
 from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pandas as pd
 import pytest
 from gymnasium import spaces
 
-from agents.registry import AgentSpec, find_class, online_names, settings_of
+from agents.registry import online_names
 from agents.zoo.gp.et_gp_ucb import EventTriggered
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import UNIFORM
@@ -23,12 +25,11 @@ from evaluation.studies.zoo.argument import CONTINUOUS, FINITE, claims
 from evaluation.studies.zoo.bench import Bench, best_and_alike, best_elsewhere, champions
 from evaluation.studies.zoo.controls import (
     BOX,
-    CONSTANT,
-    NARROW,
-    WIDE,
     Controls,
+    by_theorem,
     cut_agents,
     run_controls,
+    width_agents,
     with_few_arms,
 )
 from evaluation.studies.zoo.controls_text import controls_numbers, controls_parts
@@ -47,7 +48,16 @@ from evaluation.studies.zoo.families import (
 )
 from evaluation.studies.zoo.page import argument_parts
 from evaluation.studies.zoo.picture import heat_map
-from evaluation.studies.zoo.widths import FACTORS, WIDTHS
+from evaluation.studies.zoo.widths import (
+    CHOSEN,
+    GRID,
+    SEEDS,
+    agents_with_width,
+    choose,
+    chosen,
+    with_width,
+)
+from evaluation.studies.zoo.widths import main as search_widths
 from tests.test_evaluation.test_cli import call
 
 TINY = ZooSize("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))
@@ -247,7 +257,7 @@ def test_the_standard_protocol_has_every_agent_of_the_zoo() -> None:
 
 def widths_bench(better: dict[str, float], runs: int = 10) -> Bench:
     """Controls whose agents have given mean regrets, 0.5 by default, in every world."""
-    agents = [*WIDE, *WIDE.values(), *NARROW, *NARROW.values(), *CONSTANT]
+    agents = width_agents()
     rng = np.random.default_rng(0)
     shares = {}
     for world in WORLDS:
@@ -257,29 +267,71 @@ def widths_bench(better: dict[str, float], runs: int = 10) -> Bench:
     return Bench(shares, dict.fromkeys(agents, 1.0))
 
 
-def test_the_narrow_widths_are_of_the_search() -> None:
-    assert set(WIDTHS) == set(NARROW)
-    for agent, write in WIDTHS.items():
-        assert NARROW[agent] in [write(factor) for factor in FACTORS]
-        defaults = settings_of(find_class(agent)) or {}
-        assert AgentSpec.parse(write(1.0)).settings.items() <= defaults.items()
+def test_widths_are_changed_by_one_grid() -> None:
+    assert with_width("d-ucb", 0.5) == "d-ucb:xi=0.15"  # a width grows with the root of xi
+    assert with_width("linucb", 3.0) == "linucb:width=3.0"
+    assert with_width("ramanujan-ucb", 2.0) == "ramanujan-ucb:bonus=4.0"
+    assert with_width(LOCAL, 0.1) == f"{LOCAL},beta=paper*0.1"
+    assert with_width(LOCAL, 1.0) == LOCAL
+    assert with_width("gp-thompson", 0.1) is None
+    assert {PERIODIC, LOCAL, *LINEAR, "ucb1", "bob"} <= set(agents_with_width())
+    assert by_theorem(LOCAL) == f"{LOCAL},beta=theorem"
+    assert by_theorem("ucb1") is None
+    assert choose({"a": {0.1: 0.5, 1.0: 0.5, 3.0: 0.6}, "b": {0.1: 0.4, 1.0: 0.5}}) == {
+        "a": 1.0,
+        "b": 0.1,
+    }
+
+
+def test_what_was_chosen_is_of_the_search() -> None:
+    """Of every agent that has a width, from the grid, by the regret that is written beside it."""
+    written = json.loads(CHOSEN.read_text())
+    assert set(written["chosen"]) == set(agents_with_width()) == set(chosen())
+    assert (tuple(written["grid"]), written["seeds"]) == (GRID, SEEDS)
+    means = {
+        agent: {float(factor): mean for factor, mean in by_factor.items()}
+        for agent, by_factor in written["regret"].items()
+    }
+    assert choose(means) == written["chosen"]
+
+
+def test_widths_are_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = Protocol.load("standard").restricted(envs=[WORLDS[0], WORLDS[1]])
+    monkeypatch.setattr(Protocol, "load", lambda name: replace(short, horizon=5))
+    monkeypatch.setattr("evaluation.studies.zoo.widths.CHOSEN", tmp_path / "widths.json")
+    words = ["--seeds", "1000:1002", "--store", str(tmp_path / "s.sqlite"), "--workers", "0"]
+    search_widths([*words, "--agents", "ucb1", "--write"])
+    written = json.loads((tmp_path / "widths.json").read_text())
+    assert written["chosen"]["ucb1"] in GRID
+    assert len(written["regret"]["ucb1"]) == len(GRID)
+    assert capsys.readouterr().out.count("*") == 1
 
 
 def test_controls_say_who_is_better_at_equal_widths() -> None:
     """Differences are 10 standard errors and more: no false alarms to count."""
-    levels = {PERIODIC: 0.3, WIDE[PERIODIC]: 0.6, WIDE["gp-ucb"]: 0.8, NARROW["d-ucb"]: 0.2}
+    best = chosen()
+    levels = {PERIODIC: 0.3, best[PERIODIC]: 0.3, by_theorem(PERIODIC): 0.6, best["d-ucb"]: 0.2}
     quiet = {world: [0, 0] for world in WORLDS}
     text = "\n".join(controls_parts(Controls(widths_bench(levels), None, quiet)))
-    assert f"`{WIDE[PERIODIC]}` is clearly better than gp-ucb:beta=theorem; clearly worse" in text
-    assert "clearly worse than ucb1, d-ucb, fourier-linucb; not told apart from none." in text
-    assert f"clearly worse than {NARROW['d-ucb']}; not told apart from none." in text
-    assert (
-        f"clearly better than {NARROW['ucb1']}, {NARROW['fourier-linucb']}, linucb, lints" in text
+    wide = next(line for line in text.splitlines() if f"`{by_theorem(PERIODIC)}` is" in line)
+    assert "clearly better than none; clearly worse than" in wide
+    assert "gp-ucb:beta=theorem" in wide
+    assert not any(name in wide.split("`")[2].split(", ") for name in LINEAR)  # no theorem's
+    even = next(
+        line
+        for line in text.splitlines()
+        if "suits it" in line and f"`{best[PERIODIC]}` is" in line
     )
-    assert re.search(r"^\| linucb \| constant \| 0\.50 ", text, re.MULTILINE)
-    row = next(line for line in text.splitlines() if line.startswith(f"| {NARROW['d-ucb']} "))
-    assert "| chosen | 0.2" in row
-    assert row.count("| -0.3") == 1  # minus its default
+    assert f"clearly worse than {best['d-ucb']}; not told apart from none." in even
+    assert all(best[name] in even for name in ("ucb1", "gp-ucb", *LINEAR))
+    row = next(line for line in text.splitlines() if line.startswith("| d-ucb "))
+    assert "| 0.50 [" in row
+    assert "| 0.20 [" in row
+    assert row.count("| -0.30 [") == 1  # the gain
+    assert row.count("| -0.10 [") == 1  # beside periodic-gp-ucb's
+    assert text.index("| d-ucb ") < text.index(f"| {PERIODIC} |") < text.index("| ucb1 ")
     assert "hardly ever did so: 0 times in 22 runs (none). In 11 of 11 worlds it never" in text
     often = Controls(widths_bench(levels), None, {WORLDS[0]: [3, 4], WORLDS[1]: [0, 1]})
     assert (

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.registry import AgentSpec, find_class, settings_of
+from evaluation.studies.zoo.widths import DRAWS, SCHEDULE
 
 FACTOR = 3
-SCHEDULE = "paper"
-"""The default of ``beta`` where it is one: its weight is changed."""
 IDLE: Mapping[str, tuple[str, ...]] = {
     "nu": (),  # of kernels that no agent has by default
-    "beta": ("gp-thompson",),  # it draws instead
+    "beta": DRAWS,
 }
 """Settings that change nothing at the defaults: of all agents, or of those that are named."""
 

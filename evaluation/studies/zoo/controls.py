@@ -14,18 +14,9 @@ from evaluation.running.play import play
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import Lab
 from evaluation.studies.zoo.bench import Bench
-from evaluation.studies.zoo.families import BASELINES, FAMILIES, LINEAR, PERIODIC, sweep_agents
+from evaluation.studies.zoo.families import BASELINES, FAMILIES, sweep_agents
+from evaluation.studies.zoo.widths import chosen, with_width
 
-WIDE: Mapping[str, str] = {PERIODIC: f"{PERIODIC}:beta=theorem", "gp-ucb": "gp-ucb:beta=theorem"}
-"""GP agents that explore by the theorems, Eq. (7) and (8), instead of the paper's experiments."""
-NARROW: Mapping[str, str] = {
-    "ucb1": "ucb1:xi=0.03125",
-    "d-ucb": "d-ucb:xi=9.155e-06",
-    "fourier-linucb": "fourier-linucb:width=0.003906",
-}
-"""Agents for arms, narrower than their theorems: chosen by ``evaluation.studies.zoo.widths``."""
-CONSTANT = LINEAR
-"""Linear bandits, whose width is no theorem's and was not tuned: as they are."""
 BOX = "PeriodicGP-Synthetic-v0"
 FEW_ARMS = 5
 """Points of a box, instead of 20."""
@@ -36,8 +27,8 @@ class Controls:
     """What came of the controls.
 
     Attributes:
-        widths: The agents of ``WIDE`` and ``NARROW``, as they are and otherwise, and those of
-            ``CONSTANT``, in all worlds.
+        widths: All agents that have a width, as they are, with the one that was chosen for them
+            and, those of Gaussian processes, with that of their theorem, in all worlds.
         arms: Agents for arms on the box, with 20 points and with ``FEW_ARMS``; None if not run.
         resets: How often et-gp-ucb started afresh, run by run, in each world.
     """
@@ -59,14 +50,27 @@ def run_controls(protocol: Protocol, lab: Lab[Any]) -> Controls:
         restricted = protocol.restricted(agents=agents, envs=worlds)
         return Bench.of(lab.sweep(replace(restricted, name=name)))
 
-    pairs = {**WIDE, **NARROW}
-    widths = bench("zoo-widths", [*pairs, *pairs.values(), *CONSTANT])
+    widths = bench("zoo-widths", width_agents())
     arms = None
     if BOX in [entry.label for entry in protocol.envs]:
         cut = cut_agents()
         arms = bench("zoo-arms", [*cut, *map(with_few_arms, cut)], [BOX]).world(BOX)
     lab.uses(agents=[ETGPUCB.name])
     return Controls(widths, arms, resets(protocol))
+
+
+def width_agents() -> list[str]:
+    """The agents of the control of widths, each once."""
+    listed = [name for usual, best in chosen().items() for name in (usual, best)]
+    return list(dict.fromkeys([*listed, *filter(None, map(by_theorem, chosen()))]))
+
+
+def by_theorem(agent: str) -> str | None:
+    """An agent of a Gaussian process that explores by Eq. (7) or (8); None for others."""
+    if "beta=" not in (with_width(agent, 2.0) or ""):
+        return None
+    spec = AgentSpec.parse(agent)
+    return str(AgentSpec(spec.name, {**spec.settings, "beta": "theorem"}))
 
 
 def cut_agents() -> list[str]:
