@@ -26,12 +26,14 @@ class Entry(NamedTuple):
         family: Whom it belongs with.
         summary: The first line of its documentation.
         pretrained_by: Its settings which, if given, make it start from what was learned elsewhere.
+        pretrained: Whether it always does.
     """
 
     place: str
     family: str
     summary: str
     pretrained_by: tuple[str, ...] = ()
+    pretrained: bool = False
 
 
 @cache
@@ -77,8 +79,8 @@ def _agents(path: Path, package: Path) -> Iterator[tuple[str, Entry]]:
             if "family" not in says:
                 raise ValueError(f'{place} has a name and no family: add family = "..." to it')
             summary = (ast.get_docstring(node) or "").partition("\n")[0]
-            by = says.get("pretrained_by", ())
-            yield says["name"], Entry(place, says["family"], summary, by)
+            by, always = says.get("pretrained_by", ()), says.get("pretrained", False)
+            yield says["name"], Entry(place, says["family"], summary, by, always)
 
 
 def _constants(node: ast.ClassDef) -> Iterator[tuple[str, Any]]:

@@ -101,13 +101,14 @@ class AgentSpec:
     def pretrained(self) -> bool:
         """Whether an agent of ours starts from what was learned elsewhere, with these settings.
 
-        Its class says so in ``pretrained_by``, the names of the settings that bring this with
-        them, which are read without importing it. Whoever enters an agent of their own says it
-        themselves.
+        Its class says so in ``pretrained``, or in ``pretrained_by``, the names of the settings that
+        bring this with them, which are read without importing it. Whoever enters an agent of their
+        own says it themselves.
         """
         entry = next((e for n, e in built_in().items() if self.name in (n, e.place)), None)
-        brought = () if entry is None else entry.pretrained_by
-        return any(self.settings.get(setting) is not None for setting in brought)
+        if entry is None or entry.pretrained:
+            return entry is not None
+        return any(self.settings.get(setting) is not None for setting in entry.pretrained_by)
 
     def trainable(self) -> Trainable:
         """The class behind the name, if it can be trained."""

@@ -118,6 +118,7 @@ assert AgentSpec.parse("auto-gp-ucb:prior=file").pretrained
 assert AgentSpec.parse("agents.auto.auto_gp_ucb:AutoGPUCB:prior=file").pretrained
 assert not AgentSpec.parse("auto-gp-ucb:prior=none").pretrained
 assert not AgentSpec.parse("ppo:memory=true").pretrained
+assert AgentSpec.parse("in-context-ucb").pretrained
 assert not AgentSpec.parse("no_such.py:Agent:prior=file").pretrained
 places = ("agents.zoo", "agents.auto", "agents.rl", "agents.gp", "torch", "scipy", "numba")
 print([name for name in sys.modules if name.startswith(places)])
@@ -153,7 +154,7 @@ def test_a_new_file_is_a_new_agent(tmp_path: Path) -> None:
     found = agents.registry.built_in(tmp_path)
     assert list(found) == ["first", "new", "newer"]
     place = f"{tmp_path.name}.zoo.arms.new:New"
-    assert found["new"] == (place, "arms, new", "Something new.", ("file",))
+    assert found["new"] == (place, "arms, new", "Something new.", ("file",), False)
 
 
 def test_a_name_is_given_once_and_with_a_family(tmp_path: Path) -> None:
@@ -173,6 +174,7 @@ def test_what_is_found_is_what_the_classes_say() -> None:
         assert (cls.name, cls.family) == (name, entry.family)
         assert f"{cls.__module__}:{cls.__qualname__}" == entry.place
         assert getattr(cls, "pretrained_by", ()) == entry.pretrained_by
+        assert getattr(cls, "pretrained", False) == entry.pretrained
 
 
 def test_every_name_is_described() -> None:

@@ -56,6 +56,7 @@ class InContextUCB(Saveable):
 
     name = "in-context-ucb"
     family = "generic RL"
+    pretrained = True
     action_spaces: ClassVar[tuple[type[spaces.Space[Any]], ...]] = (spaces.Discrete,)
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     """Whose version its training depends on; it plays without."""
