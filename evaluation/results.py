@@ -247,31 +247,32 @@ class Results:
 
     def periods(self, task: str) -> dict[tuple[str, int], float]:
         """The season of every run of a task, by world and seed."""
-        seasons = self._seasons.items()
-        return {name: period for name, (period, _) in seasons if name[0] in self.tasks[task]}
+        return {name: p for name, p in self._periods.items() if name[0] in self.tasks[task]}
 
     def changes(self, task: str) -> dict[tuple[str, int], NDArray[np.int64]]:
         """When the world of each run of a task changes, by world and seed; empty if it never does.
 
         The times are those of the first step after each change.
         """
-        found = {name: changes for name, (_, changes) in self._seasons.items() if len(changes)}
-        return {name: changes for name, changes in found.items() if name[0] in self.tasks[task]}
+        return {name: c for name, c in self._changes.items() if name[0] in self.tasks[task]}
 
     @property
     def has_changes(self) -> bool:
         """Whether the world of any run changes."""
-        return any(len(changes) for _, changes in self._seasons.values())
+        return bool(self._changes)
 
     @cached_property
-    def _seasons(self) -> dict[tuple[str, int], tuple[float, NDArray[np.int64]]]:
-        """Of every run that has references its season, and when its world changes."""
-        found = {}
-        for run in self._computed:
-            columns = self.source.columns(run.key)
-            changes = columns.get(CHANGES, np.zeros(0, dtype=np.int64))
-            found[run.env, run.seed] = (float(columns["period"][0]), changes)
-        return found
+    def _periods(self) -> dict[tuple[str, int], float]:
+        return {
+            (run.env, run.seed): float(self.source.columns(run.key)["period"][0])
+            for run in self._computed
+        }
+
+    @cached_property
+    def _changes(self) -> dict[tuple[str, int], NDArray[np.int64]]:
+        """Of every run whose world changes, when."""
+        found = {run: self.source.columns(run.key).get(CHANGES, ()) for run in self._computed}
+        return {(run.env, run.seed): np.asarray(c) for run, c in found.items() if len(c)}
 
     @property
     def _judged(self) -> list[StoredRun]:
