@@ -95,6 +95,45 @@ def test_a_worker_is_lost(two_workers: Cluster, tmp_path: Path, blow: int) -> No
     assert not results.failures
 
 
+class Silent:
+    """The client of a cluster whose only worker has stopped."""
+
+    def __init__(self, begun: list[str], ended: list[str]) -> None:
+        self._begun, self._ended = begun, ended
+        self.scheduler = self
+
+    async def nthreads(self) -> dict[str, int]:
+        return {"worker": 1}
+
+    async def processing(self) -> dict[str, list[str]]:
+        return {"worker": self._begun}
+
+    async def has_what(self) -> dict[str, list[str]]:
+        return {"worker": self._ended}
+
+    async def broadcast(self, msg: object, workers: list[str]) -> None:
+        await asyncio.sleep(600)
+
+
+@pytest.mark.parametrize(("begun", "ended"), [(["mine"], []), ([], ["mine"])])
+def test_what_is_at_a_silent_worker_is_lost(
+    monkeypatch: pytest.MonkeyPatch, begun: list[str], ended: list[str]
+) -> None:
+    """An answer that it has, too: nobody can fetch it."""
+    monkeypatch.setattr(dask_watch, "PULSE_SECONDS", 0.02)
+    monkeypatch.setattr(dask_watch, "MAX_SILENT_SECONDS", 0.2)
+
+    async def wait() -> str:
+        watch = dask_watch.Watch(Silent(begun, ended))
+        watching = asyncio.ensure_future(watch.run())
+        with watch.over("mine") as lost:
+            found = await asyncio.wait_for(lost, 30)
+        watching.cancel()
+        return found
+
+    assert asyncio.run(wait()) == "the worker at worker is silent"
+
+
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
 def test_the_scheduler_is_lost(two_workers: Cluster, tmp_path: Path, blow: int) -> None:

@@ -53,13 +53,16 @@ class Watch:
         """The workers that can be given something; None for all."""
         return sorted(self._workers - self._silent) if self._silent else None
 
-    async def ask(self) -> dict[str, list[str]]:
-        """Which tasks are at which worker."""
-        threads, tasks = await asyncio.wait_for(
-            asyncio.gather(self._client.nthreads(), self._client.processing()), PULSE_SECONDS
+    async def ask(self) -> dict[str, set[str]]:
+        """Which tasks are at which worker, and whose answers have to be fetched from it."""
+        client = self._client
+        threads, begun, ended = await asyncio.wait_for(
+            asyncio.gather(client.nthreads(), client.processing(), client.has_what()), PULSE_SECONDS
         )
         self.threads, self._workers = sum(threads.values()), set(threads)
-        return dict(tasks)
+        return {
+            worker: {*begun.get(worker, ()), *ended.get(worker, ())} for worker in self._workers
+        }
 
     async def run(self) -> None:
         """Watch until the cluster is gone."""
@@ -75,7 +78,7 @@ class Watch:
                 continue
             self._heard = self._loop.time()
             for worker, keys in tasks.items():
-                self._look_after(worker, self._lost.keys() & set(keys))
+                self._look_after(worker, self._lost.keys() & keys)
             if self._workers - self._silent:
                 staffed = now
             elif staffed is not None and now - staffed > MAX_SILENT_SECONDS:
