@@ -43,7 +43,9 @@ shipped were made by
 
     {trained}
 
-with torch {torch}, in some 45 minutes of one thread of a busy machine. This page is written by
+with torch {torch}, in some 45 minutes of one thread of a busy machine, in two sittings: the
+last seventh of the steps went on from the file of the others, by the functions that this command
+calls. This page is written by
 
     {command}
 
