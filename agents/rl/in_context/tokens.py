@@ -9,6 +9,8 @@ import numpy as np
 from agents.rl.in_context.relations import Floats
 
 CONTENT = 10
+_NOISE_KNOWN, _LOG_NOISE, _NOISE_UNIT = 7, 8, 3.0
+"""Where a known noise stands in a token, and what its logarithm is divided by."""
 FIRST_SCALE = 4
 """Rewards that make a scale, where none is known."""
 MAX_SCALED_REWARD = 8.0
@@ -40,9 +42,16 @@ class Situation:
         if self.period is not None:
             found[6] = np.log(self.period) / 4.0
         if self.noise is not None:
-            found[7] = 1.0
-            found[8] = np.log(np.clip(self.noise, MIN_NOISE, MAX_NOISE)) / 3.0
+            noise = np.clip(self.noise, MIN_NOISE, MAX_NOISE)
+            found[_NOISE_KNOWN], found[_LOG_NOISE] = 1.0, np.log(noise) / _NOISE_UNIT
         return found
+
+
+def known_noise(content: Floats) -> Floats:
+    """The noise that tokens (..., 10) tell, in scaled rewards; NaN where it is not known."""
+    noise = np.exp(_NOISE_UNIT * content[..., _LOG_NOISE])
+    found: Floats = np.where(content[..., _NOISE_KNOWN] > 0.0, noise, np.float32(np.nan))
+    return found
 
 
 def with_reward(content: Floats, reward: float, *, warm: bool, count: int) -> Floats:

@@ -28,7 +28,7 @@ from agents.rl.in_context.batches import ANY, HARD, LIVES, draw_batch
 from agents.rl.in_context.sizes import Sizes
 from agents.rl.in_context.weights import WeightsError, write_weights
 
-STEPS = 4900
+STEPS, SIZES = 4900, Sizes()
 WARM_UP = 100
 """Steps in which the learning rate grows."""
 LEARNING_RATE, WEIGHT_DECAY, MAX_GRADIENT = 2e-3, 1e-2, 1.0
@@ -45,7 +45,7 @@ def train(
     steps: int,
     seed: int,
     *,
-    sizes: Sizes = Sizes(),  # noqa: B008
+    sizes: Sizes = SIZES,
     lives: int = LIVES,
     report: Report = lambda done, loss, model: None,
 ) -> dict[str, NDArray[np.float32]]:

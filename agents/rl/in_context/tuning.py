@@ -25,7 +25,7 @@ from agents.rl.in_context.behaviour import Life
 from agents.rl.in_context.model import Model
 from agents.rl.in_context.relations import arm_relations
 from agents.rl.in_context.sizes import sizes_of
-from agents.rl.in_context.tokens import FIRST_SCALE, Situation
+from agents.rl.in_context.tokens import FIRST_SCALE, Situation, known_noise
 from agents.rl.in_context.train import arrays_of
 from agents.rl.in_context.weights import Weights
 
@@ -133,9 +133,8 @@ def _held_out_loss(model: Model, noise: Tensor, batches: list[Batch]) -> float:
 def _loss(model: Model, noise: Tensor, batch: Batch) -> Tensor:
     """Negative log-likelihood of the rewards; a known noise stands in the content of tokens."""
     mean, log_deviation = model(batch)
-    content = torch.from_numpy(batch.content)
-    known = torch.exp(3.0 * content[:, :1, 8])
-    noise = torch.where(content[:, :1, 7] > 0.0, known, torch.exp(noise))
+    known = torch.from_numpy(known_noise(batch.content[:, :1]))
+    noise = torch.where(known.isnan(), torch.exp(noise), known)
     variance = torch.exp(2.0 * log_deviation) + noise**2
     gap = torch.from_numpy(batch.targets) - mean
     loss: Tensor = 0.5 * (torch.log(variance) + gap**2 / variance).mean()
