@@ -51,7 +51,7 @@ class Column:
         overall: Computes it for a row of the overall table.
         when: When it is there: always, in the track "pretrained", with a baseline, or where a world
             of the sweep changes.
-        least: The least value that makes sense: the end of an interval is not shown below it.
+        least: The least value that makes sense: no interval reaches below it.
         page: The tables of the page that it is in.
     """
 
@@ -72,16 +72,23 @@ class Column:
         bounds = [f"{self.key}_low", f"{self.key}_high"] if self.interval else []
         return [self.key, *bounds]
 
-    def cells(self, value: Value) -> dict[str, float | None]:
-        """A computed value as the cells of a row."""
-        if isinstance(value, Interval):
-            return dict(zip(self.keys, (value.estimate, value.low, value.high), strict=True))
-        return {**dict.fromkeys(self.keys), self.key: value}
+    def cells(self, value: Value, *, enough: bool = True) -> dict[str, float | None]:
+        """A computed value as the cells of a row.
+
+        Args:
+            value: The value; its interval does not reach below the least that makes sense.
+            enough: Whether there are runs enough for an interval.
+        """
+        if not isinstance(value, Interval):
+            return {**dict.fromkeys(self.keys), self.key: value}
+        found = value.at_least(self.least)
+        bounds = (found.low, found.high) if enough else (math.nan, math.nan)
+        return dict(zip(self.keys, (value.estimate, *bounds), strict=True))
 
     def shown(self, row: Mapping[str, Any]) -> tuple[float, float, float]:
-        """Value, low and high end of a row as they are shown; NaN where there are none."""
+        """Value, low and high end of a row; NaN where there are none."""
         cells = [row.get(key) for key in self.keys]
-        found = [math.nan if x is None or math.isnan(x) else max(x, self.least) for x in cells]
+        found = [math.nan if x is None else float(x) for x in cells]
         value, low, high = (*found, math.nan, math.nan)[:3]
         return value, low, high
 
@@ -127,9 +134,10 @@ def page_columns(table: Table, *, track: str, changes: bool = False) -> list[Col
 def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict[str, float | None]:
     """The cells of an agent's row of a table."""
     table: Table = "task" if isinstance(runs, TaskRuns) else "overall"
+    enough = runs.has_enough(agent)
     cells: dict[str, float | None] = {}
     for column in columns:
-        cells |= column.cells(getattr(column, table)(runs, agent))
+        cells |= column.cells(getattr(column, table)(runs, agent), enough=enough)
     return cells
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Results, Scores
 from evaluation.statistics import (
+    MIN_RUNS,
     Band,
     ChangeCosts,
     Interval,
@@ -76,6 +77,10 @@ class TaskRuns(Compared):
         rows = [*self.results.agents(self.track), *REFERENCE_ROWS]
         return [agent for agent in rows if agent in self.regrets]
 
+    def has_enough(self, agent: str) -> bool:
+        """Whether an agent has so many runs that intervals say something."""
+        return int(self.regrets[agent].count()) >= MIN_RUNS
+
     @cached_property
     def means(self) -> dict[str, Interval]:
         """Mean regret of each row."""
@@ -139,6 +144,11 @@ class AllTasks(Compared):
     def score(self, agent: str) -> Array:
         """Scores of an agent, shape (runs, tasks)."""
         return np.asarray(self.scores.values[self.scores.agents.index(agent)])
+
+    def has_enough(self, agent: str) -> bool:
+        """Whether there are so many runs, all tasks together, that intervals say something."""
+        runs, tasks = self.score(agent).shape
+        return bool((runs - 1) * tasks >= MIN_RUNS - 1)
 
     @cached_property
     def ranks(self) -> Band:

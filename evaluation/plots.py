@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evaluation.looks import colour_of, dashes_of, looks
 from evaluation.results import Curves, Results
 from evaluation.statistics import Band, curve_band, performance_profile, regret_by_phase
 from periodic_envs.arrays import Array
@@ -22,20 +23,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow."""
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
-"""A second round of colours is dashed, a third dotted: 21 agents look different."""
+_DASHES: dict[str, Any] = {
+    "solid": "-",
+    "dash": (0, (5, 2)),
+    "dot": (0, (1.5, 1.5)),
+    "longdash": (0, (9, 3)),
+    "dashdot": (0, (5, 2, 1.5, 2)),
+    "longdashdot": (0, (9, 3, 1.5, 3)),
+}
+"""As Matplotlib draws them."""
 
 
-def agent_styles(agents: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes of each agent, by its place in the list: pass the same list everywhere."""
+def agent_styles(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Colour and dashes of each agent for Matplotlib: see :mod:`evaluation.looks`."""
     return {
-        agent: {
-            "color": _COLOURS[i % len(_COLOURS)],
-            "linestyle": _DASHES[i // len(_COLOURS) % len(_DASHES)],
-        }
-        for i, agent in enumerate(agents)
+        agent: {"color": colour_of(look), "linestyle": _DASHES[dashes_of(look)]}
+        for agent, look in looks(agents).items()
     }
 
 
@@ -50,7 +53,7 @@ def curves_figure(
     Args:
         curves: ``curves[env][agent]``, each of shape (steps,): see ``statistics.curve_band``.
         times: ``times[env]`` of shape (steps,); without it, steps count from 1.
-        agents: All agents in the order of their colours; without it, as they come in ``curves``.
+        agents: All agents that have a look; without it, those in ``curves``.
     """
     styles = agent_styles(agents or list(dict.fromkeys(a for env in curves.values() for a in env)))
     figure, panels = _panels(list(curves), width=5.6, height=3.4)
@@ -109,7 +112,7 @@ def profile_figure(
         profiles: ``profiles[agent]``, each of shape (thresholds,): see
             ``statistics.performance_profile``.
         thresholds: Shape (thresholds,).
-        agents: All agents in the order of their colours; without it, as they come.
+        agents: All agents that have a look; without it, those in ``profiles``.
     """
     styles = agent_styles(agents or list(profiles))
     figure, (axes,) = _panels([""], width=6.4, height=4.2)

@@ -13,7 +13,10 @@ from evaluation.cli.shared import CommandError, console, screen
 from evaluation.columns import columns_in
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
+from evaluation.statistics import MIN_RUNS
 from evaluation.summary import overall, paired, table
+
+NO_INTERVALS = f"No intervals: they need at least {MIN_RUNS} runs."
 
 
 def task_tables(results: Results, *, baseline: str | None, track: str) -> Iterator[Table]:
@@ -65,10 +68,17 @@ def print_table(shown: Table) -> None:
 def _table(title: str, frame: pd.DataFrame, baseline: str | None) -> Table:
     """An empty table with the headings of a DataFrame."""
     shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    if _has_no_intervals(frame):
+        shown.caption, shown.caption_justify = NO_INTERVALS, "left"
     shown.add_column("agent", no_wrap=True)
     for column in columns_in(frame):
         shown.add_column(column.heading(baseline), justify="right", no_wrap=True)
     return shown
+
+
+def _has_no_intervals(frame: pd.DataFrame) -> bool:
+    ends = [column.keys[1] for column in columns_in(frame) if column.interval]
+    return bool(ends) and bool(frame[ends].isna().all(axis=None))
 
 
 def _add_rows(shown: Table, frame: pd.DataFrame, style: str | None = None) -> None:
@@ -86,9 +96,11 @@ def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]
     if not rows:
         yield "  no world and seed on which both are finished"
     for task, runs, gap in rows:
-        bounds = "" if pd.isna(gap.low) else f" [{gap.low:,.1f}, {gap.high:,.1f}]"
+        bounds = f" [{gap.low:,.1f}, {gap.high:,.1f}]" if runs >= MIN_RUNS else ""
         test = f"{runs} runs, sign-flip p = {gap.p_value:.3g}"
         yield f"  {task}: {gap.estimate:,.1f}{bounds}, {test}"
+    if rows and max(runs for _, runs, _ in rows) < MIN_RUNS:
+        yield NO_INTERVALS
 
 
 def check_known(results: Results, agent: str | None, *tracks: str) -> None:

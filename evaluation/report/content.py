@@ -10,18 +10,25 @@ import numpy as np
 import pandas as pd
 
 from evaluation.columns import page_columns
+from evaluation.looks import colour_of, dashes_of, looks
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
-from evaluation.statistics import middle_half, paired_matrix, performance_profile, ranks_of
+from evaluation.statistics import (
+    MIN_RUNS,
+    middle_half,
+    paired_matrix,
+    performance_profile,
+    ranks_of,
+)
 from evaluation.summary import overall, table
 from periodic_envs.arrays import Array
 
 NOTES = (
     "Normalised regret is 0 for the oracle, which takes the best action at every step, and 1 for "
     "choosing at random. The ranking is by its interquartile mean over all runs of all worlds.",
-    "Intervals cover 95 %, by drawing whole runs again. Agents met the same worlds and the same "
-    "noise, so differences are paired.",
+    "Intervals cover 95 %, by drawing whole runs again; there are none with fewer than "
+    f"{MIN_RUNS} runs. Agents met the same worlds and the same noise, so differences are paired.",
     "In a comparison of two, better means that the 95 % interval of the mean difference is clear "
     "of zero. It is not corrected for looking at many pairs: some will be clear by chance.",
 )
@@ -78,7 +85,7 @@ def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
     results, track = board.results, board.track
     means, ranked = table(results, track=track), overall(results, track=track)
     order = _order(means, ranked)
-    agents = list(order)
+    agents, look = list(order), looks(order)
     sheets = [Sheet.of(results, t, track, table=means, agents=agents) for t in results.tasks]
     shapes = profiles(results, track)
     shown = page_columns("overall", track=track)
@@ -89,6 +96,7 @@ def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
             **totals.get(agent, dict.fromkeys(column.key for column in shown)),
             **board.about.get(agent, About()).content(complete=complete),
             "agent": agent,
+            "look": [colour_of(look[agent]), dashes_of(look[agent])],
             "rank": place if complete else None,
             "complete": complete,
             "envs": [sheet.rows.get(agent) for sheet in sheets],

@@ -21,6 +21,7 @@ from agents.registry import AgentSpec, UnknownAgentError, names
 from evaluation.running.imports import closure, file_of, scan, scan_ours
 from evaluation.running.process import ROOT
 from evaluation.running.provenance import version_of
+from evaluation.running.statements import statements
 
 MAX_PACKAGE_FILES, MAX_PACKAGE_BYTES = 2000, 2**30
 """Of somebody else's package."""
@@ -94,16 +95,15 @@ def scipy_of(name: str, root: Path = ROOT) -> list[str]:
 
 @functools.cache
 def _hash_of_ours(starts: tuple[str, ...], root: Path) -> str:
-    files = closure((root / start for start in starts), root)
-    return _hash(_parts(files, root))
+    return hash_of_ours(closure((root / start for start in starts), root), root)
 
 
 def _parts(files: Iterable[Path], root: Path) -> list[str]:
-    """Names and contents of files of ours, and the versions of the libraries that they name."""
+    """Names of files of ours, what is in them, and the versions of the libraries they name."""
     parts = []
     for path in sorted(files):
         libraries = scan_ours(path, root).libraries if path.suffix == ".py" else ()
-        parts += [path.relative_to(root).as_posix(), _content_hash(path)]
+        parts += [path.relative_to(root).as_posix(), _hash_of_statements(path)]
         parts += [f"{library} {version_of(library)}" for library in libraries]
     return parts
 
@@ -144,6 +144,11 @@ def own_hash(name: str) -> str | None:
     return hash_of(files) if files else None
 
 
+def hash_of_ours(files: Iterable[Path], root: Path = ROOT) -> str:
+    """SHA-256 over files of ours, whose docstrings and comments do not count."""
+    return _hash(_parts(files, root))
+
+
 def hash_of(files: Iterable[Path]) -> str:
     """SHA-256 over contents, and over names from the folder that all of them are in."""
     paths = sorted(path.resolve() for path in files)
@@ -151,6 +156,15 @@ def hash_of(files: Iterable[Path]) -> str:
     return _hash(
         part for path in paths for part in (path.relative_to(top).as_posix(), _content_hash(path))
     )
+
+
+def _hash_of_statements(path: Path) -> str:
+    return _hash_of_code(path.read_bytes()) if path.suffix == ".py" else _content_hash(path)
+
+
+@functools.cache
+def _hash_of_code(content: bytes) -> str:
+    return hashlib.sha256(statements(content.decode()).encode()).hexdigest()
 
 
 def _content_hash(path: Path) -> str:

@@ -9,7 +9,13 @@ Every interval draws whole runs again, from a seed that the caller may set.
 
 from evaluation.statistics.changes import ChangeCosts, change_costs, worst_window
 from evaluation.statistics.growth import growth_exponent, phase_bins, regret_by_phase
-from evaluation.statistics.intervals import Band, Interval, curve_band, mean_interval
+from evaluation.statistics.intervals import (
+    MIN_RUNS,
+    Band,
+    Interval,
+    curve_band,
+    mean_interval,
+)
 from evaluation.statistics.paired import (
     PairedDifference,
     PairedMatrix,
@@ -32,6 +38,7 @@ from evaluation.statistics.scores import (
 )
 
 __all__ = [
+    "MIN_RUNS",
     "Band",
     "ChangeCosts",
     "Interval",

@@ -17,8 +17,9 @@ from periodic_envs.arrays import Array
 
 _NUMBERS = 2**15
 """Of resamples that are made at once: more do not fit into a processor's cache."""
-_FEWEST = 5
-"""Fewest runs that are resampled: fewer have too few different resamples for a 2.5 % tail."""
+MIN_RUNS = 5
+"""Fewest runs that are resampled: fewer have too few different resamples for a 2.5 % tail. Tables
+show no intervals of fewer: Student's are then so wide that they say nothing."""
 _REACH = 2.0
 """Furthest a bound may lie from the mean, in multiples of Student's."""
 
@@ -30,6 +31,11 @@ class Interval:
     estimate: float
     low: float
     high: float
+
+    def at_least(self, least: float) -> Interval:
+        """The interval of what cannot be less: a bootstrap of few runs does not know that."""
+        low, high = (end if end != end else max(end, least) for end in (self.low, self.high))
+        return Interval(self.estimate, low, high)
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,7 @@ def studentised(
         return Band(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
     student = stdtrit(runs - 1, tails[1])
     below, above = np.full_like(estimate, -student), np.full_like(estimate, student)
-    if runs >= _FEWEST:
+    if runs >= MIN_RUNS:
         with np.errstate(divide="ignore", invalid="ignore"):
             t = shift / shift_error
         # A sample of equal values knows no error: its statistic is infinite, or 0 at the estimate.

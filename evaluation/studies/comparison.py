@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.statistics import (
+    MIN_RUNS,
     Interval,
     PairedDifference,
     holm,
@@ -19,9 +20,6 @@ from evaluation.statistics import (
 from evaluation.studies.claims import Verdict, all_true, together
 from evaluation.studies.markdown import markdown_table, shown
 from evaluation.studies.methods import GP, METHODS, PERIODIC
-
-MIN_RUNS = 5
-"""Runs from which on an interval is shown."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Comparison:
 
     def mean(self, agent: str) -> Interval:
         """Mean regret; of fewer than five runs without an interval, as all that follows."""
-        return self._trusted(mean_interval(self.regret[agent].to_numpy()))
+        return self._trusted(mean_interval(self.regret[agent].to_numpy())).at_least(0.0)
 
     def minus(self, agent: str, other: str) -> Interval:
         """Paired difference."""

@@ -21,7 +21,7 @@ from agents.registry import UnknownAgentError, online_names
 from evaluation.running.imports import closure, file_of
 from evaluation.running.process import ROOT
 from evaluation.running.provenance import machine
-from evaluation.running.sources import agent_source, hash_of, runner_source, world_source
+from evaluation.running.sources import agent_source, hash_of_ours, runner_source, world_source
 
 Kind = Literal["agents", "worlds", "runner", "study"]
 Code = dict[Kind, dict[str, str]]
@@ -138,7 +138,7 @@ def _source_of_study(module: str, root: Path) -> str:
     starts = own.parent.rglob("*.py") if own.name == "__init__.py" else [own]
     found = {path.relative_to(root).as_posix(): path for path in closure(starts, root)}
     kept = (name for name in found if name.startswith(COMPUTING) and name not in CARRYING)
-    return hash_of(found[name] for name in kept)
+    return hash_of_ours((found[name] for name in kept), root)
 
 
 _SOURCES: dict[Kind, Callable[[str, Path], str]] = {

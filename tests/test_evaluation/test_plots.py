@@ -5,6 +5,8 @@ import io
 import numpy as np
 import pytest
 
+from agents.registry import online_names
+from evaluation.looks import FIRST, looks
 from evaluation.plots import agent_styles, curves_figure, phase_figure, profile_figure
 from evaluation.statistics import Band
 
@@ -27,8 +29,23 @@ def labels(axes):
 
 
 def test_no_two_of_many_agents_look_alike() -> None:
-    styles = agent_styles([str(i) for i in range(21)])
-    assert len({repr(style) for style in styles.values()}) == 21
+    styles = agent_styles([str(i) for i in range(42)])
+    assert len({repr(style) for style in styles.values()}) == 42
+
+
+def test_an_agent_looks_the_same_in_every_picture() -> None:
+    everybody = looks(online_names())
+    assert looks(reversed(online_names())) == everybody
+    assert [everybody[agent] for agent in FIRST] == list(range(len(FIRST)))
+    assert looks(["gp-ucb", "nobody's"])["gp-ucb"] == everybody["gp-ucb"]
+    assert looks(["gp-ucb:beta=1"]) == {"gp-ucb:beta=1": everybody["gp-ucb"]}
+    both = looks(["gp-ucb:beta=1", "gp-ucb"])
+    assert both["gp-ucb"] == everybody["gp-ucb"] != both["gp-ucb:beta=1"]
+
+
+def test_more_agents_than_looks_share_them_evenly() -> None:
+    many = list(looks(str(i) for i in range(90)).values())
+    assert max(map(many.count, many)) == 3
 
 
 def test_curves_are_the_numbers_and_the_legend_reads_from_the_top() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from evaluation.running import imports, sources
 from evaluation.running.sources import agent_source, runner_source, scipy_of, world_source
+from evaluation.running.statements import statements
 from periodic_envs.worlds.switching import Switching
 from periodic_envs.worlds.synthetic import Synthetic
 
@@ -67,12 +68,40 @@ WORLDS = {"Switching", "Synthetic"}
 def test_what_a_result_depends_on(copy: Path, file: str, changed: set[str]) -> None:
     before, path = hashes(copy), copy / file
     text = path.read_bytes()
-    path.write_bytes(text + b"\n# edited\n")
+    path.write_bytes(text + b"\nEDITED = True\n")
     try:
         after = hashes(copy)
     finally:
         path.write_bytes(text)
     assert {name for name in before if before[name] != after[name]} == changed
+
+
+def test_words_about_the_code_do_not_count(copy: Path) -> None:
+    before, path = hashes(copy), copy / "agents/gp/kernels/base.py"
+    text = path.read_bytes()
+    path.write_bytes(b'"""Other words."""\n# a comment\n\n' + text + b'\n"""About nothing."""\n')
+    try:
+        assert hashes(copy) == before
+    finally:
+        path.write_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("x = 1\n", "# why\nx = 1\n\n\n", True),
+        ('def f():\n    """A."""\n    return 1\n', "def f():\n    return 1\n", True),
+        ('class A:\n    x: int\n    """One\n\n    # two."""\n', "class A:\n    x: int\n", True),
+        ("x = 1\n", "x = 2\n", False),
+        ("if a:\n    x = 1\n", "if a:\n    y = 0\n    x = 1\n", False),
+        ('x = """\n# one\n"""\n', 'x = """\n# two\n"""\n', False),
+        ('x = f"""\n# {one}\n"""\n', 'x = f"""\n# {two}\n"""\n', False),
+        ('"""é"""; x = 1\n', '"""é"""; x = 2\n', False),
+        ('def f(): "é"\n', 'def g(): "é"\n', False),
+    ],
+)
+def test_statements_are_what_a_file_does(one: str, other: str, same: bool) -> None:
+    assert (statements(one) == statements(other)) is same
 
 
 def test_the_versions_of_libraries_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +138,7 @@ def test_an_agent_of_somebody_else_depends_on_what_it_imports(tmp_path: Path, co
     names = [f"{alone}:Agent", f"{built}:Agent"]
     before = [agent_source(name, copy) for name in names]
     path = copy / "agents" / "zoo" / "arms" / "exp3.py"
-    path.write_bytes(path.read_bytes() + b"\n# edited\n")
+    path.write_bytes(path.read_bytes() + b"\nEDITED = True\n")
     imports.scan_ours.cache_clear()
     after = [agent_source(name, copy) for name in names]
     assert (before[0] == after[0], before[1] == after[1]) == (True, False)

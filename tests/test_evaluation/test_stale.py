@@ -96,7 +96,7 @@ def test_what_has_changed_since_is_named(
 ) -> None:
     path = copy / file
     text = path.read_bytes()
-    path.write_bytes(text + b"\n# edited\n")
+    path.write_bytes(text + b"\nEDITED = True\n")
     try:
         (found,) = findings(folder, copy)
     finally:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evaluation.cli.tables import comparison_lines, task_tables
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES
 from evaluation.results import Results
@@ -70,6 +71,27 @@ def test_table() -> None:
     assert np.isnan(frame.loc["world 0", "b"].difference)
     assert frame.loc["world 0", "uniform-random"].normalised == 1.0
     assert np.isnan(frame.loc["world 0", "oracle"].p_value)
+
+
+def test_regret_is_never_shown_below_zero() -> None:
+    skewed = [0.0, 0.0, 0.0, 0.01, 9.0]
+    assert mean_interval(skewed).low < 0.0
+    frame = table(results({"a": skewed}))
+    assert (frame["regret_low"].dropna() >= 0.0).all()
+    assert (frame["normalised_low"].dropna() >= 0.0).all()
+
+
+def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> None:
+    found = results({"a": A[:3], "b": B[:3]})
+    frame = table(found, baseline="b")
+    bounds = frame.filter(regex="_(low|high)$")
+    assert bounds.isna().all(axis=None)
+    assert frame["regret"].notna().all()
+    (first, *_) = task_tables(found, baseline="b", track="online")
+    assert first.caption == "No intervals: they need at least 5 runs."
+    assert list(comparison_lines(found, "a", "b"))[-1] == first.caption
+    (enough, *_) = task_tables(results({"a": A}), baseline=None, track="online")
+    assert enough.caption is None
 
 
 def test_holm_counts_the_agents_of_a_task() -> None:

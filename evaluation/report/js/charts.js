@@ -122,7 +122,8 @@ function bandTraces(row, x, { mean, low, high }) {
 
 function swatch(row) {
   const { colour, dash } = styleOf(row);
-  const pattern = { solid: null, dash: "6 3", dot: "2 2.5", dashdot: "7 3 2 3" }[dash];
+  const patterns = { dash: "6 3", dot: "2 2.5", longdash: "11 3", dashdot: "7 3 2 3", longdashdot: "11 3 2 3" };
+  const pattern = patterns[dash] ?? null;
   const line = draw("line", { x1: 0, y1: 5, x2: 26, y2: 5, "stroke-width": 2.5, "stroke-dasharray": pattern });
   line.style.stroke = colour;
   return draw("svg", { width: 26, height: 10, "aria-hidden": "true" }, line);

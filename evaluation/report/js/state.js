@@ -9,10 +9,8 @@ const TIER_TEXTS = {
   replayed: "The logged actions, played through the same worlds again, give the same rewards",
   "self-reported": "As its authors report it; nothing was checked but the form",
 };
-// Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow; a
-// second round of them is dashed, a third dotted. The last is the ink: black, or white on black.
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", null];
-const DASHES = ["solid", "dash", "dot"];
+// Black is the ink: it is white where the page is dark.
+const INK = "#000000";
 
 const state = {
   content: null,
@@ -75,6 +73,6 @@ function isShown(row) {
 
 function styleOf(row) {
   if (row.place === undefined) return { colour: "var(--muted)", dash: "dashdot" };
-  const round = Math.floor(row.place / COLOURS.length) % DASHES.length;
-  return { colour: COLOURS[row.place % COLOURS.length] ?? "var(--ink)", dash: DASHES[round] };
+  const [colour, dash] = row.look;
+  return { colour: colour === INK ? "var(--ink)" : colour, dash };
 }

@@ -63,7 +63,7 @@ mean of {runs} runs with 95 % interval, and the ratio of means on the same runs:
 The constant of its forced exploration is a tenth of that of the authors' other code and of
 `glr-ucb`. Given a tenth, `glr-ucb` comes near it: SMPyBandits has {tenth} times its regret
 then; given ten times its own, SMPyBandits has {tenfold} times the regret of `glr-ucb` as it is.
-So this is the cause. Its other differences are undone one at a time in the last rows. Two of them
+So this is most of it. Its other differences are undone one at a time in the last rows. Two of them
 look like slips: for all but the shortest horizons the false alarms that its test asks for by itself
 come out as delta = {delta:.2f}, which is no probability, and its forced choices {last} the
 last arm.

@@ -107,7 +107,7 @@ class Study:
         for agent in sorted(self._of(kind), key=lambda agent: self.mean(kind, agent)):
             found = costs[agent]
             cells = {
-                name: shown(_not_negative(mean_interval(found[name])), digits)
+                name: shown(mean_interval(found[name]).at_least(0.0), digits)
                 for name, digits in (("before", 2), ("after", 2), ("recovery", 0), ("worst", 0))
             }
             cells["recovered"] = f"{100 * found['recovered'].mean():.0f} %"
@@ -136,11 +136,6 @@ class Study:
             around=around,
             findings=findings(self),
         )
-
-
-def _not_negative(interval: Interval) -> Interval:
-    """An interval of something that is at least 0: a bootstrap of few runs does not know that."""
-    return Interval(interval.estimate, max(interval.low, 0.0), interval.high)
 
 
 def main(arguments: list[str] | None = None) -> None:

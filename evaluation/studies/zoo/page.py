@@ -8,8 +8,9 @@ from importlib.metadata import version
 from typing import Any
 
 from evaluation.records import StoredRun
+from evaluation.statistics import MIN_RUNS
 from evaluation.studies.claims import Claim
-from evaluation.studies.comparison import MIN_RUNS, Comparison
+from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import StudySize
 from evaluation.studies.markdown import folded, markdown_table, shown
 from evaluation.studies.zoo.bench import Bench, best_and_alike
