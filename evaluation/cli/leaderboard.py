@@ -47,7 +47,7 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 @app.command("open")
 def open_edition(
     name: Annotated[str, typer.Argument(help="Name of the edition and of its folder.")],
-    protocol: ProtocolOption = "standard",
+    protocol: ProtocolOption = "edition",
     folder: FolderOption = FOLDER,
     secret: SecretOption = None,
 ) -> None:

@@ -51,7 +51,7 @@ def submit_agent(
             help="The agent: a name, file.py:Class or module:Class, then :setting=value,..."
         ),
     ],
-    protocol: ProtocolOption = "standard",
+    protocol: ProtocolOption = "edition",
     out: Annotated[Path, typer.Option(help="Folder to write the bundle to.")] = Path("submission"),
     name: Annotated[str | None, typer.Option(help="Name of the agent in the leaderboard.")] = None,
     author: Annotated[

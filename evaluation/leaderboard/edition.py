@@ -2,7 +2,7 @@
 
 ::
 
-    leaderboard/2026/edition.json       name, protocol, challenge, public key, hash of the salt
+    leaderboard/2026.2/edition.json       name, protocol, challenge, public key, hash of the salt
                      log.jsonl         trials and verdicts, signed (``lines``); log.head
                      submissions/ID/   manifest.json, steps.parquet: the bundle as it was handed in
 
