@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Problem, UnknownAgentError
+from agents.zoo.arms.arm_agent import arms_of, nearest_arm
 
 Array = NDArray[np.float64]
 MAX_REWARD = 1e100
 """In magnitude: squares of rewards must stay finite."""
+BOX_ARMS = 20
+"""Points of a box."""
 INSTALL = 'in the project, pip install -c constraints.txt -e "examples/peers[{}]"'
 
 
@@ -22,10 +25,11 @@ class Peer:
 
     The context is a constant, and cosine and sine of the first harmonics of every season. Rewards
     are standardised by what the problem tells of their scale, or by those so far; in the latter
-    case the first pulls are at random. All randomness comes from the generator that is given.
+    case the first pulls are at random. A box is cut into twenty points, as our own agents for arms
+    do it. All randomness comes from the generator that is given.
 
     Args:
-        problem: What is known: finitely many actions, and a season unless ``period`` is given.
+        problem: What is known: its actions, and a season unless ``period`` is given.
         rng: The only source of randomness.
         period: The season's length in steps, instead of the problem's.
         harmonics: How many of each season; fewer for a season of less than 2 harmonics + 1 steps.
@@ -44,8 +48,6 @@ class Peer:
         harmonics: int = 3,
         first_pulls: int = 10,
     ) -> None:
-        if problem.n_actions is None:
-            raise ValueError(f"{type(self).__name__} is for finitely many actions, not for a box")
         self.periods = problem.periods if period is None else (period,)
         if not self.periods or not all(0 < p < math.inf for p in self.periods):
             raise ValueError(
@@ -57,7 +59,9 @@ class Peer:
                 "harmonics must be at least 1 and first_pulls at least 0, "
                 f"got {harmonics} and {first_pulls}"
             )
-        self.problem, self.rng, self.n_arms = problem, rng, problem.n_actions
+        self.problem, self.rng = problem, rng
+        self._points = arms_of(problem, BOX_ARMS)
+        self.n_arms = len(self._points)
         multiples = range(1, int(harmonics) + 1)
         waves = [k / p for p in self.periods for k in multiples if 2 * k < p or k == 1]
         self._angles = 2.0 * np.pi * np.array(waves)
@@ -83,15 +87,17 @@ class Peer:
         """Take in a standardised reward."""
         raise NotImplementedError
 
-    def act(self, observation: Array) -> int:
+    def act(self, observation: Array) -> Any:
         """The library's choice; a random one as long as the scale of rewards is not known."""
         if self._told is None and self._count < self._first_pulls:
-            return int(self.rng.integers(self.n_arms))
-        return int(self.choose(float(observation[0])))
+            arm = int(self.rng.integers(self.n_arms))
+        else:
+            arm = int(self.choose(float(observation[0])))
+        return arm if self.problem.n_actions is not None else self._points[arm].copy()
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Standardise a reward, as the rewards so far have it, and hand it to the library."""
-        reward, arm = float(reward), self.problem.checked(action)
+        reward, arm = float(reward), nearest_arm(self._points, self.problem.checked(action))
         if math.isnan(reward):  # no news
             return
         if not abs(reward) <= MAX_REWARD:
@@ -111,8 +117,10 @@ class Peer:
 
     def arm_features(self) -> Array:
         """For models that all arms share: coordinates if they have some, or one column an arm."""
-        told = self.problem.action_features
-        return np.eye(self.n_arms) if told is None else np.asarray(told, dtype=np.float64)
+        points = self.problem.action_features
+        if self.problem.n_actions is None:
+            points = self._points * self.problem.action_half_width
+        return np.eye(self.n_arms) if points is None else np.asarray(points, dtype=np.float64)
 
     def best_of(self, scores: Array) -> int:
         """The arm of the greatest score, ties at random."""

@@ -45,7 +45,7 @@ def no_scale(kind: str = "arms", **changes: object) -> Problem:
 class TestContract(AgentContract):
     """The contract of agents.testing."""
 
-    problems = ("finite", "arms", "warm")
+    problems = ("finite", "arms", "warm", "box")
 
     @pytest.fixture(autouse=True)
     def _named(self, name: str) -> None:
@@ -126,6 +126,18 @@ class Recorder(Peer):
         self.told.append((t, arm, reward))
 
 
+def test_a_box_is_cut_into_points() -> None:
+    agent = Recorder(example_problem("box"), np.random.default_rng(0))
+    assert agent.n_arms == 20
+    action = agent.act(observe(0))
+    assert any(
+        np.array_equal(action, np.float32([point])) for point in np.linspace(-1, 1, 20)[[1, 2, 4]]
+    )
+    agent.update(observe(0), np.float32([-0.99]), 1.0)
+    assert agent.told[0][1] == 0
+    np.testing.assert_allclose(agent.arm_features()[:, 0], np.linspace(-2, 2, 20), atol=1e-6)
+
+
 def test_ties_are_broken_at_random() -> None:
     agent = Recorder(example_problem("arms"), np.random.default_rng(0))
     found = np.bincount([agent.act(observe(0)) for _ in range(600)], minlength=5)
@@ -160,7 +172,6 @@ def test_the_context_has_three_harmonics_of_every_season() -> None:
 @pytest.mark.parametrize(
     ("problem", "settings", "message"),
     [
-        (example_problem("box"), {}, "Recorder is for finitely many actions, not for a box"),
         (no_scale(periods=()), {}, "needs a season and the problem tells none: write :period=24"),
         (no_scale(), {"period": -1.0}, "needs a season"),
         (no_scale(), {"harmonics": 0}, "harmonics must be at least 1 .* got 0 and 10"),
