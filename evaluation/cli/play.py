@@ -16,12 +16,15 @@ import agents
 from agents import AgentSpec, UnknownAgentError
 from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
+from evaluation.film import Film
 from evaluation.pictures import run_figure
 from evaluation.protocol.entries import WorldSpec
 from evaluation.references import reference_rewards
 from evaluation.running.play import play
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
+
+FILM = ".gif"
 
 
 def play_one(
@@ -34,20 +37,33 @@ def play_one(
         int, typer.Option(min=0, help="The seed of the world, its noise and the agent.")
     ] = 0,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw choices, belief and regret into this file.")
+        Path | None,
+        typer.Option(
+            help="Draw choices, belief and regret into this file; as .gif, the run as it goes."
+        ),
     ] = None,
 ) -> None:
     """Run one agent through one episode."""
     world = make_world(env)
+    film = None
     if picture is not None:
-        check_picture(picture)
+        check_picture(picture, also=(FILM,))
+        film = Film(world) if picture.suffix.lower() == FILM else None
+        world.render_mode = "rgb_array" if film else None
+
     try:
         spec = AgentSpec.parse(agent)
         # One thread, as in sweeps: on small matrices more of them get in each other's way.
         with threadpool_limits(1), bar(TaskProgressColumn()) as progress:
             task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
             played = WorldSpec.parse(env).as_played(world)
-            run = play(played, spec, seed, on_step=lambda: progress.advance(task))
+
+            def on_step() -> None:
+                progress.advance(task)
+                if film:
+                    film.step()
+
+            run = play(played, spec, seed, on_step=on_step)
     except UnknownAgentError as error:
         raise CommandError(str(error)) from error
     except InvalidAction as error:
@@ -69,9 +85,13 @@ def play_one(
     for line in reward_lines(world, run.reward):
         say(line)
     say_origin(world)
-    if picture is not None:
+    if picture is None:
+        return
+    if film:
+        film.write(picture)
+    else:
         save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
-        say(f"Drew the run into {picture}")
+    say(f"Drew the run into {picture}")
 
 
 def reward_lines(world: PeriodicBanditEnv, rewards: Array) -> Iterator[str]:

@@ -61,12 +61,11 @@ def show_version() -> None:
     say(f"periodic-gp {version('periodic-gp')}")
 
 
-def check_picture(path: Path) -> None:
-    """Before a long run, not after it."""
-    if path.suffix.lower() not in PICTURE_FORMATS:
-        raise CommandError(
-            f"a picture's name must end in {', '.join(PICTURE_FORMATS)}, got {str(path)!r}"
-        )
+def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
+    """Before a long run, not after it; ``also`` are endings that this command knows besides."""
+    known = sorted((*PICTURE_FORMATS, *also))
+    if path.suffix.lower() not in known:
+        raise CommandError(f"a picture's name must end in {', '.join(known)}, got {str(path)!r}")
     if not path.parent.is_dir():
         raise CommandError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
     if not os.access(path.parent, os.W_OK):

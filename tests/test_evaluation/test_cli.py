@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -154,6 +155,19 @@ def test_agents_lists_every_name() -> None:
     for name in names():
         assert f"{name} " in result.stdout
     assert "knows the season" in result.stdout
+
+
+def test_play_draws_a_run_as_it_goes(tmp_path: Path) -> None:
+    picture = tmp_path / "run.gif"
+    world = "PeriodicGP-RideShare-v0:horizon=100"
+    result = call("play", world, "random", "--picture", str(picture))
+    assert result.returncode == 0, result.stderr
+    with Image.open(picture) as image:
+        assert image.n_frames == 50  # every second step
+        first = np.asarray(image.convert("RGB"))
+        image.seek(49)
+        assert (np.asarray(image.convert("RGB")) != first).any()
+    assert picture.stat().st_size < 10**6
 
 
 @pytest.mark.parametrize(
