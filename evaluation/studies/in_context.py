@@ -43,7 +43,7 @@ shipped were made by
 
     {trained}
 
-with torch {torch}. Run again from beginning to end on another day (38 minutes of one thread of a
+with torch {torch}. Run again from beginning to end (38 minutes of one thread of a
 busy machine), it gave the same weights to the last bit. This page is written by
 
     {command}
