@@ -24,6 +24,8 @@ PROBABILITY = frozenset(
     ("probability", "prob", "propensity", "propensity_score", "pscore", "action_prob")
 )
 """What a column of probabilities is called, in small letters."""
+MAX_SHARE_WITHOUT = 0.5
+"""Of rows without a probability: beyond that it is a column that should not be used."""
 MONDAY = "1970-01-05"
 """Steps of dated times are counted from the last Monday before the first of them."""
 
@@ -44,7 +46,8 @@ def read_log(
     """Read a long table of decisions: time, arm, reward and, if known, probability and contexts.
 
     Rows may come in any order, several may stand at one time, and times may be missing. A row
-    without a reward (not known yet) is counted and left out.
+    without a reward (not known yet) is counted and left out, and so is one without a probability
+    among others that have one (the arm was drawn from equal ones, say).
 
     Args:
         source: A path (.csv, .tsv, .txt, .parquet) or a DataFrame.
@@ -193,7 +196,10 @@ def _rewards(table: Table, name: str, marks: Marks) -> Array:
 
 def _probabilities(table: Table, name: str, marks: Marks) -> Array:
     values = parse_numbers(table, name, marks)
-    wrong = ~((values > 0.0) & (values <= 1.0))
+    missing = np.isnan(values)
+    wrong = ~missing & ~((values > 0.0) & (values <= 1.0))
+    if missing.sum() > MAX_SHARE_WITHOUT * len(values):
+        wrong = missing
     if wrong.any():
         row = int(wrong.argmax())
         value = values[row]
@@ -221,11 +227,22 @@ def _contexts(table: Table, names: Sequence[str], marks: Marks) -> Array | None:
 
 
 def _known_rows(log: Log) -> Log:
-    """The rows with a reward, in order of time; rows of one time stay in the order of the table."""
-    known = np.flatnonzero(~np.isnan(log.reward))
-    if not len(known):
+    """The rows with a reward, in order of time; rows of one time stay in the order of the table.
+
+    Rows without a probability are left out, too: at such a moment none of the arms has one.
+    """
+    known = ~np.isnan(log.reward)
+    if not known.any():
         raise LogError(f"{log.source} has no row with a reward")
-    order = known[np.argsort(log.step[known], kind="stable")]
+    probability = np.ones(len(known)) if log.probability is None else log.probability
+    without = known & np.isnan(probability)
+    kept = np.flatnonzero(known & ~without)
+    if not len(kept):
+        raise LogError(f"{log.source} has no row with both a reward and a probability")
+    order = kept[np.argsort(log.step[kept], kind="stable")]
+    count = int(without.sum())
+    rows = f"{count:,} rows have" if count > 1 else "1 row has"
+    left_out = (f"{rows} no probability and {'are' if count > 1 else 'is'} left out",)
 
     def chosen(values: Any) -> Any:
         return None if values is None else values[order]
@@ -237,7 +254,8 @@ def _known_rows(log: Log) -> Log:
         reward=chosen(log.reward),
         probability=chosen(log.probability),
         contexts=chosen(log.contexts),
-        unknown=len(log.reward) - len(order),
+        unknown=int((~known).sum()),
+        notes=(*log.notes, *(left_out if count else ())),
     )
 
 

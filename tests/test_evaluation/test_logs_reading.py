@@ -109,13 +109,24 @@ def test_the_form_that_is_written_by_whoever_decides(tmp_path: Path) -> None:
         (0.0, "a probability of 0"),
         (1.5, "a probability of 1.5"),
         (-0.1, "a probability of -0.1"),
-        (np.nan, "no probability"),
     ],
 )
 def test_impossible_probabilities_are_refused(value: float, said: str) -> None:
     rows = frame(probability=[0.5] * 3 + [value] + [0.5] * 4)
     with pytest.raises(LogError, match=f"row 3 of the DataFrame has {said} in column 'prob"):
         read_log(rows)
+
+
+def test_rows_without_a_probability_are_left_out_and_counted() -> None:
+    """The first choices of a decider are drawn from equal arms: its own log has such rows."""
+    log = read_log(frame(probability=[np.nan, np.nan, *[0.5] * 6]))
+    assert len(log) == 6
+    assert log.probability is not None
+    assert (log.probability == 0.5).all()
+    assert "2 rows have no probability and are left out" in log.notes
+    assert log.unknown == 0
+    with pytest.raises(LogError, match="row 0 of the DataFrame has no probability in column"):
+        read_log(frame(probability=[np.nan] * 5 + [0.5] * 3))
 
 
 def test_irregular_times_need_a_step() -> None:
