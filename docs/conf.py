@@ -9,6 +9,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
+
+from site_pages.repository import ADDRESS, source_link  # noqa: E402
+
 # Agents in notebooks and in reference runs share the cores with Sphinx's own processes.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
@@ -23,7 +26,6 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
     "sphinxcontrib.bibtex",
     "sphinx_copybutton",
     "sphinx_design",
@@ -54,6 +56,11 @@ napoleon_use_ivar = True
 python_maximum_signature_line_length = 80
 add_module_names = False
 
+# The source of a name, where the repository's address is known.
+if os.environ.get(ADDRESS):
+    extensions.append("sphinx.ext.linkcode")
+    linkcode_resolve = source_link
+
 # Inventories of other projects are fetched: only where that is asked for, never in CI.
 if os.environ.get("PERIODIC_GP_DOCS_INTERSPHINX"):
     extensions.append("sphinx.ext.intersphinx")
@@ -74,6 +81,7 @@ bibtex_reference_style = "author_year"
 
 html_theme = "furo"
 html_title = "periodic-gp"
+html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False

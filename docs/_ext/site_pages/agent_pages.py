@@ -77,7 +77,9 @@ def agent_page(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
         md.code(f"periodic-gp play PeriodicGP-SyntheticDiscrete-v0 {one.name} --seed 3", "sh")
         if _takes_arms(one.cls)
         else md.code(f"periodic-gp play PeriodicGP-Synthetic-v0 {one.name} --seed 3", "sh"),
-        _section("Pseudo-code", md.code(literal(named.get("Pseudo-code", "")))),
+        _section(
+            "Pseudo-code", md.code(literal(named["Pseudo-code"])) if "Pseudo-code" in named else ""
+        ),
         *(prose(block) for block in one.text.prose),
         _section("Reference", listed(named["Reference"]) if "Reference" in named else ""),
         _named(named, "Recommended parameters"),
@@ -94,7 +96,7 @@ def _takes_arms(cls: type) -> bool:
 
 
 def _section(heading: str, body: str) -> str:
-    return f"## {heading}\n\n{body}" if body.strip("`text\n") else ""
+    return f"## {heading}\n\n{body}" if body.strip() else ""
 
 
 def _named(named: dict[str, str], heading: str) -> str:
@@ -150,7 +152,13 @@ def _algorithm_settings(one: AgentEntry) -> str:
 
     names = {**ONLINE[one.name], **TRAINING[one.name]}
     rows = [
-        (f"`{name}`", *(md.value(d[one.name][name]) if name in d[one.name] else "" for d in (ONLINE, TRAINING)))
+        (
+            f"`{name}`",
+            *(
+                md.value(d[one.name][name]) if name in d[one.name] else ""
+                for d in (ONLINE, TRAINING)
+            ),
+        )
         for name in names
     ]
     note = (
@@ -174,8 +182,8 @@ def _ranks(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
         return _section("Rank in every world", text)
     note = (
         "By mean regret at its defaults, from `docs/zoo.json` (by `periodic-gp zoo`); differences "
-        "between neighbours may be chance: [the zoo](../../zoo.md) has intervals. Regret is a share "
-        "of what choosing at random loses."
+        "between neighbours may be chance: [the zoo](../../zoo.md) has intervals. Regret is a "
+        "share of what choosing at random loses."
     )
     return _section(
         "Rank in every world", md.page(note, md.table(("world", "rank", "regret"), rows, "lrr"))
@@ -193,7 +201,11 @@ def agents_index(found: list[AgentEntry]) -> str:
     for family in order:
         rows = [(f"[{e.name}]({e.name}.md)", for_myst(e.text.summary)) for e in families[family]]
         heading = family[0].upper() + family[1:]
-        parts += [f"## {heading}", FAMILIES.get(family, ""), md.table(("agent", "what it does"), rows)]
+        parts += [
+            f"## {heading}",
+            FAMILIES.get(family, ""),
+            md.table(("agent", "what it does"), rows),
+        ]
     return md.page(
         "# Agents",
         "Every agent has a name, by which commands, protocols and `agents.make_agent` find it. The "

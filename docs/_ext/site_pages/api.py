@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-ORDER = ("periodic_envs", "agents", "agents.base", "agents.testing", "agents.gp", "evaluation")
+ORDER = ("periodic_envs", "agents.base", "agents", "agents.testing", "agents.gp", "evaluation")
+"""The pages; what several modules export is on the first of them."""
 EXTRA = {
     "evaluation": (
         "evaluation.results:Results",
@@ -81,17 +82,15 @@ def api_pages() -> dict[str, str]:
         pages[f"{module}.rst"] = _page(module, names)
     entries = "\n".join(f"   {module}" for module in ORDER)
     rows = "\n".join(f":doc:`{module}`\n   {WORDS[module]}\n" for module in ORDER)
-    pages["index.rst"] = (
-        f"Python API\n==========\n\n{rows}\n.. toctree::\n   :hidden:\n   :maxdepth: 1\n\n{entries}\n"
-    )
+    tree = f".. toctree::\n   :hidden:\n   :maxdepth: 1\n\n{entries}\n"
+    pages["index.rst"] = f"Python API\n==========\n\n{rows}\n{tree}"
     return pages
 
 
 def _page(module: str, names: list[Name]) -> str:
     doc = inspect.getdoc(import_module(module)) or ""
-    lines = [module, "=" * len(module), "", WORDS[module], ""]
-    if "::" in doc:  # a module that shows how it is used
-        lines += ["", doc, ""]
+    # A module that shows how it is used needs no other word.
+    lines = [module, "=" * len(module), "", doc if "::" in doc else WORDS[module], ""]
     for name in names:
         lines += ["", f".. {name.kind}:: {name.place}"]
         if name.kind in ("autoclass", "autoexception"):

@@ -17,7 +17,7 @@ from site_pages.regrets import SHOWN, Regrets, regrets_of
 
 OWN_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
 """Of every environment, whatever its world."""
-AFTER_STEP = {
+INFO = {
     "t": "Time of the decision just made.",
     "phase": "Its place within the period.",
     "regret": "How much less the chosen action gives, on average, than the best one.",
@@ -50,9 +50,14 @@ class Environment:
     missing: str = ""
 
     @property
+    def short(self) -> str:
+        """The id without what all ids have."""
+        return re.sub(r"^PeriodicGP-|-v0$", "", self.env_id)
+
+    @property
     def slug(self) -> str:
         """The name of its page."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", self.env_id.split("-")[1]).lower()
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", self.short).lower()
 
     @property
     def summary(self) -> str:
@@ -90,7 +95,9 @@ def environment_page(one: Environment, zoo: dict[str, dict[str, float]], cache: 
         f"# {one.env_id}",
         for_myst(summary),
         _left_out(one),
-        md.code(f'import gymnasium as gym\n\nenv = gym.make("periodic_envs:{one.env_id}")', "python"),
+        md.code(
+            f'import gymnasium as gym\n\nenv = gym.make("periodic_envs:{one.env_id}")', "python"
+        ),
         film,
         _facts(one),
         _sections(rest, one),
@@ -105,14 +112,16 @@ def _left_out(one: Environment) -> str:
         return md.directive("admonition", "Left out", for_myst(text))
     origin = one.env.setup.origin
     if origin is not None and origin.source == "simulator":
-        text = "There were no measurements where this site was built. Picture and regrets below are "
+        text = (
+            "There were no measurements where this site was built. Picture and regrets below are "
+        )
         return md.directive("admonition", "Simulated", text + "of simulated data.")
     return ""
 
 
 def _film(one: Environment) -> str:
     caption = f"`{AGENT}` at work, seed {SEED}: the landscape of rewards over time, its choices, "
-    caption += "and its regret. Frames of `render_mode=\"rgb_array\"`."
+    caption += 'and its regret. Frames of `render_mode="rgb_array"`.'
     alt = f"{AGENT} at work in {one.env_id}"
     return md.directive("figure", f"pictures/{one.slug}.webp", caption, alt=alt, figclass="film")
 
@@ -124,7 +133,7 @@ def _facts(one: Environment) -> str:
     periods = ", ".join(f"{period:.6g}" for period in public.periods) or "not told"
     rows = [
         ("Action space", f"`{env.action_space}`"),
-        ("Observation space", f"`Box({len(env.observation_fields)},)`"),
+        ("Observation space", f"`{_space(env.observation_space)}`"),
         ("Observation fields", ", ".join(f"`{name}`" for name in env.observation_fields)),
         ("Period", periods),
         ("Horizon", f"{env.horizon:,} steps"),
@@ -133,6 +142,11 @@ def _facts(one: Environment) -> str:
         ("World", f"`{one.world.__module__}.{one.world.__qualname__}`"),
     ]
     return md.table(("", "with its defaults"), rows)
+
+
+def _space(space: Any) -> str:
+    """A box without its bounds entry by entry, which fill a page."""
+    return f"Box({space.shape}, {space.dtype})"
 
 
 def _noise(env: Any) -> str:
@@ -161,11 +175,11 @@ def _arguments(one: Environment) -> str:
     own = inspect.signature(one.world).parameters
     of_env = inspect.signature(PeriodicBanditEnv).parameters
     says = arguments(inspect.getdoc(PeriodicBanditEnv) or "")
-    rows = [
-        (f"`{name}`", md.value(one.defaults.get(name, p.default)), _annotation(p), "world")
+    own_rows = [
+        (f"`{name}`", md.value(one.defaults.get(name, p.default)), _annotation(p))
         for name, p in own.items()
     ]
-    rows += [
+    env_rows = [
         (
             f"`{name}`",
             md.value(one.defaults.get(name, of_env[name].default)),
@@ -174,9 +188,6 @@ def _arguments(one: Environment) -> str:
         )
         for name in OWN_ARGUMENTS
     ]
-    cells = [(name, default, kind, text) for name, default, kind, text in rows]
-    own_rows = [row[:3] for row in cells if row[3] == "world"]
-    env_rows = [row for row in cells if row[3] != "world"]
     return md.page(
         "Arguments of this world:",
         md.table(("argument", "default", "type"), own_rows) if own_rows else "None.",
@@ -200,7 +211,11 @@ def _info(one: Environment) -> str:
     told = {"reset": list(first), "step": list(later)}
     names = list(dict.fromkeys([*told["step"], *told["reset"]]))
     rows = [
-        (f"`{name}`", ", ".join(f"`{call}`" for call in told if name in told[call]), AFTER_STEP[name])
+        (
+            f"`{name}`",
+            ", ".join(f"`{call}`" for call in told if name in told[call]),
+            INFO.get(name, ""),
+        )
         for name in names
     ]
     note = "`info` is for the judge. An agent must not read it."
@@ -227,5 +242,5 @@ def environments_index(found: list[Environment]) -> str:
         "Every environment is registered with Gymnasium when `periodic_envs` is imported. The same "
         "list stands in a terminal: `periodic-gp envs`.",
         md.table(("id", "what it is"), rows),
-        md.toctree((one.slug for one in found), hidden=True),
+        md.toctree((f"{one.short} <{one.slug}>" for one in found), hidden=True),
     )

@@ -65,15 +65,16 @@ def kernels_page() -> str:
     """All kernels on one page."""
     intro = r"""# Kernels
 
-A kernel says how alike rewards are: of two actions, at two times, in two contexts. Kernels are values
-that can be added and multiplied, and whatever is added and multiplied is a sum of separable terms,
+A kernel says how alike rewards are: of two actions, at two times, in two contexts. Kernels are
+values that can be added and multiplied, and whatever is added and multiplied is a sum of separable
+terms,
 
 $$
 k\{(a, t), (b, s)\} = \sum_i v_i \, k_i(a, b) \, c_i(t - s),
 $$
 
-with $k_i$ a product of kernels over actions (and contexts) and $c_i$ one of kernels over time. A time
-kernel that is a finite sum of decaying cosines has an engine whose cost per step does not grow.
+with $k_i$ a product of kernels over actions (and contexts) and $c_i$ one of kernels over time. A
+time kernel that is a finite sum of decaying cosines has an engine whose cost does not grow.
 
 ```python
 from agents.gp import Decay, Periodic, SquaredExponential
@@ -93,7 +94,8 @@ def _kernel(cls: Any) -> str:
     says = arguments(text)
     formula = FORMULAS.get(cls.__name__)
     fields = [
-        (f"`{f.name}`{_default(f)}", for_myst(says.get(f.name, ""))) for f in dataclasses.fields(cls)
+        (f"`{f.name}`{_default(f)}", for_myst(says.get(f.name, "")))
+        for f in dataclasses.fields(cls)
     ]
     prosaic = [prose(block) for block in blocks(text) if not block.startswith("Attributes:")]
     finite = _has_spectrum(cls)

@@ -7,9 +7,12 @@ own browser where its address is known, and otherwise it is a name.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 ADDRESS = "PERIODIC_GP_REPOSITORY"
@@ -72,6 +75,26 @@ def _outside(text: str, name: str) -> str:
 
 def _relative(path: Path, page: Path) -> str:
     return Path(os.path.relpath(path, page.parent)).as_posix()
+
+
+def source_link(domain: str, info: dict[str, str], root: Path = ROOT) -> str | None:
+    """The address of the lines that define a name, for ``sphinx.ext.linkcode``."""
+    if domain != "py" or not info.get("module"):
+        return None
+    thing: Any = import_module(info["module"])
+    try:
+        for part in info["fullname"].split("."):
+            thing = getattr(thing, part)
+        thing = getattr(thing, "fget", thing)  # of a property
+        thing = inspect.unwrap(thing)
+        path = Path(inspect.getsourcefile(thing) or "").resolve()
+        lines, first = inspect.getsourcelines(thing)
+    except (AttributeError, TypeError, OSError):  # no code of its own
+        return None
+    if not path.is_relative_to(root):
+        return None
+    name = path.relative_to(root).as_posix()
+    return f"{os.environ[ADDRESS].rstrip('/')}/{name}#L{first}-L{first + len(lines) - 1}"
 
 
 def project_pages(root: Path = ROOT) -> dict[str, str]:
