@@ -21,7 +21,7 @@ demo: $(VENV)/.core
 # The documentation site, offline, with warnings as errors, into out/site; then its links, the code of its
 # pages, and ten of them in a browser. Under three minutes on two cores; later, only what has changed.
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -b html -W --keep-going -j auto -q docs out/site
+	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs out/site
 	PERIODIC_GP_REQUIRE_SITE=1 $(PYTEST) tests/test_site
 
 # What is most often broken, in less than 90 seconds on two cores (a first time mypy takes a minute

@@ -252,3 +252,16 @@ def test_files_beside_docs_become_pages() -> None:
     pages = project_pages()
     assert set(pages) == {"project/contributing.md", "project/changelog.md", "project/security.md"}
     assert "](contributing.md#what-a-version-promises)" in pages["project/changelog.md"]
+
+
+def test_formulas_are_elements_of_a_page() -> None:
+    pytest.importorskip("docutils", reason="the extra docs is not installed")
+    from docutils.utils.math import MathError
+    from site_pages.mathml import mathml
+
+    text = mathml(r"\exp\Big(-\frac{2}{\ell^2}\Big) \dots", block=True)
+    assert text.startswith("<math")
+    assert "<mfrac>" in text
+    assert "Big" not in text
+    with pytest.raises(MathError):
+        mathml(r"\nosuchcommand{x}", block=False)

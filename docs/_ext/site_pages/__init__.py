@@ -8,14 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from site_pages import mathml
 from site_pages.repository import ROOT, rewritten
 
 
 def _generate(app: Any) -> None:
+    from sphinx.util import logging
+
     from site_pages.generate import generate
 
-    generate(Path(app.srcdir), cache=ROOT / "out" / "site-cache")
+    logger = logging.getLogger(__name__)
+    generate(Path(app.srcdir), cache=ROOT / "out" / "site-cache", say=logger.info)
 
 
 def _read_source(app: Any, docname: str, content: list[str]) -> None:
@@ -34,6 +36,8 @@ def _read_docstring(
 
 def setup(app: Any) -> dict[str, Any]:
     """Connect everything to Sphinx."""
+    from site_pages import mathml  # here: all else can be tested without Sphinx
+
     mathml.setup(app)
     app.connect("builder-inited", _generate)
     app.connect("source-read", _read_source)

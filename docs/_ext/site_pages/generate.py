@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,19 +18,21 @@ FOLDERS = ("reference/environments", "reference/agents", "reference/cli", "refer
 """Folders below docs in which nothing is written by hand."""
 
 
-def generate(docs: Path, cache: Path) -> None:
+def generate(docs: Path, cache: Path, say: Callable[[str], object] = print) -> None:
     """Write all pages and pictures that are made from the code.
 
     Args:
         docs: The folder of the site's sources.
         cache: Where what is expensive is kept between two builds.
+        say: Called with a line about what is being done.
     """
+    say("pages from the code: environments, agents, kernels, commands, API ...")
     pages = all_pages(cache)
     for folder in FOLDERS:
         _remove_others(docs, folder, pages)
     for name, text in pages.items():
         write_if_changed(docs / name, text)
-    make_films(environments.environments(), docs / "reference" / "environments", cache)
+    make_films(environments.environments(), docs / "reference" / "environments", cache, say)
 
 
 def all_pages(cache: Path) -> dict[str, str]:
@@ -66,7 +69,12 @@ def _remove_others(docs: Path, folder: str, pages: dict[str, str]) -> None:
             path.unlink()
 
 
-def make_films(worlds: list[environments.Environment], folder: Path, cache: Path) -> None:
+def make_films(
+    worlds: list[environments.Environment],
+    folder: Path,
+    cache: Path,
+    say: Callable[[str], object] = print,
+) -> None:
     """Make the moving pictures whose code has changed since, on all cores."""
     keys_file = cache / "films.json"
     known = json.loads(keys_file.read_text("utf-8")) if keys_file.is_file() else {}
@@ -81,6 +89,9 @@ def make_films(worlds: list[environments.Environment], folder: Path, cache: Path
         return
     ids = [wanted[slug][0].env_id for slug in missing]
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        list(pool.map(make_film, ids, [paths[slug] for slug in missing]))
+        made = pool.map(make_film, ids, [paths[slug] for slug in missing])
+        for done, slug in enumerate(missing):
+            next(made)
+            say(f"moving pictures: {done + 1} of {len(missing)}, {slug}")
     keys = {slug: key for slug, (_, key) in wanted.items()}
     write_if_changed(keys_file, json.dumps(keys, indent=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -12,9 +13,18 @@ from sphinx.util import logging
 LOGGER = logging.getLogger(__name__)
 
 
+_SIZES = re.compile(r"\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
+"""Sizes of brackets, which a browser finds by itself."""
+
+
 def mathml(tex: str, *, block: bool) -> str:
-    """A formula in LaTeX as an element of HTML; what cannot be read stays as it was written."""
-    text = str(tex2mathml(tex, as_block=block))
+    """A formula in LaTeX as an element of HTML.
+
+    Raises:
+        MathError: If it cannot be read.
+    """
+    readable = re.sub(r"\\dots(?![A-Za-z])", r"\\ldots", _SIZES.sub("", tex))
+    text = str(tex2mathml(readable, as_block=block))
     # The only named entity that it writes is one that HTML does not know by that name everywhere.
     return text.replace("&ApplyFunction;", "&#x2061;")
 
