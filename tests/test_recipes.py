@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 COPIED = (
     *("periodic_envs", "agents", "evaluation", "tests", "examples", "pyproject.toml"),
-    *("README.md", "CONTRIBUTING.md", "references.bib"),
+    *("README.md", "CONTRIBUTING.md", "references.bib", "docs/_ext"),
 )
 FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTING, re.S | re.M))
 """New files, whole, by their place."""

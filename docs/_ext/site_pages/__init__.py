@@ -1,0 +1,45 @@
+"""What the site has beside hand-written pages: it is made from the code when the site is built.
+
+``generate`` makes pages and pictures; the rest is what Sphinx calls while it reads and writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from site_pages.repository import ROOT, rewritten
+
+
+def _generate(app: Any) -> None:
+    from sphinx.util import logging
+
+    from site_pages.generate import generate
+
+    logger = logging.getLogger(__name__)
+    generate(Path(app.srcdir), cache=ROOT / "out" / "site-cache", say=logger.info)
+
+
+def _read_source(app: Any, docname: str, content: list[str]) -> None:
+    path = Path(app.env.doc2path(docname))
+    if path.suffix == ".md":
+        content[0] = rewritten(content[0], path)
+
+
+def _read_docstring(
+    app: Any, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    from site_pages.docstrings import for_sphinx
+
+    lines[:] = for_sphinx("\n".join(lines)).splitlines()
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Connect everything to Sphinx."""
+    from site_pages import mathml  # here: all else can be tested without Sphinx
+
+    mathml.setup(app)
+    app.connect("builder-inited", _generate)
+    app.connect("source-read", _read_source)
+    app.connect("autodoc-process-docstring", _read_docstring, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,215 @@
+"""A page for every agent, from its docstring, its settings and the page of the zoo."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from site_pages import markdown as md
+from site_pages.docstrings import AgentText, agent_text, arguments, for_myst, listed, literal
+from site_pages.regrets import ranks
+
+FAMILIES = {
+    "GP, periodic": "Gaussian processes that know of seasons.",
+    "GP, forgetting": "Gaussian processes in which old rewards count less.",
+    "GP, static": "Gaussian processes without seasons.",
+    "arms, stationary": "Bandits for arms whose means stay.",
+    "arms, forgetting": "Bandits for arms that look at recent rewards only.",
+    "arms, change detection": "Bandits for arms that start anew when something has changed.",
+    "arms, periodic": "Bandits for arms whose means repeat.",
+    "arms, many": "Bandits for more arms than can be tried.",
+    "linear, changing": "Linear bandits that follow changes.",
+    "linear, periodic": "Linear bandits on waves of the season.",
+    "generic RL": "Reinforcement learning that is made for any task, and a learner in context.",
+    "baselines": "What everything else has to beat.",
+}
+"""What each family is; one that is not here has no sentence."""
+INTERNAL = ("problem", "rng", "model", "common", "overrides")
+"""Arguments that are no settings."""
+
+
+@dataclass(frozen=True)
+class AgentEntry:
+    """What there is to know of an agent.
+
+    Attributes:
+        name: By which it is found.
+        family: Whom it belongs with.
+        cls: Its class.
+        text: The parts of its docstring.
+        pretrained: Why it is in the track "pretrained", if it may be.
+    """
+
+    name: str
+    family: str
+    cls: type
+    text: AgentText
+    pretrained: str
+
+
+def agent_entries() -> list[AgentEntry]:
+    """All agents of the package."""
+    from agents.discovery import built_in
+    from agents.registry import find_class
+
+    found = []
+    for name, entry in built_in().items():
+        cls: Any = find_class(name)
+        by = ", ".join(f"`{setting}`" for setting in entry.pretrained_by)
+        why = "always" if entry.pretrained else f"with the setting {by}" if by else ""
+        text = agent_text(inspect.getdoc(cls) or "")
+        found.append(AgentEntry(name, entry.family, cls, text, why))
+    return found
+
+
+def agent_page(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
+    """The page of one agent."""
+    named = one.text.named
+    track = f" Track: online; pretrained {one.pretrained}." if one.pretrained else " Track: online."
+    if one.pretrained == "always":
+        track = " Track: pretrained."
+    return md.page(
+        f"# {one.name}",
+        for_myst(one.text.summary),
+        f"Family: {one.family}.{track} Class: `{one.cls.__module__}.{one.cls.__qualname__}`.",
+        md.code(f"periodic-gp play PeriodicGP-SyntheticDiscrete-v0 {one.name} --seed 3", "sh")
+        if _takes_arms(one.cls)
+        else md.code(f"periodic-gp play PeriodicGP-Synthetic-v0 {one.name} --seed 3", "sh"),
+        _section(
+            "Pseudo-code", md.code(literal(named["Pseudo-code"])) if "Pseudo-code" in named else ""
+        ),
+        *(prose(block) for block in one.text.prose),
+        _section("Reference", listed(named["Reference"]) if "Reference" in named else ""),
+        _named(named, "Recommended parameters"),
+        _named(named, "Deviations from the paper"),
+        _settings(one),
+        _ranks(one, zoo),
+    )
+
+
+def _takes_arms(cls: type) -> bool:
+    from gymnasium import spaces
+
+    return spaces.Discrete in getattr(cls, "action_spaces", (spaces.Discrete,))
+
+
+def _section(heading: str, body: str) -> str:
+    return f"## {heading}\n\n{body}" if body.strip() else ""
+
+
+def _named(named: dict[str, str], heading: str) -> str:
+    return _section(heading, listed(named[heading])) if heading in named else ""
+
+
+def prose(block: str) -> str:
+    """A paragraph; with an indented block below it where it ends in two colons."""
+    if "::\n\n" not in block:
+        return for_myst(block)
+    text, _, code = block.partition("::\n\n")
+    return f"{for_myst(text)}:\n\n{md.code(literal(code))}"
+
+
+def described_settings(cls: type) -> dict[str, str]:
+    """What the docstrings of a class and its bases say of settings; the nearest has its way."""
+    found: dict[str, str] = {}
+    for part in reversed(inspect.getmro(cls)):
+        found |= arguments(part.__doc__ or "")
+    return {name: text for name, text in found.items() if name not in INTERNAL}
+
+
+def settings_with_defaults(cls: type) -> dict[str, Any]:
+    """Settings of an agent; of one that takes anything, those that it names."""
+    from agents.registry import settings_of
+
+    settings = settings_of(cls)
+    if settings is not None:
+        return settings
+    parameters = inspect.signature(cls).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def _settings(one: AgentEntry) -> str:
+    says = described_settings(one.cls)
+    entries = [
+        (f"`{name}` = {md.value(default)}", for_myst(says.get(name, "")))
+        for name, default in settings_with_defaults(one.cls).items()
+    ]
+    extra = _algorithm_settings(one)
+    if not entries:
+        return _section("Settings", "None.")
+    first = next(iter(settings_with_defaults(one.cls)))
+    note = f"Given behind a colon: `{one.name}:{first}=...`. Defaults are after the equals sign."
+    return _section("Settings", md.page(note, md.definitions(entries), extra))
+
+
+def _algorithm_settings(one: AgentEntry) -> str:
+    """Arguments of stable-baselines3 that have defaults of ours."""
+    if not hasattr(one.cls, "algorithm"):
+        return ""
+    from agents.rl.defaults import ONLINE, TRAINING
+
+    names = {**ONLINE[one.name], **TRAINING[one.name]}
+    rows = [
+        (
+            f"`{name}`",
+            *(
+                md.value(d[one.name][name]) if name in d[one.name] else ""
+                for d in (ONLINE, TRAINING)
+            ),
+        )
+        for name in names
+    ]
+    note = (
+        f"Any other argument of the algorithm `{one.cls.algorithm}` is a setting, too. "
+        "These have defaults of their own here, within one episode and in a training beforehand:"
+    )
+    return md.page(note, md.table(("argument", "online", "training"), rows))
+
+
+def _ranks(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
+    from site_pages.environments import Environment
+
+    rows = []
+    for task, rank, count, regret in ranks(zoo, one.name):
+        env_id = task.partition(",")[0]
+        slug = Environment(env_id, object, {}, None).slug
+        link = f"[{task}](../environments/{slug}.md)"
+        rows.append((link, f"{rank} of {count}", f"{regret:.2f}"))
+    if not rows:
+        text = "It is not in the page of [the zoo](../../zoo.md) that this site was built with."
+        return _section("Rank in every world", text)
+    note = (
+        "By mean regret at its defaults, from `docs/zoo.json` (by `periodic-gp zoo`); differences "
+        "between neighbours may be chance: [the zoo](../../zoo.md) has intervals. Regret is a "
+        "share of what choosing at random loses."
+    )
+    return _section(
+        "Rank in every world", md.page(note, md.table(("world", "rank", "regret"), rows, "lrr"))
+    )
+
+
+def agents_index(found: list[AgentEntry]) -> str:
+    """The list of all agents, family by family."""
+    families: dict[str, list[AgentEntry]] = {}
+    for one in found:
+        families.setdefault(one.family, []).append(one)
+    order = [name for name in FAMILIES if name in families]
+    order += [name for name in families if name not in FAMILIES]
+    parts = []
+    for family in order:
+        rows = [(f"[{e.name}]({e.name}.md)", for_myst(e.text.summary)) for e in families[family]]
+        heading = family[0].upper() + family[1:]
+        parts += [
+            f"## {heading}",
+            FAMILIES.get(family, ""),
+            md.table(("agent", "what it does"), rows),
+        ]
+    return md.page(
+        "# Agents",
+        "Every agent has a name, by which commands, protocols and `agents.make_agent` find it. The "
+        "same list stands in a terminal: `periodic-gp agents`.",
+        *parts,
+        md.toctree((re.sub(r"\.md$", "", one.name) for one in found), hidden=True),
+    )

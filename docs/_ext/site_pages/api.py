@@ -1,0 +1,98 @@
+"""Pages of the Python API: what the packages export, documented by autodoc."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+ORDER = ("periodic_envs", "agents.base", "agents", "agents.testing", "agents.gp", "evaluation")
+"""The pages; what several modules export is on the first of them."""
+EXTRA = {
+    "evaluation": (
+        "evaluation.results:Results",
+        "evaluation.running.sweep:Progress",
+        "evaluation.deciding.plan:Plan",
+        "evaluation.store:Store",
+    ),
+    "agents": ("agents.registry:find_class", "agents.registry:settings_of"),
+}
+"""What users meet beside the exported names."""
+WORDS = {
+    "periodic_envs": "The worlds: importing the package registers every environment.",
+    "agents": "Finding, making, saving and loading agents.",
+    "agents.base": "What an agent is, and what it may know. Start here to write one.",
+    "agents.testing": "Tests that every agent should pass.",
+    "agents.gp": "Kernels, posteriors, exploration and fitting, for agents of your own.",
+    "evaluation": "Running agents in worlds, and deciding in production.",
+}
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of the API.
+
+    Attributes:
+        place: The full name of the object, where it is defined.
+        kind: What documents it: ``autoclass``, ``autofunction``, ``autoexception``, ``autodata``;
+            ``py:data`` for the alias of a type.
+    """
+
+    place: str
+    kind: str
+
+
+def exported(module: str) -> list[Name]:
+    """The public names of a module: what it lists, or else what it defines."""
+    found = import_module(module)
+    listed = getattr(found, "__all__", None) or [
+        name
+        for name, thing in vars(found).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module
+    ]
+    names = [_name(module, name, getattr(found, name)) for name in listed]
+    for place in EXTRA.get(module, ()):
+        owner, _, attribute = place.partition(":")
+        names.append(_name(owner, attribute, getattr(import_module(owner), attribute)))
+    return [name for name in names if name is not None]
+
+
+def _name(module: str, name: str, thing: Any) -> Name | None:
+    owner = getattr(thing, "__module__", module)
+    if inspect.ismodule(thing):
+        return None
+    if inspect.isclass(thing):
+        kind = "autoexception" if issubclass(thing, BaseException) else "autoclass"
+        return Name(f"{owner}.{thing.__qualname__}", kind)
+    if inspect.isfunction(thing) or hasattr(thing, "__wrapped__"):
+        return Name(f"{owner}.{thing.__qualname__}", "autofunction")
+    # Of an alias autodoc would tell what its type says of itself, as dict does.
+    plain = isinstance(thing, str | int | float)
+    return Name(f"{module}.{name}", "autodata" if plain else "py:data")
+
+
+def api_pages() -> dict[str, str]:
+    """Pages in reStructuredText by their file names; a thing is documented once."""
+    pages: dict[str, str] = {}
+    seen: set[str] = set()
+    for module in ORDER:
+        names = [name for name in exported(module) if name.place not in seen]
+        seen |= {name.place for name in names}
+        pages[f"{module}.rst"] = _page(module, names)
+    entries = "\n".join(f"   {module}" for module in ORDER)
+    rows = "\n".join(f":doc:`{module}`\n   {WORDS[module]}\n" for module in ORDER)
+    tree = f".. toctree::\n   :hidden:\n   :maxdepth: 1\n\n{entries}\n"
+    pages["index.rst"] = f"Python API\n==========\n\n{rows}\n{tree}"
+    return pages
+
+
+def _page(module: str, names: list[Name]) -> str:
+    doc = inspect.getdoc(import_module(module)) or ""
+    # A module that shows how it is used needs no other word.
+    lines = [module, "=" * len(module), "", doc if "::" in doc else WORDS[module], ""]
+    for name in names:
+        lines += ["", f".. {name.kind}:: {name.place}"]
+        if name.kind in ("autoclass", "autoexception"):
+            lines += ["   :members:"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,115 @@
+"""Docstrings, taken apart and turned into the languages of pages.
+
+They are written to be read in a terminal: paragraphs with headings of their own ("Reference:",
+"Deviations from the paper:"), literal blocks, names in double backticks, papers as ``[@key]``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_PAPER = re.compile(r"\[@(\w+)\]")
+_ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?([^`]+)`")
+_CODE = re.compile(r"(``.+?``|`[^`\n]+`|\{[a-z:]+\}`[^`]+`)", re.DOTALL)
+_HEADING = re.compile(r"^(?P<name>[A-Z][A-Za-z -]+?)(?: \([^)]*\))?:(?P<rest>.*)$", re.DOTALL)
+NAMED = ("Pseudo-code", "Reference", "Deviations from the paper", "Recommended parameters", "Args")
+"""The paragraphs of an agent's docstring that have a heading of their own."""
+
+
+def for_sphinx(text: str) -> str:
+    """A docstring in reStructuredText: papers become citations, and |d| is no substitution."""
+    lines = _PAPER.sub(r":cite:t:`\1`", text).splitlines()
+    return "\n".join(line if line[:4] == "    " else _without_bars(line) for line in lines)
+
+
+def _without_bars(line: str) -> str:
+    parts = _CODE.split(line)
+    return "".join(p if i % 2 else p.replace("|", r"\|") for i, p in enumerate(parts))
+
+
+def for_myst(text: str) -> str:
+    """Prose of a docstring in MyST: papers become citations, names of code stay code."""
+    text = _PAPER.sub(r"{cite:t}`\1`", text)
+    text = _ROLE.sub(lambda match: f"`{match[1].rpartition('.')[2]}`", text)
+    parts = _CODE.split(text)
+    return "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
+
+
+def _escaped(prose: str) -> str:
+    """Signs that mean something in Markdown and nothing in a docstring."""
+    prose = re.sub(r"([*$|])", r"\\\1", prose)
+    prose = re.sub(r"<(?=[A-Za-z/!])", r"\\<", prose)
+    return re.sub(r"\](?=[(\[])", r"\\]", prose)
+
+
+def blocks(docstring: str) -> Iterator[str]:
+    """Its paragraphs; what is indented belongs to the paragraph above it."""
+    block: list[str] = []
+    for line in inspect.cleandoc(docstring).splitlines():
+        fresh = bool(block) and not block[-1].strip() and line[:1].strip() != ""
+        if fresh:
+            yield "\n".join(block).rstrip()
+            block = []
+        block.append(line)
+    if block:
+        yield "\n".join(block).rstrip()
+
+
+@dataclass(frozen=True)
+class AgentText:
+    """What the docstring of an agent says.
+
+    Attributes:
+        summary: Its first paragraph.
+        named: The paragraphs with headings, by these.
+        prose: All others.
+    """
+
+    summary: str
+    named: dict[str, str]
+    prose: tuple[str, ...]
+
+
+def agent_text(docstring: str) -> AgentText:
+    """The parts of an agent's docstring."""
+    summary, *rest = blocks(docstring) if docstring.strip() else [""]
+    named: dict[str, str] = {}
+    prose: list[str] = []
+    for block in rest:
+        heading = _HEADING.match(block)
+        if heading and heading["name"] in NAMED:
+            named[heading["name"]] = heading["rest"].removeprefix(":")
+        else:
+            prose.append(block)
+    return AgentText(" ".join(summary.split()), named, tuple(prose))
+
+
+def literal(text: str) -> str:
+    """An indented block, without its indent."""
+    return inspect.cleandoc("\n" + text.strip("\n")).strip()
+
+
+def listed(text: str) -> str:
+    """A paragraph with an indented list under it, as Markdown."""
+    return for_myst(literal(text))
+
+
+def arguments(docstring: str) -> dict[str, str]:
+    """Names and descriptions under "Args:" or "Attributes:", in Google's style."""
+    found: dict[str, str] = {}
+    for block in blocks(docstring):
+        first, _, rest = block.partition("\n")
+        if first.rstrip() not in ("Args:", "Attributes:"):
+            continue
+        name = ""
+        for line in literal(rest).splitlines():
+            entry = re.match(r"^(\*{0,2}\w+)(?: \([^)]*\))?: ?(.*)$", line)
+            if entry:
+                name = entry[1].lstrip("*")
+                found[name] = entry[2]
+            elif name:
+                found[name] += " " + line.strip()
+    return found

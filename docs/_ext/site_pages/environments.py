@@ -1,0 +1,246 @@
+"""A page for every registered environment, from its docstring, its registry entry and itself."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from site_pages import markdown as md
+from site_pages.docstrings import arguments, for_myst
+from site_pages.films import AGENT, SEED
+from site_pages.regrets import SHOWN, Regrets, regrets_of
+
+OWN_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
+"""Of every environment, whatever its world."""
+INFO = {
+    "t": "Time of the decision just made.",
+    "phase": "Its place within the period.",
+    "regret": "How much less the chosen action gives, on average, than the best one.",
+    "cumulative_regret": "The sum of these since the start of the episode.",
+    "mean_reward": "Expected reward of the chosen action, without noise.",
+    "optimal_reward": "That of the best action.",
+    "optimal_action": "The best action.",
+    "data_source": "Where rewards come from: `measurements`, `simulator`, `example`, ...",
+    "data_notes": "What was done to the data: gaps that were filled, and the like.",
+    "warm_start": "Arrays `t`, `action` and `reward` of decisions made before the start.",
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What there is to know of an environment.
+
+    Attributes:
+        env_id: Its Gymnasium id.
+        world: The class of its world.
+        defaults: Arguments that its id sets.
+        env: One of it, or None where it cannot be made here.
+        missing: Why it cannot.
+    """
+
+    env_id: str
+    world: type
+    defaults: dict[str, Any]
+    env: Any
+    missing: str = ""
+
+    @property
+    def short(self) -> str:
+        """The id without what all ids have."""
+        return re.sub(r"^PeriodicGP-|-v0$", "", self.env_id)
+
+    @property
+    def slug(self) -> str:
+        """The name of its page."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", self.short).lower()
+
+    @property
+    def summary(self) -> str:
+        """The first line of its docstring."""
+        return (inspect.getdoc(self.world) or "").partition("\n")[0]
+
+
+def environments() -> list[Environment]:
+    """All that are registered, made where that is possible."""
+    import gymnasium as gym
+
+    import periodic_envs
+
+    found = []
+    for env_id in periodic_envs.ids():
+        given = dict(gym.spec(env_id).kwargs)
+        module, _, name = given.pop("world").partition(":")
+        env, missing = None, ""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                env = gym.make(env_id, disable_env_checker=True).unwrapped
+        except (ImportError, ValueError) as error:  # an extra or data that are not here
+            missing = str(error)
+        found.append(Environment(env_id, getattr(import_module(module), name), given, env, missing))
+    return found
+
+
+def environment_page(one: Environment, zoo: dict[str, dict[str, float]], cache: Path) -> str:
+    """The page of one environment."""
+    text = inspect.getdoc(one.world) or ""
+    summary, _, rest = text.partition("\n")
+    film = "" if one.env is None else _film(one)
+    return md.page(
+        f"# {one.env_id}",
+        for_myst(summary),
+        _left_out(one),
+        md.code(
+            f'import gymnasium as gym\n\nenv = gym.make("periodic_envs:{one.env_id}")', "python"
+        ),
+        film,
+        _facts(one),
+        _sections(rest, one),
+        _info(one),
+        _regrets(regrets_of(one.env_id, zoo, cache)),
+    )
+
+
+def _left_out(one: Environment) -> str:
+    if one.env is None:
+        text = f"Not all of this page could be made where the site was built: {one.missing}"
+        return md.directive("admonition", "Left out", for_myst(text))
+    origin = one.env.setup.origin
+    if origin is not None and origin.source == "simulator":
+        text = (
+            "There were no measurements where this site was built. Picture and regrets below are "
+        )
+        return md.directive("admonition", "Simulated", text + "of simulated data.")
+    return ""
+
+
+def _film(one: Environment) -> str:
+    caption = f"`{AGENT}` at work, seed {SEED}: the landscape of rewards over time, its choices, "
+    caption += 'and its regret. Frames of `render_mode="rgb_array"`.'
+    alt = f"{AGENT} at work in {one.env_id}"
+    return md.directive("figure", f"pictures/{one.slug}.webp", caption, alt=alt, figclass="film")
+
+
+def _facts(one: Environment) -> str:
+    if one.env is None:
+        return ""
+    env, public = one.env, one.env.public
+    periods = ", ".join(f"{period:.6g}" for period in public.periods) or "not told"
+    rows = [
+        ("Action space", f"`{env.action_space}`"),
+        ("Observation space", f"`{_space(env.observation_space)}`"),
+        ("Observation fields", ", ".join(f"`{name}`" for name in env.observation_fields)),
+        ("Period", periods),
+        ("Horizon", f"{env.horizon:,} steps"),
+        ("Noise", f"`{one.defaults.get('noise', 'gaussian')}`, deviation {_noise(env)}"),
+        ("Data", "drawn anew for every seed" if env.setup.origin is None else _origin(env)),
+        ("World", f"`{one.world.__module__}.{one.world.__qualname__}`"),
+    ]
+    return md.table(("", "with its defaults"), rows)
+
+
+def _space(space: Any) -> str:
+    """A box without its bounds entry by entry, which fill a page."""
+    return f"Box({space.shape}, {space.dtype})"
+
+
+def _noise(env: Any) -> str:
+    return "not told" if env.noise_std is None else f"{env.noise_std:g}"
+
+
+def _origin(env: Any) -> str:
+    origin = env.setup.origin
+    return f"{origin.source}, fingerprint `{origin.fingerprint[:12]}`"
+
+
+def _sections(text: str, one: Environment) -> str:
+    """The sections of the docstring, and the table of arguments in theirs."""
+    parts: list[str] = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = section.partition("\n")
+        parts += [f"## {heading.strip()}", for_myst(body.strip())]
+        if heading.strip() == "Arguments":
+            parts.append(_arguments(one))
+    return md.page(*parts)
+
+
+def _arguments(one: Environment) -> str:
+    from periodic_envs import PeriodicBanditEnv
+
+    own = inspect.signature(one.world).parameters
+    of_env = inspect.signature(PeriodicBanditEnv).parameters
+    says = arguments(inspect.getdoc(PeriodicBanditEnv) or "")
+    own_rows = [
+        (f"`{name}`", md.value(one.defaults.get(name, p.default)), _annotation(p))
+        for name, p in own.items()
+    ]
+    env_rows = [
+        (
+            f"`{name}`",
+            md.value(one.defaults.get(name, of_env[name].default)),
+            _annotation(of_env[name]),
+            for_myst(says.get(name, "")),
+        )
+        for name in OWN_ARGUMENTS
+    ]
+    return md.page(
+        "Arguments of this world:",
+        md.table(("argument", "default", "type"), own_rows) if own_rows else "None.",
+        "Arguments of every environment:",
+        md.table(("argument", "default", "type", "meaning"), env_rows),
+    )
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    kind = parameter.annotation
+    text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    return "" if kind is parameter.empty else f"`{text.replace('|', 'or')}`"
+
+
+def _info(one: Environment) -> str:
+    if one.env is None:
+        return ""
+    _, first = one.env.reset(seed=SEED)
+    one.env.action_space.seed(SEED)
+    later = one.env.step(one.env.action_space.sample())[4]
+    told = {"reset": list(first), "step": list(later)}
+    names = list(dict.fromkeys([*told["step"], *told["reset"]]))
+    rows = [
+        (
+            f"`{name}`",
+            ", ".join(f"`{call}`" for call in told if name in told[call]),
+            INFO.get(name, ""),
+        )
+        for name in names
+    ]
+    note = "`info` is for the judge. An agent must not read it."
+    return md.page("## What `info` has", note, md.table(("key", "after", "meaning"), rows))
+
+
+def _regrets(found: Regrets | None) -> str:
+    if found is None:
+        return ""
+    rows = [(f"`{name}`", f"{found.values[name]:.2f}") for name in SHOWN if name in found.values]
+    note = (
+        "Regret after 200 steps as a share of what choosing at random loses: 0 is the oracle. "
+        "`best-fixed` and `best-per-phase` are the best single action, and the best action for "
+        f"each phase, in hindsight. World: `{found.task}`. Source: {found.source}."
+    )
+    return md.page("## Reference regrets", note, md.table(("", "regret"), rows, "lr"))
+
+
+def environments_index(found: list[Environment]) -> str:
+    """The list of all environments."""
+    rows = [(f"[{one.env_id}]({one.slug}.md)", for_myst(one.summary)) for one in found]
+    return md.page(
+        "# Environments",
+        "Every environment is registered with Gymnasium when `periodic_envs` is imported. The same "
+        "list stands in a terminal: `periodic-gp envs`.",
+        md.table(("id", "what it is"), rows),
+        md.toctree((f"{one.short} <{one.slug}>" for one in found), hidden=True),
+    )

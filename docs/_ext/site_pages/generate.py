@@ -1,0 +1,97 @@
+"""Everything that is made when the site is built."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from site_pages import agent_pages, api, command_line, environments, kernels
+from site_pages.films import film_key, make_film
+from site_pages.regrets import of_zoo
+from site_pages.repository import project_pages
+
+FOLDERS = ("reference/environments", "reference/agents", "reference/cli", "reference/api")
+"""Folders below docs in which nothing is written by hand."""
+
+
+def generate(docs: Path, cache: Path, say: Callable[[str], object] = print) -> None:
+    """Write all pages and pictures that are made from the code.
+
+    Args:
+        docs: The folder of the site's sources.
+        cache: Where what is expensive is kept between two builds.
+        say: Called with a line about what is being done.
+    """
+    say("pages from the code: environments, agents, kernels, commands, API ...")
+    pages = all_pages(cache)
+    for folder in FOLDERS:
+        _remove_others(docs, folder, pages)
+    for name, text in pages.items():
+        write_if_changed(docs / name, text)
+    make_films(environments.environments(), docs / "reference" / "environments", cache, say)
+
+
+def all_pages(cache: Path) -> dict[str, str]:
+    """The pages by their paths below docs."""
+    zoo = of_zoo()
+    worlds = environments.environments()
+    agents = agent_pages.agent_entries()
+    commands = command_line.commands()
+    pages = {"reference/environments/index.md": environments.environments_index(worlds)}
+    for world in worlds:
+        text = environments.environment_page(world, zoo, cache)
+        pages[f"reference/environments/{world.slug}.md"] = text
+    pages["reference/agents/index.md"] = agent_pages.agents_index(agents)
+    pages |= {f"reference/agents/{a.name}.md": agent_pages.agent_page(a, zoo) for a in agents}
+    pages["reference/cli/index.md"] = command_line.command_index(commands)
+    for name, command in commands.items():
+        pages[f"reference/cli/{name}.md"] = command_line.command_page(name, command)
+    pages |= {f"reference/api/{name}": text for name, text in api.api_pages().items()}
+    pages["reference/kernels.md"] = kernels.kernels_page()
+    return pages | project_pages()
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Leave a file alone that says this already: Sphinx reads anew what is newer."""
+    if not path.is_file() or path.read_text("utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+def _remove_others(docs: Path, folder: str, pages: dict[str, str]) -> None:
+    """Pages of things that are gone."""
+    for path in (docs / folder).glob("*.*"):
+        if path.suffix in (".md", ".rst") and path.relative_to(docs).as_posix() not in pages:
+            path.unlink()
+
+
+def make_films(
+    worlds: list[environments.Environment],
+    folder: Path,
+    cache: Path,
+    say: Callable[[str], object] = print,
+) -> None:
+    """Make the moving pictures whose code has changed since, on all cores."""
+    keys_file = cache / "films.json"
+    known = json.loads(keys_file.read_text("utf-8")) if keys_file.is_file() else {}
+    wanted = {w.slug: (w, film_key(w.env.setup.world)) for w in worlds if w.env is not None}
+    paths = {slug: folder / "pictures" / f"{slug}.webp" for slug in wanted}
+    missing = [
+        slug
+        for slug, (_, key) in wanted.items()
+        if known.get(slug) != key or not paths[slug].is_file()
+    ]
+    if not missing:
+        return
+    ids = [wanted[slug][0].env_id for slug in missing]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        made = pool.map(make_film, ids, [paths[slug] for slug in missing])
+        for done, slug in enumerate(missing):
+            next(made)
+            say(f"moving pictures: {done + 1} of {len(missing)}, {slug}")
+    keys = {slug: key for slug, (_, key) in wanted.items()}
+    write_if_changed(keys_file, json.dumps(keys, indent=1))

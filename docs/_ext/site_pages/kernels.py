@@ -1,0 +1,119 @@
+"""The page of kernels: formulas, attributes, and what other libraries call the same thing."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from site_pages import markdown as md
+from site_pages.agent_pages import prose
+from site_pages.docstrings import arguments, blocks, for_myst
+
+FORMULAS = {
+    "Constant": r"c(d) = 1",
+    "Periodic": r"c(d) = \exp\left(-\frac{2}{\ell^2} \sin^2 \frac{\pi d}{\tau}\right)",
+    "TruncatedPeriodic": r"c(d) = \sum_{k=0}^{K} w_k \cos\frac{2 \pi k d}{\tau}, \quad "
+    r"w_k \propto (1 + [k > 0])\, I_k(1/\ell^2), \quad \sum_k w_k = 1",
+    "Harmonics": r"c(d) = \sum_{k=k_0}^{k_1} w_k \cos\frac{2 \pi k d}{\tau}, \quad "
+    r"w_k \propto k^{-3/2}, \quad \sum_k w_k = 1",
+    "Decay": r"c(d) = (1 - \varepsilon)^{|d| / 2}",
+    "TimeSquaredExponential": r"c(d) = \exp\left(-\frac{d^2}{2 \ell^2}\right)",
+    "SquaredExponential": r"k(a, b) = \exp\left(-\frac{|a - b|^2}{2 \ell^2}\right)",
+    "Matern": r"k(a, b) = \frac{2^{1 - \nu}}{\Gamma(\nu)}\, s^\nu K_\nu(s), \quad "
+    r"s = \sqrt{2 \nu}\, \frac{|a - b|}{\ell}",
+    "Linear": r"k(a, b) = \frac{a \cdot b}{\ell^2}",
+    "Index": r"k(a, b) = [a = b]",
+    "EmpiricalCovariance": r"k(a, b) = S_{a b}",
+    "ContextSquaredExponential": r"k_U(u, u') = \exp\left(-\frac{|u - u'|^2}{2 \ell^2}\right)",
+    "ContextLinear": r"k_U(u, u') = z z', \quad z = \min\left(\max\left("
+    r"\frac{u - \mathrm{centre}}{\mathrm{spread}}, -2.5\right), 2.5\right)",
+}
+"""By the name of the class; a kernel that is not here has the formula of its docstring alone."""
+GROUPS = {
+    "time": ("Kernels over time", "Functions of the lag $d = t - s$, and 1 at lag 0."),
+    "action": ("Kernels over actions", "$a$ and $b$ are two actions."),
+    "context": ("Kernels over contexts", "$u$ and $u'$ are two contexts."),
+}
+
+
+def kernel_classes() -> dict[str, list[type]]:
+    """The kernels of the package by the module that they stand in."""
+    from agents.gp import kernels
+    from agents.gp.kernels.base import ActionKernel, Kernel, TimeKernel
+
+    found: dict[str, list[type]] = {}
+    for info in iter_modules(kernels.__path__, f"{kernels.__name__}."):
+        module = import_module(info.name)
+        own = [
+            cls
+            for _, cls in inspect.getmembers(module, inspect.isclass)
+            if issubclass(cls, Kernel)
+            and cls.__module__ == info.name
+            and issubclass(cls, (ActionKernel, TimeKernel))
+            and cls not in (ActionKernel, TimeKernel)
+        ]
+        if own:
+            own.sort(key=lambda cls: inspect.getsourcelines(cls)[1])
+            found[info.name.rpartition(".")[2]] = own
+    return found
+
+
+def kernels_page() -> str:
+    """All kernels on one page."""
+    intro = r"""# Kernels
+
+A kernel says how alike rewards are: of two actions, at two times, in two contexts. Kernels are
+values that can be added and multiplied, and whatever is added and multiplied is a sum of separable
+terms,
+
+$$
+k\{(a, t), (b, s)\} = \sum_i v_i \, k_i(a, b) \, c_i(t - s),
+$$
+
+with $k_i$ a product of kernels over actions (and contexts) and $c_i$ one of kernels over time. A
+time kernel that is a finite sum of decaying cosines has an engine whose cost does not grow.
+
+```python
+from agents.gp import Decay, Periodic, SquaredExponential
+
+kernel = SquaredExponential(length_scale=0.5) * (Periodic(24.0) + 0.3 * Decay(0.02))
+```
+"""
+    parts = [intro]
+    for module, classes in kernel_classes().items():
+        heading, note = GROUPS.get(module, (f"Kernels of `{module}`", ""))
+        parts += [f"## {heading}", note, *(_kernel(cls) for cls in classes)]
+    return md.page(*parts)
+
+
+def _kernel(cls: Any) -> str:
+    text = inspect.getdoc(cls) or ""
+    says = arguments(text)
+    formula = FORMULAS.get(cls.__name__)
+    fields = [
+        (f"`{f.name}`{_default(f)}", for_myst(says.get(f.name, "")))
+        for f in dataclasses.fields(cls)
+    ]
+    prosaic = [prose(block) for block in blocks(text) if not block.startswith("Attributes:")]
+    finite = _has_spectrum(cls)
+    return md.page(
+        f"### {cls.__name__}",
+        f"$$\n{formula}\n$$" if formula else "",
+        *prosaic,
+        md.definitions(fields) if fields else "",
+        "It has the engine of constant cost per step." if finite else "",
+        f"Class: `{cls.__module__}.{cls.__name__}`.",
+    )
+
+
+def _default(field: Any) -> str:
+    return "" if field.default is dataclasses.MISSING else f" = {md.value(field.default)}"
+
+
+def _has_spectrum(cls: Any) -> bool:
+    from agents.gp.kernels.base import TimeKernel
+
+    return issubclass(cls, TimeKernel) and "spectrum" in vars(cls)

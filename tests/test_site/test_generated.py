@@ -1,0 +1,267 @@
+"""Pages that are made from the code say all of it, and what cannot be said is named."""
+
+import inspect
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import periodic_envs
+from agents.discovery import built_in
+from agents.registry import find_class
+from periodic_envs.worlds.ride_share import RideShare
+from tests.test_site.conftest import ROOT
+
+from site_pages import agent_pages, api, command_line, environments, films, kernels  # isort: skip
+from site_pages.docstrings import agent_text, arguments, blocks, for_myst, for_sphinx  # isort: skip
+from site_pages.regrets import of_zoo, ranks, regrets_of  # isort: skip
+from site_pages.repository import ADDRESS, project_pages, rewritten, source_link  # isort: skip
+
+
+@pytest.fixture(scope="module")
+def worlds() -> dict[str, environments.Environment]:
+    return {one.env_id: one for one in environments.environments()}
+
+
+# --- docstrings ----------------------------------------------------------------------------------
+
+DOCSTRING = """A season, and optimism.
+
+    Pseudo-code (Algorithm 1)::
+
+        a <- argmax
+        observe |y|
+
+    Reference: [@cai2021periodic], as :class:`agents.base.Problem` has it.
+
+    Free prose with ``a|b`` and a * b.
+
+    Args:
+        period: tau, or
+            None.
+        common: See :class:`GPAgent`.
+    """
+
+
+def test_docstrings_are_taken_apart() -> None:
+    text = agent_text(DOCSTRING)
+    assert text.summary == "A season, and optimism."
+    assert set(text.named) == {"Pseudo-code", "Reference", "Args"}
+    assert "observe |y|" in text.named["Pseudo-code"]
+    assert text.prose == ("Free prose with ``a|b`` and a * b.",)
+    assert arguments(DOCSTRING) == {"period": "tau, or None.", "common": "See :class:`GPAgent`."}
+    assert len(list(blocks(DOCSTRING))) == 5
+
+
+def test_papers_are_cited_and_signs_mean_nothing() -> None:
+    assert for_myst("[@a2020b], :class:`x.Y`") == "{cite:t}`a2020b`, `Y`"
+    assert for_myst("``a|b`` and a * b, |c|") == r"``a|b`` and a \* b, \|c\|"
+    assert for_sphinx("see [@a2020b] for |d|") == r"see :cite:t:`a2020b` for \|d\|"
+    assert for_sphinx("    |d| in a block") == "    |d| in a block"
+
+
+# --- environments --------------------------------------------------------------------------------
+
+
+def test_every_environment_has_a_page(worlds: dict[str, environments.Environment]) -> None:
+    assert set(worlds) == set(periodic_envs.ids())
+    index = environments.environments_index(list(worlds.values()))
+    for one in worlds.values():
+        assert f"[{one.env_id}]({one.slug}.md)" in index
+        assert re.search(rf"^{one.short} <{one.slug}>$", index, re.MULTILINE)
+    assert worlds["PeriodicGP-RideShare-v0"].slug == "ride-share"
+
+
+def test_the_page_of_an_environment(
+    worlds: dict[str, environments.Environment], tmp_path: Path
+) -> None:
+    one = worlds["PeriodicGP-RideShare-v0"]
+    page = environments.environment_page(one, of_zoo(), tmp_path)
+    for name, parameter in inspect.signature(RideShare).parameters.items():
+        assert f"| `{name}` | `{parameter.default!r}` |" in page
+    assert "| `horizon` | `336` |" in page  # what the id sets, not what the class has
+    assert "`Discrete(12)`" in page
+    assert "| `regret` | `step` |" in page
+    assert "| `phase` | `reset`, `step` |" in page
+    assert re.search(r"\| `auto-gp-ucb` \| 0\.\d\d \|", page)
+    assert "[the zoo](../../zoo.md)" in page
+
+
+def test_what_cannot_be_made_is_left_out_and_said(
+    worlds: dict[str, environments.Environment], tmp_path: Path
+) -> None:
+    one = replace(
+        worlds["PeriodicGP-Flights-v0"], env=None, missing='pip install "periodic-gp[flights]"'
+    )
+    page = environments.environment_page(one, {one.env_id: {"random": 1.0}}, tmp_path)
+    assert "Left out" in page
+    assert "periodic-gp[flights]" in page
+    assert ".webp" not in page
+    assert "| `start` | `'2013-03-03'` |" in page
+    madrid = environments.environment_page(worlds["PeriodicGP-Madrid-v0"], of_zoo(), tmp_path)
+    assert "of simulated data" in madrid  # the tests have no measurements
+
+
+def test_regrets_are_made_once_and_kept(tmp_path: Path) -> None:
+    found = regrets_of("PeriodicGP-Replay-v0", {}, tmp_path)
+    assert found is not None
+    assert found.values["oracle"] == 0.0
+    assert found.values["uniform-random"] == 1.0
+    assert found.values["auto-gp-ucb"] < found.values["random"]
+    kept = tmp_path / "regrets" / "PeriodicGP-Replay-v0.json"
+    kept.write_text(kept.read_text().replace('"oracle": 0.0', '"oracle": 0.5'))
+    again = regrets_of("PeriodicGP-Replay-v0", {}, tmp_path)
+    assert again is not None
+    assert again.values["oracle"] == 0.5
+    kept.write_text(kept.read_text().replace('"key": "', '"key": "x'))
+    anew = regrets_of("PeriodicGP-Replay-v0", {}, tmp_path)
+    assert anew == found
+
+
+def test_films_are_small_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    still = rng.integers(0, 255, (60, 90, 3)).repeat(10, 0).repeat(10, 1).astype(np.uint8)
+    frames = [np.roll(still, 10 * i, axis=1) for i in range(6)]
+    films.write_film(frames, tmp_path / "film.webp")
+    assert (tmp_path / "film.webp").stat().st_size <= films.MAX_BYTES
+    with Image.open(tmp_path / "film.webp") as film:
+        assert film.n_frames == 6
+        assert film.width == films.WIDTH
+    monkeypatch.setattr(films, "MAX_BYTES", 5_000)
+    with pytest.raises(ValueError, match="larger than 5,000 bytes"):
+        films.write_film(frames, tmp_path / "large.webp")
+
+
+def test_films_depend_on_the_code(worlds: dict[str, environments.Environment]) -> None:
+    keys = {one.env_id: films.film_key(one.env.setup.world) for one in worlds.values() if one.env}
+    assert len(set(keys.values())) == len(keys)
+
+
+# --- agents --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def entries() -> dict[str, agent_pages.AgentEntry]:
+    return {one.name: one for one in agent_pages.agent_entries()}
+
+
+def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> None:
+    assert set(entries) == set(built_in())
+    index = agent_pages.agents_index(list(entries.values()))
+    zoo = of_zoo()
+    for one in entries.values():
+        assert f"[{one.name}]({one.name}.md)" in index
+        page = agent_pages.agent_page(one, zoo)
+        assert "## Pseudo-code" in page, one.name
+        assert "[@" not in page, one.name
+        assert ":class:" not in page, one.name
+        assert "## Rank in every world" in page, one.name
+    assert set(agent_pages.FAMILIES) <= {one.family for one in entries.values()}
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_every_setting_is_described(name: str) -> None:
+    cls = find_class(name)
+    described = agent_pages.described_settings(cls)
+    missing = [s for s in agent_pages.settings_with_defaults(cls) if not described.get(s)]
+    assert missing == []
+
+
+def test_ranks_leave_references_and_variants_out() -> None:
+    zoo = {"W": {"oracle": 0.0, "a": 0.2, "a:x=1": 0.1, "b": 0.3, "best-fixed": 0.25}}
+    assert ranks(zoo, "b") == [("W", 2, 2, 0.3)]
+    assert ranks(zoo, "a") == [("W", 1, 2, 0.2)]
+    assert ranks(zoo, "c") == []
+
+
+# --- kernels, commands, names --------------------------------------------------------------------
+
+
+def test_every_kernel_is_on_the_page() -> None:
+    names = {cls.__name__ for group in kernels.kernel_classes().values() for cls in group}
+    assert set(kernels.FORMULAS) <= names  # a new one is shown by its docstring until it has one
+    page = kernels.kernels_page()
+    assert all(f"### {name}" in page for name in names)
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(block, "kernels.md", "exec"), {})
+
+
+def test_every_command_and_option_is_described() -> None:
+    found = command_line.commands()
+    for name, command in found.items():
+        page = command_line.command_page(name, command)
+        for full, one in command_line.leaves(name, command):
+            assert f"periodic-gp {full}" in page
+            assert one.help, full
+            for parameter in one.params:
+                if parameter.name != "help":
+                    assert all(
+                        f"`{option}`" in page or "-" not in option for option in parameter.opts
+                    )
+        assert "Not described." not in page, name
+    assert "`--seed` `SEED` (default `0`)" in command_line.command_page("play", found["play"])
+
+
+def test_the_api_documents_each_name_once() -> None:
+    pages = api.api_pages()
+    directives = re.findall(
+        r"^\.\. (?:auto|py:)\w+:: (\S+)", "\n".join(pages.values()), re.MULTILINE
+    )
+    assert len(directives) == len(set(directives))
+    for name in (
+        "agents.base.Agent",
+        "evaluation.running.sweep.run",
+        "agents.testing.AgentContract",
+    ):
+        assert name in directives
+    exported = set(periodic_envs.__all__) - {"checks"}
+    assert exported <= {name.rpartition(".")[2] for name in directives}
+
+
+# --- the repository ------------------------------------------------------------------------------
+
+
+def test_links_to_files_of_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / "docs" / "shift.md"
+    monkeypatch.delenv(ADDRESS, raising=False)
+    same = "[z](zoo.md#y) [w](https://e.org/a) ![i](a.png)"
+    text = f"[a](../agents/auto) [s](../SECURITY.md#x) {same}"
+    assert rewritten(text, page) == f"a (`agents/auto`) [s](project/security.md#x) {same}"
+    fenced = "```sh\n[a](../agents/auto)\n```\n"
+    assert rewritten(fenced, page) == fenced
+    monkeypatch.setenv(ADDRESS, "https://e.org/blob/main/")
+    assert rewritten("[a](../agents/auto)", page) == "[a](https://e.org/blob/main/agents/auto)"
+
+
+def test_names_link_to_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ADDRESS, "https://e.org/blob/main")
+    link = source_link("py", {"module": "agents.base", "fullname": "Problem.period"})
+    assert link is not None
+    first, last = map(int, re.findall(r"/agents/base.py#L(\d+)-L(\d+)$", link)[0])
+    lines = (ROOT / "agents" / "base.py").read_text().splitlines()[first - 1 : last]
+    assert "def period" in "".join(lines)
+    assert source_link("py", {"module": "agents.base", "fullname": "np.ndarray"}) is None
+    assert source_link("py", {"module": "agents", "fullname": "DISTRIBUTION"}) is None
+
+
+def test_files_beside_docs_become_pages() -> None:
+    pages = project_pages()
+    assert set(pages) == {"project/contributing.md", "project/changelog.md", "project/security.md"}
+    assert "](contributing.md#what-a-version-promises)" in pages["project/changelog.md"]
+
+
+def test_formulas_are_elements_of_a_page() -> None:
+    pytest.importorskip("docutils", reason="the extra docs is not installed")
+    from docutils.utils.math import MathError
+    from site_pages.mathml import mathml
+
+    text = mathml(r"\exp\Big(-\frac{2}{\ell^2}\Big) \dots", block=True)
+    assert text.startswith("<math")
+    assert "<mfrac>" in text
+    assert "Big" not in text
+    with pytest.raises(MathError):
+        mathml(r"\nosuchcommand{x}", block=False)
