@@ -13,6 +13,7 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES, TRAINING
 from evaluation.results import Results
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
+from evaluation.running.given import Given, entries_of
 from evaluation.running.isolation import NONE
 from evaluation.running.record import Record
 from evaluation.running.run import Run, runs_of
@@ -41,7 +42,7 @@ class Progress:
 def run(
     protocol: Protocol | Path | str = "smoke",
     *,
-    agents: Collection[str] | None = None,
+    agents: Collection[Given] | None = None,
     envs: Collection[str] | None = None,
     seeds: str | Collection[int] | None = None,
     store: Store | Path | str | None = None,
@@ -56,7 +57,9 @@ def run(
 
     Args:
         protocol: A protocol, the name of one that comes with the package, or a TOML file.
-        agents: Agents instead of the protocol's: its labels, or the command line's notation.
+        agents: Agents instead of the protocol's: its labels, the command line's notation, an
+            ``AgentSpec``, or a class; with settings, ``functools.partial(Mine, epsilon=0.1)``. The
+            code of a class that was typed into a notebook is kept beside the store.
         envs: Worlds instead of the protocol's: its labels, or the command line's notation.
         seeds: Seeds instead of the protocol's: "0:20" or numbers.
         store: Where results are kept; None for memory. What is in it is not run again.
@@ -71,8 +74,9 @@ def run(
     """
     if not isinstance(protocol, Protocol):
         protocol = Protocol.load(protocol)
+    kept = store.path if isinstance(store, Store) else store and Path(store)
     protocol = protocol.restricted(
-        agents=agents,
+        agents=None if agents is None else entries_of(agents, kept or None),
         envs=envs,
         seeds=None if seeds is None else parse_seeds(seeds if isinstance(seeds, str) else [*seeds]),
     )
