@@ -5,7 +5,6 @@ import subprocess
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,8 +64,8 @@ def typed(text: str, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 
 @pytest.fixture
-def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
-    yield typed(EPSILON_GREEDY, monkeypatch)
+def notebook(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    return typed(EPSILON_GREEDY, monkeypatch)
 
 
 def run(agents: list[Any], **more: Any) -> Any:
