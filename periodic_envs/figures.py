@@ -33,7 +33,7 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     figure = new_figure()
     above, below = two_axes(figure, times)
     values = draw_landscape(above, setup, episode, times)
-    draw_title(figure, title)
+    draw_title(figure, title + said_of_data(setup))
     if len(times) < setup.horizon:
         above.set_title(f"first {len(times):,} of {setup.horizon:,} steps", loc="left", fontsize=9)
     below.plot(times, [episode.process.optimum(int(t))[1] for t in times], label="best action")
@@ -42,6 +42,12 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     draw_legend(above)
     draw_legend(below)
     return figure
+
+
+def said_of_data(setup: Setup) -> str:
+    """What a title must say: that rewards are simulated in the place of measurements."""
+    simulated = setup.origin is not None and setup.origin.source == "simulator"
+    return ", simulated" if simulated else ""
 
 
 def new_figure() -> Figure:

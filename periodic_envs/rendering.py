@@ -15,6 +15,7 @@ from periodic_envs.figures import (
     draw_title,
     heights,
     new_figure,
+    said_of_data,
     title_lines,
     two_axes,
 )
@@ -40,7 +41,7 @@ class Viewer:
     """Shows episodes of one environment in any render mode."""
 
     def __init__(self, title: str, setup: Setup, fps: int) -> None:
-        self._title = title
+        self._title = title + said_of_data(setup)
         self._setup = setup
         self._fps = fps
         self._picture: EpisodePicture | None = None

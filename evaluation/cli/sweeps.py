@@ -18,19 +18,15 @@ from evaluation.cli.shared import (
     save_picture,
     say,
 )
-from evaluation.cli.tables import (
-    check_known,
-    comparison_lines,
-    overall_table,
-    print_table,
-    task_tables,
-)
+from evaluation.cli.tables import check_known, comparison_lines, print_table
 from evaluation.export import export_steps
+from evaluation.participation import Part, parts, rankings, remarks
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
+from evaluation.tables import tables_of, task_tables
 
 SweepOption = Annotated[
     str | None,
@@ -44,7 +40,6 @@ BaselineOption = Annotated[
     typer.Option(help="Compare every agent with this one, on the same worlds and seeds."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-MAX_SHOWN_FAILURES = 10
 DEFAULT_STORE = Path("results.sqlite")
 
 
@@ -143,6 +138,7 @@ def plot(
     kind: Annotated[
         str, typer.Option(help="What to draw: curves (regret over time), phases or profiles.")
     ] = "curves",
+    dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark page.")] = False,
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
@@ -154,7 +150,7 @@ def plot(
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     with Store(store, create=False) as opened:
         try:
-            figure = FIGURES[kind](chosen_results(opened, sweep))
+            figure = FIGURES[kind](chosen_results(opened, sweep), dark=dark)
         except NothingToDrawError as error:
             raise CommandError(str(error)) from error
         save_picture(figure, out)
@@ -196,21 +192,17 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
     for track in results.tracks:
         for shown in task_tables(results, baseline=baseline, track=track):
             print_table(shown)
-        summary = overall_table(results, baseline=baseline, track=track)
-        if summary is not None:
-            print_table(summary)
-    _say_what_is_missing(results)
+        for ranking in rankings(results, baseline=baseline, track=track):
+            for shown in tables_of(ranking):
+                print_table(shown)
+    for remark in remarks(results, more="see --json"):
+        say(remark)
 
 
-def _say_what_is_missing(results: Results) -> None:
-    unfinished = results.size - len(results.runs) - len(results.trainings)
-    if unfinished:
-        say(f"{unfinished:,} of {results.size:,} runs are not finished yet.")
-    for failed in results.failures[:MAX_SHOWN_FAILURES]:
-        say(f"Failed: {failed.agent} in {failed.env}, seed {failed.seed}: {failed.reason}")
-    more = len(results.failures) - MAX_SHOWN_FAILURES
-    if more > 0:
-        say(f"... and {more:,} more failures (see --json)")
+def _apart(part: Part, baseline: str | None, track: str) -> dict[str, Any]:
+    """The ranking over the tasks that some agents are limited to."""
+    ranked = part.overall(baseline=baseline, track=track)
+    return {"tasks": list(part.tasks), "overall": json.loads(ranked.to_json(orient="records"))}
 
 
 def _content(results: Results, baseline: str | None) -> dict[str, Any]:
@@ -225,6 +217,7 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
                 name: json.loads(made(baseline=baseline, track=track).to_json(orient="records"))
                 for name, made in {"tasks": results.table, "overall": results.overall}.items()
             }
+            | {"apart": [_apart(part, baseline, track) for part in parts(results, track)]}
             for track in results.tracks
         },
         "failures": [

@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from evaluation import columns
-from evaluation.cli.tables import overall_table, task_tables
 from evaluation.columns import COLUMNS, Column, columns_of
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
@@ -19,6 +18,7 @@ from evaluation.report.content import About, Board, board_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.summary import overall, table
+from evaluation.tables import tables_of, task_tables
 
 STEPS, SEEDS = 6, 3
 MEDIAN = Column(
@@ -90,7 +90,7 @@ def printed(results: Results) -> str:
     console = Console(width=300, record=True)
     for shown in task_tables(results, baseline="b", track="online"):
         console.print(shown)
-    console.print(overall_table(results, baseline="b", track="online"))
+    console.print(next(tables_of(overall(results, baseline="b"))))
     return console.export_text()
 
 
