@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import gymnasium as gym
@@ -16,6 +17,8 @@ from periodic_envs.episode import Described, Episode, Setup, reset_info
 from periodic_envs.info import Record
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import Decision, Viewer
+
+RENDER_MODES = ["human", "rgb_array", "ansi"]
 
 
 class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
@@ -49,7 +52,8 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own convention)
-        "render_modes": ["human", "rgb_array", "ansi"],
+        # What works here: Gymnasium tries all of them when an environment is checked.
+        "render_modes": RENDER_MODES if find_spec("pygame") else RENDER_MODES[1:],
         "render_fps": 10,
     }
 
@@ -66,7 +70,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         **world_kwargs: Any,
     ) -> None:
         if render_mode is not None:
-            checks.one_of("render_mode", render_mode, self.metadata["render_modes"])
+            checks.one_of("render_mode", render_mode, RENDER_MODES)
         self.setup = Setup.of(
             world,
             horizon=horizon,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
@@ -128,11 +130,28 @@ class Described:
     """What an environment, one copy or many, says about its world."""
 
     setup: Setup
+    _spec: EnvSpec | None = None
 
     @property
     def horizon(self) -> int:
         """Steps in an episode."""
         return self.setup.horizon
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """What it was made from, with the length of its episodes: wrappers ask for that.
+
+        The environment ends its episodes itself, so ``gym.make(id)`` adds no time limit. One that
+        is made anew from this specification has one of the same length, too: with another horizon,
+        say ``gym.make(env.spec, horizon=500, max_episode_steps=500)``.
+        """
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = copy(spec)
+        if self._spec is not None:
+            self._spec.max_episode_steps = self.horizon
 
     @property
     def observation_fields(self) -> tuple[str, ...]:
