@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from evaluation.cli.shared import (
     CommandError,
@@ -19,6 +21,7 @@ from evaluation.cli.shared import (
     say,
 )
 from evaluation.cli.tables import check_known, comparison_lines, print_table
+from evaluation.cli.waiting import working
 from evaluation.export import export_steps
 from evaluation.participation import Part, parts, rankings, remarks
 from evaluation.protocol.protocol import Protocol
@@ -150,10 +153,10 @@ def plot(
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     with Store(store, create=False) as opened:
         try:
-            figure = FIGURES[kind](chosen_results(opened, sweep), dark=dark)
+            with working(f"Drawing {kind} into {out}"):
+                save_picture(FIGURES[kind](chosen_results(opened, sweep), dark=dark), out)
         except NothingToDrawError as error:
             raise CommandError(str(error)) from error
-        save_picture(figure, out)
     say(f"Drew {kind} into {out}")
 
 
@@ -189,14 +192,18 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         print(json.dumps(_content(results, baseline), indent=1))
         return
     say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
-    for track in results.tracks:
-        for shown in task_tables(results, baseline=baseline, track=track):
-            print_table(shown)
-        for ranking in rankings(results, baseline=baseline, track=track):
-            for shown in tables_of(ranking):
-                print_table(shown)
+    with working("Computing intervals"):
+        tables = [shown for track in results.tracks for shown in _tables(results, baseline, track)]
+    for shown in tables:
+        print_table(shown)
     for remark in remarks(results, more="see --json"):
         say(remark)
+
+
+def _tables(results: Results, baseline: str | None, track: str) -> Iterator[Table]:
+    yield from task_tables(results, baseline=baseline, track=track)
+    for ranking in rankings(results, baseline=baseline, track=track):
+        yield from tables_of(ranking)
 
 
 def _apart(part: Part, baseline: str | None, track: str) -> dict[str, Any]:

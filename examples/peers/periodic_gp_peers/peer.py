@@ -32,6 +32,8 @@ class Peer:
         first_pulls: Rewards to be known before anything is compared, unless a scale is told.
     """
 
+    takes = "arms"
+    """What periodic-gp reads, in the text: worlds with a box are left out, which tables say."""
     extra: ClassVar[str]
     """What to install: the name of the library, and of the extra of this package."""
 
