@@ -73,9 +73,10 @@ def submit(
         raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
     if out_of := refused(judged.agents[0], judged):
+        takes = taken_by(agent.spec.name)
         raise BundleError(
-            f"{agent.label} takes {taken_by(agent.spec.name)} only, and submissions are ranked over "
-            f"all worlds of a protocol: this one has {', '.join(out_of)}"
+            f"{agent.label} takes {takes} only, and submissions are ranked over all worlds of a "
+            f"protocol: this one has {', '.join(out_of)}"
         )
     runs = agent_runs(judged)  # says what is wrong before anything is written
     kept = out.with_name(f".{out.name}.sqlite")
