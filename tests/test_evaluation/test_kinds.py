@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 import evaluation
 from evaluation.cli.commands import app
 from evaluation.cli.sweeps import chosen_results
+from evaluation.leaderboard.bundle import BundleError
+from evaluation.leaderboard.submit import submit
 from evaluation.participation import Part, parts, rankings, remarks, tasks_of
 from evaluation.protocol.entries import ProtocolError
 from evaluation.protocol.protocol import Protocol
@@ -157,3 +159,11 @@ def test_who_fails_is_not_missing_in_silence(tmp_path: Path) -> None:
         "smoke", agents=[mine, "random"], envs=[ARMS, BOX], seeds="0:1", workers=0
     )
     assert f"Not ranked over all tasks: {mine} has finished nothing in {BOX}." in remarks(found)
+
+
+def test_an_agent_for_some_worlds_is_not_submitted_to_all(folder: Path, tmp_path: Path) -> None:
+    entry = Protocol.from_dict({"envs": [ARMS], "agents": [f"{folder}/mine.py:ArmsOnly"]}).agents[0]
+    both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random"], "seeds": "0:1"})
+    with pytest.raises(BundleError, match=f"takes arms only, .* this one has {BOX}"):
+        submit(entry, both, tmp_path / "bundle", authors=["A"])
+    assert list(tmp_path.iterdir()) == []
