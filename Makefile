@@ -4,6 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Pip is quiet, so a line every three seconds says that it is still at work, and for how long.
+comma := ,
+define installing
+	@echo "Installing $(1) into $(VENV): some minutes the first time"; \
+	$(INSTALL) $(2) & pid=$$!; seconds=0; \
+	while kill -0 $$pid 2>/dev/null; do sleep 1; seconds=$$((seconds + 1)); \
+	    [ $$((seconds % 3)) -ne 0 ] || echo "  still installing, $$seconds s"; done; \
+	wait $$pid
+endef
 # Tests that share an expensive fixture stay in one process: tests/conftest.py sees to it.
 PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
@@ -100,11 +109,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(INSTALL) -e ".[flights]"
+	$(call installing,periodic-gp and what it needs,-e ".[flights]")
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(INSTALL) -e ".[dev,rl]"
+	$(call installing,periodic-gp and all that its tests need,-e ".[dev$(comma)rl]")
 	touch $@ $(VENV)/.core
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python

@@ -18,6 +18,7 @@ from periodic_envs.figures import (
     draw_landscape,
     draw_legend,
     draw_title,
+    said_of_data,
 )
 from periodic_envs.labels import short, thinned
 from periodic_envs.worlds.piecewise import Piecewise
@@ -51,7 +52,7 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
     smaller = [found is not None for found in (periods, decays)]
     heights = [2.0, *[2.0] * believes, *[1.0] * sum(smaller), 1.0]
     figure = Figure(figsize=(10.0, 1.25 + 1.75 * sum(heights)), dpi=100, layout="constrained")
-    draw_title(figure, title, f"regret {run.regret.sum():,.1f}")
+    draw_title(figure, title + said_of_data(env.setup), f"regret {run.regret.sum():,.1f}")
     axes = figure.subplots(len(heights), 1, height_ratios=heights)
     assert env.episode is not None
     draw_landscape(axes[0], env.setup, env.episode, run.t[-WINDOW:])

@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evaluation.dark import darkened
 from evaluation.looks import colour_of, dashes_of, looks
 from evaluation.results import Curves, Results
+from evaluation.simulated import WORD, simulated_tasks
 from evaluation.statistics import Band, curve_band, performance_profile, regret_by_phase
 from periodic_envs.arrays import Array
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Value = TypeVar("Value")
+LEGEND_LINE = 0.17
+"""Inches of one line of a legend."""
 
 _DASHES: dict[str, Any] = {
     "solid": "-",
@@ -47,30 +52,35 @@ def curves_figure(
     *,
     times: Mapping[str, ArrayLike] | None = None,
     agents: Sequence[str] | None = None,
+    dark: bool = False,
 ) -> Figure:
-    """Mean cumulative regret with its band, one panel per environment.
+    """Mean cumulative regret with its band, one panel per environment and one legend for all.
 
     Args:
         curves: ``curves[env][agent]``, each of shape (steps,): see ``statistics.curve_band``.
         times: ``times[env]`` of shape (steps,); without it, steps count from 1.
         agents: All agents that have a look; without it, those in ``curves``.
+        dark: Whether it is for a dark page.
     """
     styles = agent_styles(agents or list(dict.fromkeys(a for env in curves.values() for a in env)))
     figure, panels = _panels(list(curves), width=5.6, height=3.4)
     for (env, bands), axes in zip(curves.items(), panels, strict=True):
-        # From the top line's end to the bottom's, so that the legend beside reads like labels.
-        for agent in sorted(bands, key=lambda agent: -bands[agent].estimate[-1]):
-            band = bands[agent]
+        for agent, band in bands.items():
             t = range(1, len(band.estimate) + 1) if times is None else times[env]
             _draw_band(axes, t, band, agent, styles[agent])
         axes.set(title=env, xlabel="step t", ylabel="mean cumulative regret")
         axes.set_ylim(bottom=0.0)
-        _legend_beside(axes)
-    return figure
+        _open_grid(axes)
+    ends = [{agent: band.estimate[-1] for agent, band in env.items()} for env in curves.values()]
+    _legend(figure, panels, _from_top(ends))
+    return darkened(figure) if dark else figure
 
 
 def phase_figure(
-    by_phase: Mapping[str, Mapping[str, ArrayLike]], *, period: Mapping[str, float] | None = None
+    by_phase: Mapping[str, Mapping[str, ArrayLike]],
+    *,
+    period: Mapping[str, float] | None = None,
+    dark: bool = False,
 ) -> Figure:
     """Mean regret of a step by phase: a heat map per environment, one row per agent.
 
@@ -80,6 +90,7 @@ def phase_figure(
     Args:
         by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``statistics.regret_by_phase``.
         period: ``period[env]``, the season's length in steps; without it, the number of bins.
+        dark: Whether it is for a dark page.
     """
     tallest = max(len(rows) for rows in by_phase.values())
     figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * tallest)
@@ -100,11 +111,15 @@ def phase_figure(
         axes.set_yticks(range(len(agents)), agents, fontsize=8)
         axes.set(title=env, xlabel="phase")
         figure.colorbar(image, ax=axes, label="regret per step", pad=0.02, extend="max")
-    return figure
+    return darkened(figure) if dark else figure
 
 
 def profile_figure(
-    profiles: Mapping[str, Band], thresholds: ArrayLike, *, agents: Sequence[str] | None = None
+    profiles: Mapping[str, Band],
+    thresholds: ArrayLike,
+    *,
+    agents: Sequence[str] | None = None,
+    dark: bool = False,
 ) -> Figure:
     """Performance profiles: the share of runs that score above each threshold; higher is better.
 
@@ -113,17 +128,19 @@ def profile_figure(
             ``statistics.performance_profile``.
         thresholds: Shape (thresholds,).
         agents: All agents that have a look; without it, those in ``profiles``.
+        dark: Whether it is for a dark page.
     """
     styles = agent_styles(agents or list(profiles))
     figure, (axes,) = _panels([""], width=6.4, height=4.2)
-    for agent in sorted(profiles, key=lambda agent: -profiles[agent].estimate.mean()):
-        _draw_band(axes, thresholds, profiles[agent], agent, styles[agent])
+    for agent, band in profiles.items():
+        _draw_band(axes, thresholds, band, agent, styles[agent])
     axes.set(
         xlabel="score s (1: oracle, 0: random choice)", ylabel="share of runs with a score above s"
     )
     axes.set_ylim(0.0, 1.02)
-    _legend_beside(axes)
-    return figure
+    _open_grid(axes)
+    _legend(figure, [axes], _from_top([{a: band.estimate.mean() for a, band in profiles.items()}]))
+    return darkened(figure) if dark else figure
 
 
 def _draw_band(axes: Axes, x: ArrayLike, band: Band, agent: str, style: dict[str, Any]) -> None:
@@ -132,21 +149,43 @@ def _draw_band(axes: Axes, x: ArrayLike, band: Band, agent: str, style: dict[str
     axes.fill_between(x, band.low, band.high, color=style["color"], alpha=0.12, linewidth=0.0)
 
 
-def _legend_beside(axes: Axes) -> None:
+def _open_grid(axes: Axes) -> None:
     axes.margins(x=0.0)
     axes.grid(alpha=0.3)
-    axes.legend(
-        loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, handlelength=2.6
+
+
+def _from_top(ends: Sequence[Mapping[str, float]]) -> list[str]:
+    """Agents from the highest line to the lowest, over all panels: legends read like labels."""
+    heights: dict[str, list[float]] = {}
+    for panel in ends:
+        for agent, end in panel.items():
+            below = sum(end > other for other in panel.values())
+            heights.setdefault(agent, []).append(below / max(len(panel) - 1, 1))
+    return sorted(heights, key=lambda agent: -float(np.mean(heights[agent])))
+
+
+def _legend(figure: Figure, panels: Sequence[Axes], agents: Sequence[str]) -> None:
+    """One legend for all panels, beside them, in as many columns as it needs."""
+    lines = {line.get_label(): line for axes in panels for line in axes.get_lines()}
+    room = int(figure.get_figheight() / LEGEND_LINE)
+    figure.legend(
+        [lines[agent] for agent in agents],
+        list(agents),
+        loc="outside right upper",
+        ncols=math.ceil(len(agents) / max(room, 1)),
+        frameon=False,
+        fontsize=8,
+        handlelength=2.6,
     )
 
 
 def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figure, list[Axes]]:
     """About as many columns as rows, at most three."""
-    from matplotlib.figure import Figure
+    from evaluation.figure import ShownFigure
 
     columns = min(math.ceil(math.sqrt(len(titles))), 3)
     rows = math.ceil(len(titles) / columns)
-    figure = Figure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
+    figure = ShownFigure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for axes in grid[len(titles) :]:
         axes.remove()
@@ -157,7 +196,7 @@ class NothingToDrawError(Exception):
     """Results that have no picture."""
 
 
-def curves(results: Results) -> Figure:
+def curves(results: Results, *, dark: bool = False) -> Figure:
     """Mean cumulative regret over time with bands, one panel per task."""
     runs = _all_runs(results)
     bands = {
@@ -165,13 +204,16 @@ def curves(results: Results) -> Figure:
         for task, agents in runs.items()
     }
     times = {task: next(iter(agents.values())).t for task, agents in runs.items()}
-    return curves_figure(bands, times=times, agents=_labels(results))
+    return curves_figure(
+        _titled(results, bands), times=_titled(results, times), agents=_labels(results), dark=dark
+    )
 
 
-def phases(results: Results) -> Figure:
+def phases(results: Results, *, dark: bool = False) -> Figure:
     """Mean regret of a step by phase of the season."""
     by_phase = {task: phase_rows(results, task, runs) for task, runs in _all_runs(results).items()}
-    return phase_figure(by_phase, period={task: _shown_period(results, task) for task in by_phase})
+    periods = {task: _shown_period(results, task) for task in by_phase}
+    return phase_figure(_titled(results, by_phase), period=_titled(results, periods), dark=dark)
 
 
 def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
@@ -196,7 +238,7 @@ def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float
         return np.asarray(np.nanmean(rows, axis=0))
 
 
-def profiles(results: Results) -> Figure:
+def profiles(results: Results, *, dark: bool = False) -> Figure:
     """Share of runs above each score, over all tasks."""
     thresholds = np.linspace(-0.2, 1.0, 121)
     found = {}
@@ -206,14 +248,20 @@ def profiles(results: Results) -> Figure:
             found[_label(agent, track)] = performance_profile(score, thresholds)
     if not found:
         raise NothingToDrawError("no agent has finished a run in every task: no profiles to draw")
-    return profile_figure(found, thresholds, agents=_labels(results))
+    return profile_figure(found, thresholds, agents=_labels(results), dark=dark)
 
 
-FIGURES: dict[str, Callable[[Results], Figure]] = {
+FIGURES: dict[str, Callable[..., Figure]] = {
     "curves": curves,
     "phases": phases,
     "profiles": profiles,
 }
+
+
+def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
+    """The same by titles of panels, which say of what was simulated that it was."""
+    simulated = simulated_tasks(results)
+    return {f"{t}, {WORD}" if t in simulated else t: value for t, value in by_task.items()}
 
 
 def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 
 import pandas as pd
@@ -10,12 +11,33 @@ from evaluation.columns import Column, columns_of, row_of
 from evaluation.compared import AllTasks, TaskRuns
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
+from evaluation.simulated import WORD, simulated_tasks
 from evaluation.statistics import PairedDifference, paired_difference
+
+
+class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
+    """A DataFrame of results that prints whole, and shows itself in a notebook.
+
+    What is made of it (rows, columns, sums) is a plain DataFrame.
+    """
+
+    def __repr__(self) -> str:
+        """As ``periodic-gp show`` prints it, no wider than the screen."""
+        from evaluation.tables import tables_of, text_of
+
+        return text_of(tables_of(self), shutil.get_terminal_size().columns)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from evaluation.html import table_html
+
+        return table_html(self)
 
 
 def table(
     results: Results, *, baseline: str | None = None, track: str = "online", seed: int = 0
-) -> pd.DataFrame:
+) -> ResultsTable:
     """One row per task and agent, reference rows last; ``evaluation.columns`` says what is in it.
 
     Args:
@@ -32,12 +54,16 @@ def table(
         for runs in [TaskRuns(results, track, known, seed, task)]
         for agent in runs.agents
     ]
-    return pd.DataFrame(rows, columns=["task", "agent", *_keys(shown)])
+    frame = ResultsTable(rows, columns=["task", "agent", *_keys(shown)])
+    named = {task: f"{task} ({track})" for task in results.tasks}
+    named |= {task: f"{task} ({track}, {WORD})" for task in simulated_tasks(results)}
+    frame.attrs.update(tasks=named, track=track, baseline=known)
+    return frame
 
 
 def overall(
     results: Results, *, baseline: str | None = None, track: str = "online", seed: int = 0
-) -> pd.DataFrame:
+) -> ResultsTable:
     """One row per agent over all tasks, the best first; see ``evaluation.columns``.
 
     Only runs that all agents have finished count, the same number in every task.
@@ -54,7 +80,13 @@ def overall(
     tasks = AllTasks(results, track, known, seed)
     rows = [{"agent": agent, **row_of(shown, tasks, agent)} for agent in agents]
     frame = pd.DataFrame(rows, columns=["agent", *_keys(shown)])
-    return frame.sort_values("normalised", ignore_index=True)
+    frame = ResultsTable(frame.sort_values("normalised", ignore_index=True))
+    title = (
+        f"All {len(results.tasks)} tasks ({track}): 0 = oracle, 1 = choosing at random; normalised "
+        "regret is an interquartile mean"
+    )
+    frame.attrs.update(title=title, track=track, baseline=known)
+    return frame
 
 
 def _keys(shown: list[Column]) -> list[str]:

@@ -1,15 +1,37 @@
 """Train stable-baselines3's PPO on Madrid, 64 simulated fortnights at a time (extra "rl")."""
 
+import time
+
 import gymnasium as gym
 from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
 
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents.rl.vec_env import BatchEnv
 
 WORLD = "PeriodicGP-MadridSim-v0"
+STEPS = 100_000
+
+
+class Clock(BaseCallback):
+    """Says every two seconds how many steps are done, and how long the rest will take."""
+
+    def _on_training_start(self) -> None:
+        self._begun = self._said = time.monotonic()
+
+    def _on_step(self) -> bool:
+        now = time.monotonic()
+        if now - self._said >= 2.0:
+            self._said = now
+            left = (now - self._begun) * (STEPS / self.num_timesteps - 1.0)
+            print(f"{self.num_timesteps:,} of {STEPS:,} steps, {max(left, 0):,.0f} s left")
+        return True
+
+
 envs = gym.make_vec(WORLD, 64, vectorization_mode="vector_entry_point", autoreset_mode="SameStep")
 model = PPO("MlpPolicy", BatchEnv(envs), n_steps=48, batch_size=1024, gamma=0.0, seed=0)
-model.learn(100_000)
+print(f"training on {STEPS:,} steps of {WORLD}")
+model.learn(STEPS, callback=Clock())
 
 env = gym.make(WORLD)
 observation, _ = env.reset(seed=1_000)  # not one of those that it was trained in

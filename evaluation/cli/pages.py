@@ -12,6 +12,7 @@ from evaluation.cli.editions import FOLDER, EditionOption, FolderOption, find_ed
 from evaluation.cli.shared import CommandError, StoreOption, say
 from evaluation.cli.submissions import sentences
 from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
+from evaluation.cli.waiting import working
 from evaluation.leaderboard.content import edition_content
 from evaluation.report.content import store_content
 from evaluation.report.live import LiveStore
@@ -37,16 +38,17 @@ def build_page(
     """Make one self-contained page: it works offline, from disk."""
     if not out.parent.is_dir():
         raise CommandError(f"cannot write {str(out)!r}: there is no folder {str(out.parent)!r}")
-    with sentences():
+    with sentences(), working(f"Building {out}: tables, curves and pictures of worlds") as doing:
         if store is not None:
             with Store(store, create=False) as opened:
                 content = store_content(chosen_results(opened, sweep), Pictures())
         else:
             content = edition_content(find_edition(folder, edition))
-    try:
-        write_atomically(out, render(content).encode())
-    except OSError as error:
-        raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
+        doing(f"Writing {out}")
+        try:
+            write_atomically(out, render(content).encode())
+        except OSError as error:
+            raise CommandError(f"cannot write {str(out)!r}: {error.strerror}") from error
     say(f"Built {out.resolve()}")
     if open_page and not webbrowser.open(out.resolve().as_uri()):
         say("No browser could be started: open the file yourself.")

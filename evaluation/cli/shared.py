@@ -16,6 +16,7 @@ from rich.progress import (
     MofNCompleteColumn,
     ProgressColumn,
     TextColumn,
+    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
@@ -106,6 +107,8 @@ class Reporter:
         self._bar = bar(
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
             TimeRemainingColumn(),
             quiet=quiet,
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from evaluation.cli.shared import (
     CommandError,
@@ -18,19 +20,16 @@ from evaluation.cli.shared import (
     save_picture,
     say,
 )
-from evaluation.cli.tables import (
-    check_known,
-    comparison_lines,
-    overall_table,
-    print_table,
-    task_tables,
-)
+from evaluation.cli.tables import check_known, comparison_lines, print_table
+from evaluation.cli.waiting import working
 from evaluation.export import export_steps
+from evaluation.participation import Part, parts, rankings, remarks
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
+from evaluation.tables import tables_of, task_tables
 
 SweepOption = Annotated[
     str | None,
@@ -44,7 +43,6 @@ BaselineOption = Annotated[
     typer.Option(help="Compare every agent with this one, on the same worlds and seeds."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-MAX_SHOWN_FAILURES = 10
 DEFAULT_STORE = Path("results.sqlite")
 
 
@@ -143,6 +141,7 @@ def plot(
     kind: Annotated[
         str, typer.Option(help="What to draw: curves (regret over time), phases or profiles.")
     ] = "curves",
+    dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark page.")] = False,
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
@@ -154,10 +153,10 @@ def plot(
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     with Store(store, create=False) as opened:
         try:
-            figure = FIGURES[kind](chosen_results(opened, sweep))
+            with working(f"Drawing {kind} into {out}"):
+                save_picture(FIGURES[kind](chosen_results(opened, sweep), dark=dark), out)
         except NothingToDrawError as error:
             raise CommandError(str(error)) from error
-        save_picture(figure, out)
     say(f"Drew {kind} into {out}")
 
 
@@ -193,24 +192,24 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         print(json.dumps(_content(results, baseline), indent=1))
         return
     say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
-    for track in results.tracks:
-        for shown in task_tables(results, baseline=baseline, track=track):
-            print_table(shown)
-        summary = overall_table(results, baseline=baseline, track=track)
-        if summary is not None:
-            print_table(summary)
-    _say_what_is_missing(results)
+    with working("Computing intervals"):
+        tables = [shown for track in results.tracks for shown in _tables(results, baseline, track)]
+    for shown in tables:
+        print_table(shown)
+    for remark in remarks(results, more="see --json"):
+        say(remark)
 
 
-def _say_what_is_missing(results: Results) -> None:
-    unfinished = results.size - len(results.runs) - len(results.trainings)
-    if unfinished:
-        say(f"{unfinished:,} of {results.size:,} runs are not finished yet.")
-    for failed in results.failures[:MAX_SHOWN_FAILURES]:
-        say(f"Failed: {failed.agent} in {failed.env}, seed {failed.seed}: {failed.reason}")
-    more = len(results.failures) - MAX_SHOWN_FAILURES
-    if more > 0:
-        say(f"... and {more:,} more failures (see --json)")
+def _tables(results: Results, baseline: str | None, track: str) -> Iterator[Table]:
+    yield from task_tables(results, baseline=baseline, track=track)
+    for ranking in rankings(results, baseline=baseline, track=track):
+        yield from tables_of(ranking)
+
+
+def _apart(part: Part, baseline: str | None, track: str) -> dict[str, Any]:
+    """The ranking over the tasks that some agents are limited to."""
+    ranked = part.overall(baseline=baseline, track=track)
+    return {"tasks": list(part.tasks), "overall": json.loads(ranked.to_json(orient="records"))}
 
 
 def _content(results: Results, baseline: str | None) -> dict[str, Any]:
@@ -225,6 +224,7 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
                 name: json.loads(made(baseline=baseline, track=track).to_json(orient="records"))
                 for name, made in {"tasks": results.table, "overall": results.overall}.items()
             }
+            | {"apart": [_apart(part, baseline, track) for part in parts(results, track)]}
             for track in results.tracks
         },
         "failures": [

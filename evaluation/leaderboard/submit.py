@@ -26,6 +26,7 @@ from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
 from evaluation.protocol.protocol import Protocol
 from evaluation.running import sweep
 from evaluation.running.isolation import SANDBOX, strongest
+from evaluation.running.kinds import refused, taken_by
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of
 from evaluation.running.sources import agent_source, own_hash
@@ -71,6 +72,12 @@ def submit(
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
+    if out_of := refused(judged.agents[0], judged):
+        takes = taken_by(agent.spec.name)
+        raise BundleError(
+            f"{agent.label} takes {takes} only, and submissions are ranked over all worlds of a "
+            f"protocol: this one has {', '.join(out_of)}"
+        )
     runs = agent_runs(judged)  # says what is wrong before anything is written
     kept = out.with_name(f".{out.name}.sqlite")
     try:

@@ -184,12 +184,13 @@ class Protocol:
         self,
         *,
         envs: Collection[str] | None = None,
-        agents: Collection[str] | None = None,
+        agents: Collection[str | Mapping[str, Any]] | None = None,
         seeds: Sequence[int] | None = None,
     ) -> Protocol:
         """The same with other agents, worlds or seeds.
 
-        An entry is chosen by its label, or written anew in the command line's notation.
+        An entry is chosen by its label, or written anew, in the command line's notation or, of an
+        agent, as a table.
         """
         kept = self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
         chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entries))
@@ -280,12 +281,13 @@ def _check_labels(what: str, labels: list[str]) -> None:
 
 
 def _pick(
-    wanted: Collection[str], entries: Sequence[Entry], make: Callable[[list[str]], Iterable[Entry]]
+    wanted: Collection[Any], entries: Sequence[Entry], make: Callable[[list[Any]], Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Entries by their labels, or made anew."""
+    """Entries by their labels, or made anew of texts and tables."""
     by_label = {entry.label: entry for entry in entries}
-    for label in wanted:
-        yield from [by_label[label]] if label in by_label else make([label])
+    for each in wanted:
+        known = by_label.get(each) if isinstance(each, str) else None
+        yield from make([each]) if known is None else [known]
 
 
 def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[AgentEntry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from evaluation.columns import page_columns
 from evaluation.looks import colour_of, dashes_of, looks
+from evaluation.participation import left_out, part_title, parts
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
@@ -161,13 +162,20 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
             ["Command", results.sweep.command],
             ["Machine", "; ".join(machines)],
         ],
-        "notes": list(NOTES),
-        "boards": [
-            board_content(Board(track, f"Agents, {track}", NOTE, track, results, about), pictures)
-            for track in results.tracks
-        ],
+        "notes": [*NOTES, *left_out(results)],
+        "boards": [board_content(board, pictures) for board in _boards(results, about)],
         "progress": progress_content(results),
     }
+
+
+def _boards(results: Results, about: Mapping[str, About]) -> Iterator[Board]:
+    """One for each track, and one for each part of the worlds that some agents are limited to."""
+    for track in results.tracks:
+        yield Board(track, f"Agents, {track}", NOTE, track, results, about)
+        for place, part in enumerate(parts(results, track), 1):
+            worlds = f"{len(part.tasks)} of {len(results.tasks)} worlds"
+            note = f"{part_title(part, track)}. {NOTE}"
+            yield Board(f"{track}-{place}", f"{track}, {worlds}", note, track, part, about)
 
 
 def _settings(entry: dict[str, Any]) -> str:

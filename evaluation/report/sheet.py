@@ -7,21 +7,26 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from evaluation.columns import Column, page_columns
+from evaluation.dark import darkened
 from evaluation.plots import phase_rows
 from evaluation.protocol.entries import WorldSpec, canonical_json
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Curves, Results
+from evaluation.simulated import simulated_tasks
 from evaluation.statistics import Band, curve_band
 from periodic_envs.arrays import Array
 from periodic_envs.figures import world_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DIGITS = 5
 """Of a number in JSON."""
@@ -56,17 +61,30 @@ def band(found: Band) -> dict[str, Any]:
     return {name: numbers(part) for name, part in parts.items()}
 
 
+class Drawn(NamedTuple):
+    """A world in words and pictures.
+
+    Attributes:
+        about: The first sentence of its documentation.
+        light: A picture as a data address, None where the world cannot be drawn.
+        dark: The same for a dark page.
+    """
+
+    about: str = ""
+    light: str | None = None
+    dark: str | None = None
+
+
 class Pictures:
     """Worlds as sentences and pictures, each made once."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[str, str | None]] = {}
+        self._made: dict[str, Drawn] = {}
 
-    def of(self, results: Results, task: str) -> tuple[str, str | None]:
-        """The first sentence of the world's documentation, and a picture of its landscape.
+    def of(self, results: Results, task: str) -> Drawn:
+        """The first sentence of the world's documentation, and pictures of its landscape.
 
-        The picture shows the world of the first seed as agents are judged in it, as a data address;
-        it is None where the world cannot be drawn.
+        They show the world of the first seed as agents are judged in it.
         """
         stored = results.sweep.protocol
         entry = next(entry for entry in stored["envs"] if entry["group"] == task)
@@ -83,25 +101,28 @@ def judged_world(stored: Mapping[str, Any], entry: Mapping[str, Any]) -> WorldSp
     return protocol.world(protocol.envs[0])
 
 
-def _drawn(
-    stored: Mapping[str, Any], entry: Mapping[str, Any], seed: int
-) -> tuple[str, str | None]:
+def _drawn(stored: Mapping[str, Any], entry: Mapping[str, Any], seed: int) -> Drawn:
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
         env = judged_world(stored, entry).make()
         about = (type(env.setup.world).__doc__ or "").strip().partition("\n")[0]
         env.reset(seed=seed)
         assert env.episode is not None
-        file = io.BytesIO()
         figure = world_figure(f"{entry['label']}, seed {seed}", env.setup, env.episode)
         figure.set_dpi(72)
-        # The same bytes as by savefig, which draws everything twice for the sake of the layout.
-        canvas: Any = FigureCanvasAgg(figure)
-        canvas.print_png(file)
+        return Drawn(about, _address(figure), _address(darkened(figure)))
     except Exception:  # a picture is no reason to have no page: the world may be elsewhere
-        return "", None
-    return about, "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+        return Drawn()
+
+
+def _address(figure: Figure) -> str:
+    """A picture within the page."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    file = io.BytesIO()
+    # The same bytes as by savefig, which draws everything twice for the sake of the layout.
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(file)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 @dataclass(frozen=True)
@@ -142,12 +163,14 @@ class Sheet:
     def about(self, pictures: Pictures) -> dict[str, Any]:
         """The world itself."""
         periods = set(self.results.periods(self.task).values())
-        about, picture = pictures.of(self.results, self.task)
+        drawn = pictures.of(self.results, self.task)
         rows = self.rows.values()
         return {
             "name": self.task,
-            "about": about,
-            "picture": picture,
+            "about": drawn.about,
+            "picture": drawn.light,
+            "dark_picture": drawn.dark,
+            "simulated": self.task in simulated_tasks(self.results),
             "runs": int(max((row["runs"] for row in rows), default=0)),
             "t": numbers(self.t),
             "phases": max((len(row.get("by_phase", ())) for row in rows), default=0),

@@ -11,11 +11,14 @@ from pathlib import Path
 from evaluation.protocol.entries import parse_seeds
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES, TRAINING
-from evaluation.results import Results
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
+from evaluation.running.given import Given, entries_of
 from evaluation.running.isolation import NONE
+from evaluation.running.kinds import fitted
+from evaluation.running.notebook import default_reporter
 from evaluation.running.record import Record
 from evaluation.running.run import Run, runs_of
+from evaluation.shown import ShownResults
 from evaluation.store import Store
 
 
@@ -41,7 +44,7 @@ class Progress:
 def run(
     protocol: Protocol | Path | str = "smoke",
     *,
-    agents: Collection[str] | None = None,
+    agents: Collection[Given] | None = None,
     envs: Collection[str] | None = None,
     seeds: str | Collection[int] | None = None,
     store: Store | Path | str | None = None,
@@ -50,13 +53,15 @@ def run(
     retry_failed: bool = False,
     isolation: str = NONE,
     references: bool = True,
-    on_progress: Callable[[Progress], object] = lambda progress: None,
-) -> Results:
+    on_progress: Callable[[Progress], object] | None = None,
+) -> ShownResults:
     """Run a protocol and return what came of it.
 
     Args:
         protocol: A protocol, the name of one that comes with the package, or a TOML file.
-        agents: Agents instead of the protocol's: its labels, or the command line's notation.
+        agents: Agents instead of the protocol's: its labels, the command line's notation, an
+            ``AgentSpec``, or a class; with settings, ``functools.partial(Mine, epsilon=0.1)``. The
+            code of a class that was typed into a notebook is kept beside the store.
         envs: Worlds instead of the protocol's: its labels, or the command line's notation.
         seeds: Seeds instead of the protocol's: "0:20" or numbers.
         store: Where results are kept; None for memory. What is in it is not run again.
@@ -67,15 +72,15 @@ def run(
             there is none: processes of their own, without the worlds. Slower by the start of
             Python for every run, and by some 0.1 ms a step.
         references: Whether oracle, best fixed action and their like are computed, too.
-        on_progress: Called with how far it is, at the start and after every run.
+        on_progress: Called with how far it is, at the start and after every run. By default a bar
+            in a notebook, and nothing elsewhere.
     """
+    if on_progress is None:
+        on_progress = default_reporter()
     if not isinstance(protocol, Protocol):
         protocol = Protocol.load(protocol)
-    protocol = protocol.restricted(
-        agents=agents,
-        envs=envs,
-        seeds=None if seeds is None else parse_seeds(seeds if isinstance(seeds, str) else [*seeds]),
-    )
+    path = store.path if isinstance(store, Store) else None if store is None else Path(store)
+    protocol = _asked(protocol, agents, envs, seeds, path)
     if not isinstance(store, Store):
         store = Store(store)
     runs = [run for run in runs_of(protocol) if references or run.track != REFERENCES]
@@ -93,7 +98,24 @@ def run(
                 store.save(record)
                 failed += record.reason is not None
                 on_progress(Progress(len(by_key), done, failed, handed_out[record.key], record))
-    return Results(store.source(stored.id))
+    return ShownResults(store.source(stored.id))
+
+
+def _asked(
+    protocol: Protocol,
+    agents: Collection[Given] | None,
+    envs: Collection[str] | None,
+    seeds: str | Collection[int] | None,
+    path: Path | None,
+) -> Protocol:
+    """The protocol with what is asked for instead, without what agents do not take."""
+    written = seeds if seeds is None or isinstance(seeds, str) else [*seeds]
+    chosen = protocol.restricted(
+        agents=None if agents is None else entries_of(agents, path),
+        envs=envs,
+        seeds=None if written is None else parse_seeds(written),
+    )
+    return fitted(chosen)
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:

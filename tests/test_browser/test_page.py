@@ -305,6 +305,85 @@ def test_a_phone_scrolls_tables_not_the_page(opened: Callable[..., Watched], fil
     assert page.locator("th.c-agent[scope=row]").first.bounding_box()["x"] == pytest.approx(left)
 
 
+def changed(
+    made: dict[str, Any], tmp_path: Path, change: Callable[[dict[str, Any]], object]
+) -> str:
+    """The address of a page with something changed."""
+    other = copy.deepcopy(made)
+    change(other)
+    path = tmp_path / "changed.html"
+    path.write_text(render(other), encoding="utf-8")
+    return path.as_uri()
+
+
+def test_a_table_that_goes_on_says_so(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    def widen(page: dict[str, Any]) -> None:
+        board = page["boards"][0]
+        board["envs"] = board["envs"] * 3
+        for row in [*board["rows"], *board["references"]]:
+            row["envs"] = row["envs"] * 3
+
+    url = changed(made, tmp_path, widen)
+    page = opened(url).page
+    hint, box = page.locator("#scroll-hint"), page.locator("#ranking .scroller")
+    assert "columns more: scroll the table sideways" in hint.inner_text()
+    assert "more" in box.get_attribute("class").split()
+    box.evaluate("node => (node.scrollLeft = node.scrollWidth)")
+    until(page, lambda: "more" not in box.get_attribute("class").split())
+    page.set_viewport_size({"width": 2400, "height": 600})
+    page.evaluate("document.querySelector('main').style.maxWidth = 'none'")
+    page.set_viewport_size({"width": 2390, "height": 600})
+    until(page, lambda: not hint.is_visible())
+
+
+def test_own_results_have_no_column_of_trust(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    def untried(page: dict[str, Any]) -> None:
+        for row in page["boards"][0]["rows"]:
+            row["tier"] = None
+
+    assert opened(changed(made, tmp_path, lambda page: None)).page.locator("th.c-tier").count() == 1
+    assert opened(changed(made, tmp_path, untried)).page.locator("th.c-tier").count() == 0
+
+
+def test_simulated_worlds_say_so_and_pictures_follow_the_theme(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    dark = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
+
+    def simulate(page: dict[str, Any]) -> None:
+        page["boards"][0]["envs"][0] |= {"simulated": True, "dark_picture": dark}
+
+    page = opened(changed(made, tmp_path, simulate), color_scheme="dark").page
+    assert page.locator("#env-tabs [role=tab]").first.inner_text().endswith(", simulated")
+    assert "simulated, in the place of measurements" in page.locator("#env-0").inner_text()
+    image = page.locator("#env-0 .picture img")
+    assert image.get_attribute("src") == dark
+    page.get_by_role("button", name="Light").click()
+    assert image.get_attribute("src") == made["boards"][0]["envs"][0]["picture"]
+    assert page.locator("#env-tabs [role=tab]").nth(1).inner_text().count("simulated") == 0
+
+
+def test_a_long_name_opens_with_its_row(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    long = "an-agent:with=" + "a" * 90
+
+    def rename(page: dict[str, Any]) -> None:
+        page["boards"][0]["rows"][0]["agent"] = long
+
+    phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    page = opened(changed(made, tmp_path, rename), **phone).page
+    name = page.locator(".agent-name .name").first
+    cut = "node => node.scrollWidth > node.clientWidth"
+    assert name.evaluate(cut)
+    name.tap()
+    until(page, lambda: not page.locator(".agent-name .name").first.evaluate(cut))
+
+
 def test_paper_shows_everything_and_no_controls(page: Any, made: dict[str, Any]) -> None:
     page.emulate_media(media="print")
     until(page, lambda: page.locator("#env-3 .scatterlayer .trace").count() == 12)

@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console
 
 import evaluation
-from evaluation.cli.tables import task_tables
 from evaluation.columns import COLUMNS
 from evaluation.compared import TaskRuns
 from evaluation.leaderboard.replay import references
@@ -22,6 +21,7 @@ from evaluation.results import Results
 from evaluation.running.sweep import run
 from evaluation.statistics import change_costs, worst_window
 from evaluation.store import Store
+from evaluation.tables import task_tables
 
 AROUND = [column.key for column in COLUMNS if column.when == "changes"]
 SHIFT, STILL = "PeriodicGP-Shift-v0", "PeriodicGP-SyntheticDiscrete-v0"

@@ -170,3 +170,11 @@ def test_advice_is_given_in_the_options_of_the_command(tmp_path: Path) -> None:
     )
     said = " ".join(call("data", "check", "t.csv", cwd=tmp_path).stderr.split())
     assert "give --na-values 'x y' if nothing was measured" in said
+
+
+def test_what_was_done_to_data_is_said_once(tmp_path: Path) -> None:
+    rows = [f"2024-01-01T{hour:02}:00,{hour % 3},{'' if hour == 5 else 1}" for hour in range(24)]
+    (tmp_path / "gap.csv").write_text("\n".join(["time,a,b", *rows]))
+    said = call("play", f"PeriodicGP-Replay-v0:data={tmp_path}/gap.csv,period=6", "fixed")
+    assert said.returncode == 0, said.stderr
+    assert (said.stdout + said.stderr).count("gaps are filled by") == 1

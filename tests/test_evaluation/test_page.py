@@ -282,9 +282,11 @@ def test_pictures_are_of_the_judged_worlds(
     monkeypatch.setattr(sheet, "world_figure", figure)
     protocol, results = stored_protocol(horizon)
     for entry in protocol.envs:
-        about, picture = sheet.Pictures().of(results, entry.group)
-        assert about
-        assert picture
+        found = sheet.Pictures().of(results, entry.group)
+        assert found.about
+        assert found.light
+        assert found.dark
+        assert found.dark != found.light
         env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
         env.reset(seed=3)
         assert env.episode is not None

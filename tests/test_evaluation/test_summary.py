@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.cli.tables import comparison_lines, task_tables
+from evaluation.cli.tables import comparison_lines
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES
 from evaluation.results import Results
@@ -12,6 +12,7 @@ from evaluation.running.run import runs_of
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
 from evaluation.summary import overall, paired, table
+from evaluation.tables import task_tables
 
 UNIFORM = {"oracle": 0.0, "best-per-phase": 0.1, "best-fixed": 0.5, "uniform-random": 2.0}
 STEPS = 10

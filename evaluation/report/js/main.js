@@ -42,6 +42,7 @@ function isDark() {
 function showTheme() {
   find("#theme").textContent = isDark() ? "Light" : "Dark";
   find("#theme").title = `Switch to ${isDark() ? "light" : "dark"}`;
+  showPictures();
   redrawCharts();
 }
 
@@ -108,6 +109,7 @@ function start() {
   addEventListener("beforeprint", startPrint);
   addEventListener("afterprint", endPrint);
   matchMedia("print").addEventListener("change", ({ matches }) => (matches ? startPrint() : endPrint()));
+  addEventListener("resize", showScrolling);
   follow();
 }
 

@@ -23,9 +23,16 @@ function buildRanking() {
         button("Worlds CSV", () => download("worlds", worldLines()), { id: "csv-worlds" }),
       ),
     ),
+    make("p", { id: "scroll-hint", class: "small screen", hidden: true }),
     make(
       "div",
-      { class: "scroller", role: "region", "aria-labelledby": "ranking-title", tabindex: "0" },
+      {
+        class: "scroller",
+        role: "region",
+        "aria-labelledby": "ranking-title",
+        tabindex: "0",
+        on: { scroll: showScrolling },
+      },
       make("table", { id: "ranks" }, make("caption", { class: "unseen" }), make("thead"), make("tbody")),
     ),
     make("div", { id: "ranking-help", class: "small help" }),
@@ -45,6 +52,19 @@ function drawRanking() {
     drawTiers();
     drawHelp();
   });
+  showScrolling();
+}
+
+/** A table that goes on beyond its edge says so, in words and by a shadow. */
+function showScrolling() {
+  const box = find("#ranks")?.parentElement;
+  if (!box) return;
+  const hidden = findAll("#ranks thead th").filter((cell) => cell.offsetLeft + cell.offsetWidth > box.clientWidth + 1);
+  const more = box.scrollWidth - box.clientWidth - box.scrollLeft > 1;
+  box.classList.toggle("more", more);
+  const hint = find("#scroll-hint");
+  hint.hidden = hidden.length === 0;
+  hint.textContent = `${plural(hidden.length, "column")} more: scroll the table sideways →`;
 }
 
 /** Numbers as `board().columns` declares them, between what is no number and the worlds. */
@@ -56,11 +76,19 @@ function columns() {
     { key: "rank", label: "#", title: "Rank", value: (row) => row.rank, cell: (row) => row.rank ?? NOTHING },
     { key: "agent", label: "Agent", value: (row) => row.agent.toLowerCase(), cell: agentCell },
     ...numbers.slice(0, 1),
-    { key: "tier", label: "Trust", title: "How far the row was checked", value: tierOrder, cell: tierBadge },
+    ...(rows().some(({ tier }) => tier) ? [TRUST] : []), // of one's own results nothing was checked
     ...numbers.slice(1),
     ...board().envs.map((env, k) => envColumn(env, names[k], k)),
   ];
 }
+
+const TRUST = {
+  key: "tier",
+  label: "Trust",
+  title: "How far the row was checked",
+  value: (row) => tierOrder(row),
+  cell: (row) => tierBadge(row),
+};
 
 function valueColumn(column, scale) {
   const { key, label, title } = column;
@@ -77,7 +105,7 @@ function envColumn(env, name, k) {
   return {
     key: `env ${env.name}`,
     label: breakable(name),
-    title: `${env.name}: normalised regret`,
+    title: `${env.name}${env.simulated ? ", simulated" : ""}: normalised regret`,
     world: true,
     value,
     shade: (row) => (isNumber(value(row)) ? shade(value(row)) : null),

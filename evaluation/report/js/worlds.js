@@ -19,7 +19,13 @@ function drawWorlds() {
 
 function drawEnvTabs() {
   const names = shortNames(envNames());
-  const items = envNames().map((key, k) => ({ key, label: names[k], title: key, panel: `env-${k}` }));
+  const label = (env, k) => (env.simulated ? `${names[k]}, simulated` : names[k]);
+  const items = board().envs.map((env, k) => ({
+    key: env.name,
+    label: label(env, k),
+    title: env.name,
+    panel: `env-${k}`,
+  }));
   const chosen = envNames()[envIndex()];
   drawTabs(find("#env-tabs"), { name: "env", label: "Worlds", items, chosen, choose: chooseEnv });
 }
@@ -53,6 +59,7 @@ function aboutWorld(env) {
     ["Runs", env.runs ?? NOTHING],
     ["Steps", env.t?.length ? fixed(env.t[env.t.length - 1] - env.t[0] + 1, 0) : NOTHING],
     ["Season", isNumber(env.period) ? `${Number(env.period.toFixed(2))} steps` : "none, or not fixed"],
+    ...(env.simulated ? [["Data", "simulated, in the place of measurements"]] : []),
   ];
   const list = make("dl", { class: "facts" }, definitions(facts));
   const text = make("div", {}, make("h3", {}, env.name), make("p", {}, env.about ?? ""), list);
@@ -62,7 +69,23 @@ function aboutWorld(env) {
 function picture(env) {
   if (typeof env.picture !== "string" || !env.picture.startsWith("data:image/")) return null;
   const alt = `The world ${env.name}: mean reward of each action over time`;
-  return make("figure", { class: "picture" }, make("img", { src: env.picture, alt, loading: "lazy" }));
+  const image = make("img", { alt, loading: "lazy" });
+  pictures.set(image, env);
+  showPicture(image);
+  return make("figure", { class: "picture" }, image);
+}
+
+const pictures = new WeakMap(); // image -> its world
+
+function showPicture(image) {
+  const { picture: light, dark_picture: dark } = pictures.get(image);
+  const usable = typeof dark === "string" && dark.startsWith("data:image/");
+  image.src = isDark() && usable ? dark : light;
+}
+
+/** The theme has changed. */
+function showPictures() {
+  for (const image of findAll(".picture img")) showPicture(image);
 }
 
 function curvesPart(env, k) {
@@ -75,7 +98,7 @@ function curvesPart(env, k) {
   return make(
     "div",
     { class: "part" },
-    make("div", { class: "bar" }, make("h4", {}, "Regret over time"), csvOfCurves(env, k)),
+    make("div", { class: "bar" }, make("h4", {}, `Regret over time${env.simulated ? ", simulated" : ""}`), csvOfCurves(env, k)),
     make("div", { class: "with-legend" }, make("figure", {}, place), legend(`curves-${k}`, usable)),
   );
 }
@@ -108,7 +131,7 @@ function phasesPart(env, k) {
     figure: () => phasesFigure(env, k, list),
   });
   const text = "Mean regret of a step at each phase of the season; the agent that loses least is on top.";
-  const head = [make("h4", {}, "Regret by phase"), make("p", { class: "small" }, text)];
+  const head = [make("h4", {}, `Regret by phase${env.simulated ? ", simulated" : ""}`), make("p", { class: "small" }, text)];
   return make("div", { class: "part" }, head, make("figure", {}, place));
 }
 
@@ -166,7 +189,7 @@ function numbersRow(row, own) {
   return make(
     "tr",
     { class: row.place === undefined ? "reference" : null },
-    make("th", { scope: "row" }, row.agent),
+    make("th", { scope: "row", title: row.agent }, row.agent),
     board().world_columns.map((column) => make("td", {}, valueCell(own, column))),
   );
 }

@@ -1,0 +1,132 @@
+"""Who takes part in which tasks: rankings over a part of them, and what tables leave unsaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import pandas as pd
+
+from evaluation.protocol.entries import ProtocolError
+from evaluation.results import Results
+from evaluation.summary import ResultsTable, overall
+
+MAX_SHOWN_FAILURES = 10
+
+
+def tasks_of(results: Results, track: str) -> dict[str, tuple[str, ...]]:
+    """For each agent of a track the tasks that it takes part in."""
+    found = {}
+    for entry in results.sweep.protocol["agents"]:
+        if entry["track"] == track:
+            envs = set(entry["envs"])
+            part = [task for task, worlds in results.tasks.items() if not envs or envs & {*worlds}]
+            found[entry["label"]] = tuple(part)
+    return found
+
+
+class Part(Results):
+    """The runs of some tasks, of the agents that take part in all of these.
+
+    Args:
+        results: The runs of all tasks.
+        tasks: Names of those that count.
+    """
+
+    def __init__(self, results: Results, tasks: tuple[str, ...]) -> None:
+        super().__init__(results.source)
+        self._whole = results
+        self.tasks = {task: results.tasks[task] for task in tasks}
+
+    def agents(self, track: str = "online") -> list[str]:
+        """Labels of the agents of a track that take part in all of its tasks."""
+        part = tasks_of(self._whole, track)
+        return [agent for agent in super().agents(track) if set(self.tasks) <= set(part[agent])]
+
+    @cached_property
+    def totals(self) -> pd.DataFrame:
+        """One row per run of its tasks."""
+        frame = super().totals
+        return frame[frame["task"].isin(list(self.tasks))]
+
+
+def parts(results: Results, track: str) -> Iterator[Part]:
+    """For agents that do not take part in all tasks, the tasks that they take part in."""
+    whole = tuple(results.tasks)
+    for tasks in dict.fromkeys(tasks_of(results, track).values()):
+        if tasks and tasks != whole:
+            yield Part(results, tasks)
+
+
+def part_title(part: Part, track: str) -> str:
+    """Which tasks these are."""
+    here = tuple(part.tasks)
+    own = [agent for agent, tasks in tasks_of(part._whole, track).items() if tasks == here]
+    named = ", ".join(own[:3]) + (f" and {len(own) - 3} more" if len(own) > 3 else "")
+    return f"{len(here)} of {len(part._whole.tasks)} tasks, in which {named} can take part"
+
+
+def rankings(
+    results: Results, *, baseline: str | None = None, track: str = "online"
+) -> Iterator[ResultsTable]:
+    """The table over all tasks, then one for every part of them that some agents are limited to.
+
+    Where there are fewer than two tasks, or nobody has finished, there is nothing to rank.
+    """
+    for part in (results, *parts(results, track)):
+        found = overall(part, baseline=baseline, track=track)
+        if len(results.tasks) < 2 or found.empty:
+            continue
+        if isinstance(part, Part):
+            found.attrs["title"] = f"{part_title(part, track)} ({track})"
+        yield found
+
+
+def remarks(results: Results, *, more: str = "see .failures") -> Iterator[str]:
+    """What the tables do not say: who is left out where, what is unfinished, what has failed.
+
+    Args:
+        results: The runs of a sweep.
+        more: Where to find failures beyond the first ten.
+    """
+    yield from left_out(results)
+    unfinished = results.size - len(results.runs) - len(results.trainings)
+    if unfinished:
+        yield f"{unfinished:,} of {results.size:,} runs are not finished yet."
+    for failed in results.failures[:MAX_SHOWN_FAILURES]:
+        yield f"Failed: {failed.agent} in {failed.env}, seed {failed.seed}: {failed.reason}"
+    others = len(results.failures) - MAX_SHOWN_FAILURES
+    if others > 0:
+        yield f"... and {others:,} more failures ({more})"
+
+
+def left_out(results: Results) -> Iterator[str]:
+    """Who is not run or ranked in all tasks, and why."""
+    for track in results.tracks:
+        yield from _left_out(results, track)
+
+
+def _left_out(results: Results, track: str) -> Iterator[str]:
+    ranked = set(results.scores(track).agents)
+    for agent, tasks in tasks_of(results, track).items():
+        out = [task for task in results.tasks if task not in tasks]
+        if out:
+            apart = "; it is ranked apart" if tasks and len(results.tasks) > 1 else ""
+            yield f"Left out: {agent}{_why(results, agent)} in {', '.join(out)}{apart}."
+        elif ranked and agent not in ranked and len(results.tasks) > 1:
+            missing = [t for t in tasks if agent not in results.regrets(t, track)]
+            if missing:
+                where = ", ".join(missing)
+                yield f"Not ranked over all tasks: {agent} has finished nothing in {where}."
+
+
+def _why(results: Results, agent: str) -> str:
+    """What an agent takes, as far as its code is still here and says so."""
+    from evaluation.running.kinds import taken_by
+
+    entry = next(e for e in results.sweep.protocol["agents"] if e["label"] == agent)
+    try:
+        takes = taken_by(entry["name"])
+    except ProtocolError:
+        return ""
+    return "" if takes is None else f" ({'boxes' if takes == 'box' else takes} only)"

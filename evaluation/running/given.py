@@ -1,0 +1,127 @@
+"""Agents as they are given in Python: texts, specs, classes, and classes with settings."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agents.registry import AgentSpec, UnknownAgentError, names
+from evaluation.protocol.entries import ProtocolError
+from evaluation.running.sources import find_package
+from evaluation.running.written import written
+
+Given = str | AgentSpec | Callable[..., Any]
+"""A text of the command line's notation, a spec, or a class or function that makes an agent.
+
+Settings are given to a class by ``functools.partial(Mine, epsilon=0.1)``.
+"""
+
+
+def entries_of(agents: Collection[Given], store: Path | None) -> list[Any]:
+    """Agents as protocols name them: texts as they are, all else as tables.
+
+    Args:
+        agents: In the order in which they are listed.
+        store: The file that results are kept in, None for memory. The code of classes that were
+            typed into a notebook is kept in a folder beside it.
+
+    Raises:
+        ProtocolError: One sentence, where something is no agent that workers could make.
+    """
+    if isinstance(agents, str | AgentSpec) or callable(agents):
+        raise ProtocolError(f"agents must be a list, got {agents!r}: write agents=[...]")
+    try:
+        return list(_labelled([_spec(given, store) for given in agents]))
+    except UnknownAgentError as error:
+        raise ProtocolError(f"agents: {error}") from error
+
+
+def _labelled(found: list[tuple[str, AgentSpec] | str]) -> Iterator[Any]:
+    """A class is called by its name, or by its whole place where two are called alike."""
+    labels = [each if isinstance(each, str) else each[0] for each in found]
+    for each, label in zip(found, labels, strict=True):
+        if isinstance(each, str):
+            yield each
+        else:
+            spec = each[1]
+            own = label if labels.count(label) == 1 else str(spec)
+            yield {"name": spec.name, "settings": spec.settings, "label": own}
+
+
+def _spec(given: Given, store: Path | None) -> tuple[str, AgentSpec] | str:
+    """A text, or a spec with what it is to be called."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, AgentSpec):
+        return str(given), given
+    settings: dict[str, Any] = {}
+    while isinstance(given, partial):
+        if given.args:
+            raise UnknownAgentError(f"settings are given by name, got {given!r}")
+        settings, given = {**given.keywords, **settings}, given.func
+    if not inspect.isclass(given) and not inspect.isfunction(given):
+        if hasattr(given, "act"):
+            kind = type(given).__name__
+            raise UnknownAgentError(f"agents are made anew for every run: give the class {kind}")
+        raise UnknownAgentError(f"{given!r} is no text, no AgentSpec and no class")
+    place = name_of(given, store)
+    short = place if place in names() else given.__name__
+    return str(AgentSpec(short, settings)), AgentSpec(place, settings)
+
+
+def name_of(made: Any, store: Path | None = None) -> str:
+    """The name under which workers find a class or function.
+
+    A registered name, ``package.module:Class`` if it is installed, or ``file.py:Class``.
+
+    Raises:
+        UnknownAgentError: One sentence, where no worker could find it.
+    """
+    module, own = str(made.__module__), str(made.__name__)
+    if made.__qualname__ != own or not own.isidentifier():
+        raise UnknownAgentError(
+            f"{made.__qualname__} cannot be found by workers: define it at the top of a file "
+            "or cell"
+        )
+    place = f"{module}:{own}"
+    registered = [name for name, where in names().items() if where == place]
+    if registered:
+        return registered[0]
+    if module == "__main__":
+        return f"{_shortest(written(made, _folder(store)))}:{own}"
+    if find_package(module.partition(".")[0]) is not None:
+        return place
+    file = getattr(sys.modules.get(module) or importlib.import_module(module), "__file__", None)
+    if file is None or "." in module:
+        raise UnknownAgentError(
+            f"{own} is in {module}, which is not installed, so that workers do not find it: "
+            "install its package, or give it in one file"
+        )
+    return f"{_shortest(Path(file))}:{own}"
+
+
+def _folder(store: Path | None) -> Path:
+    """Where code is kept that was typed into a notebook: beside the store.
+
+    For results that are kept in memory it is a folder that goes with this process.
+    """
+    return Path(_temporary().name) if store is None else store.with_name(f"{store.stem}-agents")
+
+
+@functools.cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="periodic-gp-agents-")
+
+
+def _shortest(path: Path) -> str:
+    """From the current folder if it is below it: the same wherever the project lies."""
+    whole, here = path.resolve(), Path(os.getcwd()).resolve()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

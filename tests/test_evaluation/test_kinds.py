@@ -1,0 +1,169 @@
+"""Agents that take arms only, or boxes only: left out, said so, and ranked apart."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from evaluation.cli.commands import app
+from evaluation.cli.sweeps import chosen_results
+from evaluation.leaderboard.bundle import BundleError
+from evaluation.leaderboard.submit import submit
+from evaluation.participation import Part, parts, rankings, remarks, tasks_of
+from evaluation.protocol.entries import ProtocolError
+from evaluation.protocol.protocol import Protocol
+from evaluation.report.content import store_content
+from evaluation.report.sheet import Pictures
+from evaluation.results import Results
+from evaluation.running.kinds import fitted, taken_by
+from evaluation.store import Store
+
+ARMS = "PeriodicGP-SyntheticDiscrete-v0"
+BOX = "PeriodicGP-Synthetic-v0"
+CODE = """
+raise RuntimeError("this file must not be imported to read it")
+
+
+class Base:
+    takes = "arms"
+
+
+class Inherits(Base):
+    pass
+
+
+class Boxes:
+    takes: str = "box"
+
+
+class Both:
+    pass
+
+
+class Odd:
+    takes = "planes"
+"""
+AGENT = """
+class ArmsOnly:
+    takes = "arms"
+
+    def __init__(self, problem, rng):
+        self.n = problem.n_actions
+        assert self.n is not None
+
+    def act(self, observation):
+        return int(observation[0]) % self.n
+
+    def update(self, observation, action, reward):
+        pass
+"""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    path = tmp_path / "code.py"
+    path.write_text(CODE)
+    return path
+
+
+def test_what_is_taken_is_read_from_the_text(code: Path) -> None:
+    found = {name: taken_by(f"{code}:{name}") for name in ("Base", "Inherits", "Boxes", "Both")}
+    assert found == {"Base": "arms", "Inherits": "arms", "Boxes": "box", "Both": None}
+    assert taken_by("gp-ucb") is None
+    with pytest.raises(ProtocolError, match='says takes = \'planes\'; write "arms" or "box"'):
+        taken_by(f"{code}:Odd")
+
+
+def test_a_class_of_a_package_inherits_from_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a_package_of_kinds"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "base.py").write_text("class Base:\n    takes = 'arms'\n")
+    (folder / "mine.py").write_text(
+        "from a_package_of_kinds.base import Base\nclass Mine(Base):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert taken_by("a_package_of_kinds.mine:Mine") == "arms"
+
+
+def test_a_protocol_that_fits_is_left_as_it_is(code: Path) -> None:
+    protocol = Protocol.from_dict({"envs": [ARMS], "agents": ["random", f"{code}:Base"]})
+    assert fitted(protocol) is protocol
+    both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random", f"{code}:Base"]})
+    assert [entry.envs for entry in fitted(both).agents] == [(), (ARMS,)]
+    with pytest.raises(ProtocolError, match="takes box only, and no world here has any"):
+        fitted(Protocol.from_dict({"envs": [ARMS], "agents": [f"{code}:Boxes"]}))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kinds")
+    (path / "mine.py").write_text(AGENT)
+    evaluation.run(
+        "smoke",
+        agents=[f"{path}/mine.py:ArmsOnly", "random", "fixed"],
+        envs=[ARMS, BOX, "PeriodicGP-RideShare-v0"],
+        seeds="0:2",
+        workers=0,
+        store=path / "r.sqlite",
+    )
+    return path
+
+
+def results(folder: Path) -> Results:
+    return chosen_results(Store(folder / "r.sqlite", create=False), None)
+
+
+def test_left_out_said_so_and_ranked_apart(folder: Path) -> None:
+    found = results(folder)
+    mine = f"{folder}/mine.py:ArmsOnly"
+    assert found.failures == []
+    assert tasks_of(found, "online")[mine] == (ARMS, "PeriodicGP-RideShare-v0")
+    over_all, apart = rankings(found)
+    assert set(over_all["agent"]) == {"random", "fixed"}
+    assert set(apart["agent"]) == {mine, "random", "fixed"}
+    assert apart.attrs["title"].startswith("2 of 3 tasks, in which ")
+    (part,) = parts(found, "online")
+    assert isinstance(part, Part)
+    # Its time and scores are of these tasks alone.
+    assert set(part.totals["task"]) == {ARMS, "PeriodicGP-RideShare-v0"}
+    assert list(remarks(found)) == [f"Left out: {mine} (arms only) in {BOX}; it is ranked apart."]
+
+
+def test_commands_and_page_say_it(folder: Path) -> None:
+    shown = CliRunner().invoke(app, ["show", "--store", str(folder / "r.sqlite")])
+    assert shown.exit_code == 0, shown.output
+    assert "(arms only) in PeriodicGP-Synthetic-v0; it is ranked apart." in shown.output
+    assert "2 of 3 tasks" in shown.output
+    as_json = CliRunner().invoke(app, ["show", "--json", "--store", str(folder / "r.sqlite")])
+    (apart,) = json.loads(as_json.stdout)["tracks"]["online"]["apart"]
+    assert apart["tasks"] == [ARMS, "PeriodicGP-RideShare-v0"]
+    assert len(apart["overall"]) == 3
+    content = store_content(results(folder), Pictures())
+    assert [board["id"] for board in content["boards"]] == ["online", "online-1"]
+    whole, part = content["boards"]
+    assert [row["rank"] for row in whole["rows"]] == [1, 2, None]
+    assert sorted(row["rank"] for row in part["rows"]) == [1, 2, 3]
+    assert len(part["envs"]) == 2
+    assert any("arms only" in note for note in content["notes"])
+
+
+def test_who_fails_is_not_missing_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(AGENT.replace('takes = "arms"', "pass"))
+    mine = f"{tmp_path}/mine.py:ArmsOnly"
+    found = evaluation.run(
+        "smoke", agents=[mine, "random"], envs=[ARMS, BOX], seeds="0:1", workers=0
+    )
+    assert f"Not ranked over all tasks: {mine} has finished nothing in {BOX}." in remarks(found)
+
+
+def test_an_agent_for_some_worlds_is_not_submitted_to_all(folder: Path, tmp_path: Path) -> None:
+    entry = Protocol.from_dict({"envs": [ARMS], "agents": [f"{folder}/mine.py:ArmsOnly"]}).agents[0]
+    both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random"], "seeds": "0:1"})
+    with pytest.raises(BundleError, match=f"takes arms only, .* this one has {BOX}"):
+        submit(entry, both, tmp_path / "bundle", authors=["A"])
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,187 @@
+"""Results show themselves: as text that fits, in notebooks, as pictures and as a page."""
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_hex
+
+import evaluation
+from evaluation.dark import INK, PAPER
+from evaluation.running import notebook
+from evaluation.running.sweep import Progress
+from evaluation.shown import ShownResults
+from evaluation.simulated import simulated_tasks
+from evaluation.summary import ResultsTable
+from periodic_envs.worlds.madrid_sim import MadridSim
+from tests.test_evaluation.test_summary import A, B, results
+
+LONG = "an-agent:with_a_name=that_is_longer,than=a_third,of=the_screen"
+
+
+@pytest.fixture(scope="module")
+def shown() -> ShownResults:
+    found = results({"<b>bold</b>": A, LONG: B, "c": [10_000.0 * a for a in A]})
+    return ShownResults(found.source)
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80, 132, 250])
+def test_tables_print_whole_and_fit(
+    shown: ShownResults, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for text in (repr(shown), str(shown.table(baseline="c")), str(shown.overall())):
+        assert max(map(len, lines(text))) <= width
+        assert "..." not in text
+        assert "…" not in text
+    text = str(shown.table(baseline="c"))
+    for words in ("regret [95 %]", "p", "world 0 (online)", "world 1 (online)", "oracle"):
+        assert words in text
+    (row,) = shown.table()[lambda f: (f["task"] == "world 1") & (f["agent"] == "c")].to_dict(
+        "records"
+    )
+    assert f"{row['regret']:,.1f}" in text
+    folded = "".join(line[:20].rstrip() for line in lines(text))
+    assert LONG in text or width < 250
+    assert LONG[:20] in folded or width > 100
+
+
+def test_numbers_are_not_folded(shown: ShownResults, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    opened = [line for line in lines(str(shown.table())) if line.count("[") != line.count("]")]
+    assert opened == []
+
+
+def test_a_table_is_still_a_data_frame(shown: ShownResults) -> None:
+    table = shown.table()
+    assert isinstance(table, ResultsTable)
+    assert "regret" in table
+    assert type(table[table["agent"] == "c"]).__name__ == "DataFrame"
+    assert type(table.groupby("agent")["regret"].mean()).__name__ == "Series"
+
+
+def test_html_has_regret_first_and_is_escaped(shown: ShownResults) -> None:
+    for html in (shown._repr_html_(), shown.table()._repr_html_()):
+        assert "<b>bold</b>" not in html
+        assert "&lt;b&gt;bold&lt;/b&gt;" in html
+        assert html.index(">agent<") < html.index(">regret [95 %]<") < html.index(">normalised")
+        assert "<script" not in html
+    assert LONG in shown._repr_html_()
+
+
+def test_compare_has_differences_from_the_baseline(shown: ShownResults) -> None:
+    found = shown.compare("c").set_index(["task", "agent"])
+    assert "c" not in found.index.get_level_values("agent")
+    whole = shown.table(baseline="c").set_index(["task", "agent"])
+    assert found.loc[("world 0", LONG), "difference"] == whole.loc[("world 0", LONG), "difference"]
+    assert "minus c" in str(shown.compare("c"))
+    with pytest.raises(ValueError, match=r"there is no 'd' here; there are <b>bold</b>, .*oracle"):
+        shown.compare("d")
+
+
+@pytest.mark.parametrize("kind", ["curves", "profiles"])
+def test_a_figure_has_one_legend_and_a_dark_variant(shown: ShownResults, kind: str) -> None:
+    light, dark = shown.plot(kind), shown.plot(kind, dark=True)
+    for figure in (light, dark):
+        (legend,) = figure.legends
+        assert sorted(text.get_text() for text in legend.get_texts()) == sorted(shown.agents())
+        assert all(axes.get_legend() is None for axes in figure.axes)
+    assert to_hex(dark.get_facecolor()) == PAPER
+    assert {to_hex(text.get_color()) for text in dark.legends[0].get_texts()} == {INK}
+    assert to_hex(light.get_facecolor()) == "#ffffff"
+    colours = [[line.get_color() for line in f.axes[0].get_lines()] for f in (light, dark)]
+    same = [a == b or (to_hex(a) == "#000000" and b == INK) for a, b in zip(*colours, strict=True)]
+    assert all(same)
+
+
+def test_a_figure_shows_itself(shown: ShownResults) -> None:
+    assert shown.plot()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="kind must be one of curves, phases, profiles, got 'x'"):
+        shown.plot("x")
+
+
+def test_simulated_madrid_is_called_so(tmp_path: Path) -> None:
+    worlds = ["PeriodicGP-MadridSim-v0:horizon=3", "PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
+    found = evaluation.run("smoke", agents=["random"], envs=worlds, seeds="0:2", workers=0)
+    assert f"{worlds[0]} (online, simulated)" in str(found).replace("\n", "")
+    assert f"{worlds[1]} (online)" in str(found).replace("\n", "")
+    assert f"{worlds[0]} (online, simulated)" in found._repr_html_()
+    titles = [axes.get_title() for axes in found.plot().axes]
+    assert titles == [f"{worlds[0]}, simulated", worlds[1]]
+    page = found.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert worlds[0] in page
+
+
+def test_madrid_without_measurements_is_called_simulated() -> None:
+    entry = {"label": "Madrid", "group": "Madrid", "id": "PeriodicGP-Madrid-v0"}
+    entry |= {"arguments": {"start": "2018-11-03", "days": 5, "missing": "hold"}}  # type: ignore[dict-item]
+    made = MadridSim(start="2018-11-03", days=5).origin.fingerprint
+
+    def tasks(fingerprint: str) -> list[str]:
+        sweep = types.SimpleNamespace(protocol={"envs": [entry]}, data={"Madrid": fingerprint})
+        return simulated_tasks(types.SimpleNamespace(sweep=sweep, tasks={"Madrid": []}))  # type: ignore[arg-type]
+
+    assert tasks(made) == ["Madrid"]
+    assert tasks("measured") == []
+
+
+# --- a notebook
+
+
+class Display:
+    """Stands for IPython's display: keeps what was shown."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def module(self) -> types.ModuleType:
+        module = types.ModuleType("IPython.display")
+        module.HTML = str  # type: ignore[attr-defined]
+        module.display = lambda html, display_id: (self.made.append(html), self)[1]  # type: ignore[attr-defined]
+        return module
+
+    def update(self, html: str) -> None:
+        self.made.append(html)
+
+
+def a_notebook(monkeypatch: pytest.MonkeyPatch) -> Display:
+    shell = types.ModuleType("IPython")
+    shell.get_ipython = lambda: types.SimpleNamespace(kernel=1)  # type: ignore[attr-defined]
+    display = Display()
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", display.module())
+    return display
+
+
+def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    display = a_notebook(monkeypatch)
+    monkeypatch.setattr(notebook, "SECONDS_BETWEEN", 0.0)
+    worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
+    evaluation.run("smoke", agents=["random"], envs=worlds, seeds="0:2", workers=0)
+    assert 'value="0"' in display.made[0]
+    assert any("s left, " in html for html in display.made[1:-1])
+    assert 'max="4" value="4"' in display.made[-1]
+    assert "4 of 4 runs" in display.made[-1]
+
+
+def test_a_bar_is_not_drawn_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    display = a_notebook(monkeypatch)
+    bar: Any = notebook.default_reporter()
+    for done in range(1000):
+        bar(Progress(1000, done, 3))
+    bar(Progress(1000, 1000, 3))
+    assert 2 <= len(display.made) < 50
+    assert "1,000 of 1,000 runs, 3 failed" in display.made[-1]
+
+
+def test_elsewhere_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not notebook.in_notebook()
+    notebook.default_reporter()(Progress(2, 1, 0))
+    assert capsys.readouterr() == ("", "")

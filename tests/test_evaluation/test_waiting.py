@@ -1,0 +1,47 @@
+"""What takes a while says so, in a log and on a terminal, and never for machines."""
+
+import time
+
+import pytest
+
+from evaluation.cli import waiting
+from evaluation.cli.shared import screen
+
+
+def test_a_log_has_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LINES", 0.02)
+    with waiting.working("Building [page]") as doing:
+        time.sleep(0.15)
+        doing("Writing it")
+        time.sleep(0.15)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "Building [page] ... 0 s"
+    assert lines[-1].startswith("Writing it ... ")
+    assert 2 < len(lines) < 16
+
+
+def test_what_is_quick_or_quiet_says_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with waiting.working("Building"):
+        pass
+    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LINES", 0.01)
+    with waiting.working("Building", quiet=True):
+        time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_has_a_clock(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "screen", lambda **more: screen(force_terminal=True, **more))
+    with waiting.working("Building"):
+        time.sleep(0.7)
+    assert "Building ... 1 s" in capsys.readouterr().err
+
+
+def test_an_error_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="broken"), waiting.working("Building"):
+        raise ValueError("broken")
