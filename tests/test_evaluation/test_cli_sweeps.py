@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_run_prints_tables_with_intervals(folder: Path) -> None:
     out = (folder / "out.txt").read_text()
-    assert "PeriodicGP-MadridSim-v0 (online)" in out
+    assert "PeriodicGP-MadridSim-v0 (online, simulated)" in out
     assert "minus gp-ucb [95 %]" in out
     assert "uniform-random" in out
     assert "All 3 tasks (online): 0 = oracle, 1 = choosing at random" in out
