@@ -100,7 +100,9 @@ def name_of(made: Any, store: Path | None = None) -> str:
     if find_package(module.partition(".")[0]) is not None:
         return place
     file = getattr(sys.modules.get(module) or importlib.import_module(module), "__file__", None)
-    if file is None or "." in module:
+    # A file in a plain folder stands by itself; one of a package may need its neighbours.
+    package = sys.modules.get(module.rpartition(".")[0])
+    if file is None or getattr(package, "__file__", None) is not None:
         raise UnknownAgentError(
             f"{own} is in {module}, which is not installed, so that workers do not find it: "
             "install its package, or give it in one file"

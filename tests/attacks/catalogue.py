@@ -18,7 +18,7 @@ _HEAD = """# Attacks on the judge
 Every way that we know of to get a better place than one's agent deserves, or to harm whoever
 judges it, and what becomes of it. Written by `python -m tests.attacks` from the tests that carry
 the attacks out (`tests/attacks`): a row that does not hold fails there. Tiers are explained in
-[README](../README.md#the-leaderboard), promises in [SECURITY](../SECURITY.md).
+[explanation/trust.md](explanation/trust.md), promises in [SECURITY](../SECURITY.md).
 
 "Stopped by" names the first check at which an attack fails or turns out to gain nothing: `run` is
 any sweep, also without isolation; `submit` and what follows it assume the sandbox. "Not stopped" is

@@ -1,5 +1,6 @@
 """Agents that are given as classes, specs and texts; classes of a notebook become files."""
 
+import importlib
 import linecache
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import evaluation
-from agents import AgentSpec
+from agents import AgentSpec, UnknownAgentError
 from agents.zoo.arms.ucb1 import UCB1
 from evaluation.protocol.entries import ProtocolError
 from evaluation.running.given import entries_of, name_of
@@ -136,6 +137,23 @@ def test_a_class_in_a_file_goes_by_its_file(
     assert name_of(mine_in_a_file.Mine) == "mine_in_a_file.py:Mine"
     assert run([mine_in_a_file.Mine]).failures == []
     monkeypatch.delitem(sys.modules, "mine_in_a_file")
+
+
+def test_a_file_in_a_plain_folder_stands_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But one of a package that is not installed may need its neighbours."""
+    for name, package in (("plain_folder", False), ("whole_package", True)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "mine.py").write_text("class Mine: ...\n")
+        if package:
+            (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert name_of(importlib.import_module("plain_folder.mine").Mine) == "plain_folder/mine.py:Mine"
+    with pytest.raises(UnknownAgentError, match=r"whole_package\.mine, which is not installed"):
+        name_of(importlib.import_module("whole_package.mine").Mine)
 
 
 def test_two_of_one_name_are_told_apart(notebook: types.ModuleType, tmp_path: Path) -> None:
