@@ -155,7 +155,7 @@ def test_settings_are_checked() -> None:
     for reserved in ("device=cpu", "seed=3", "policy=MlpPolicy", "env=x", "verbose=1"):
         with pytest.raises(UnknownAgentError, match="ppo has no setting"):
             make_agent(f"ppo:{reserved}", example_problem("box"), rng)
-    assert make_agent("dqn:n_steps=3", example_problem("finite"), rng)._model.batch_size == 32
+    assert make_agent("dqn:tau=0.5", example_problem("finite"), rng)._model.batch_size == 32
     agent = make_agent("ppo:n_steps=8,batch_size=8,net=[4]", example_problem("box"), rng)
     assert agent._model.n_steps == 8
     assert agent._model.gamma == 0.0
