@@ -139,7 +139,7 @@ def test_a_fork_is_told_what_it_skips(tmp_path: Path) -> None:
 
     alone = plan()
     assert alone.returncode == 0, alone.stderr
-    assert "Skipped what needs the measurements in ../shared/data/madrid" in alone.stdout
+    assert "Skipped: what needs the measurements in ../shared/data/madrid" in alone.stdout
     insisting = plan(PERIODIC_GP_REQUIRE_MADRID="1")
     assert insisting.returncode == 1
     assert "CI needs the measurements in ../shared/data/madrid" in insisting.stderr
