@@ -18,7 +18,8 @@ PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo docs check test lint test-slow test-oldest kills fuzz attacks peers bench format clean
+.PHONY: demo docs check test lint test-slow test-lowest test-newest coverage mutation dist kills fuzz \
+	attacks peers bench format clean
 
 # Interrupted, it goes on where it was; a second time it has nothing left to run.
 demo: $(VENV)/.core
@@ -55,17 +56,55 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/repo-review . --show err
 
 # What takes minutes: the posterior after a million steps.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 
-# The worlds on the oldest Gymnasium we promise, in an environment of its own.
-test-oldest:
-	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e ".[dev,rl]" "gymnasium==1.0.0"
-	.venv-oldest/bin/python -m pytest tests/test_envs periodic_envs
+# The lowest versions that pyproject.toml promises, and the newest that there are, of everything, torch
+# included (some GB): the quick tests, the worlds, the commands and RL, in environments of their own.
+# Old libraries on new ones warn of their own age: that is theirs to mend.
+EXTRAS := dev,rl
+VERSIONED := $(QUICK) tests/test_envs periodic_envs tests/test_agents/test_rl.py \
+	tests/test_evaluation/test_cli.py tests/test_evaluation/test_page.py tests/test_evaluation/test_serve.py
+NEW_VENV = $(PYTHON) -m venv $@ && $@/bin/python -m pip install --quiet --upgrade pip
+
+test-lowest: .venv-lowest
+	.venv-lowest/bin/python -m pytest -n auto -W ignore::DeprecationWarning $(VERSIONED)
+
+test-newest: .venv-newest
+	.venv-newest/bin/python -m pytest -n auto $(VERSIONED)
+
+.venv-lowest: pyproject.toml tests/lowest.py
+	rm -rf $@ && $(NEW_VENV) packaging "tomli; python_version < '3.11'"
+	$@/bin/python tests/lowest.py $(subst $(comma), ,$(EXTRAS)) > $@/lowest.txt
+	$@/bin/python -m pip install --quiet -c $@/lowest.txt -e ".[$(EXTRAS)]"
+	touch $@
+
+.venv-newest: pyproject.toml
+	rm -rf $@ && $(NEW_VENV)
+	$@/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager -e ".[$(EXTRAS)]"
+	touch $@
+
+comma := ,
+
+# What of the code the tests run: figures on the screen, pages in out/coverage. Some 40 minutes.
+coverage: $(VENV)/.dev
+	$(BIN)/coverage erase
+	$(PYTEST) --cov --cov-report=term --cov-report=html:out/coverage
+
+# Small faults put into the posteriors and the statistics one by one: do tests see them? 25 minutes.
+mutation: $(VENV)/.dev
+	$(BIN)/python -m tests.mutation
+
+# What is handed to PyPI: sdist and wheel, looked at before (metadata, files that must and must not be in).
+dist: | $(VENV)/bin/python
+	rm -rf dist build
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/distributions.py dist
 
 # run, submit, leaderboard add and data import, killed 500 times in all at random moments: an hour.
 kills: $(VENV)/.dev
@@ -103,7 +142,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .venv-oldest build dist *.egg-info
+	rm -rf $(VENV) .venv-lowest .venv-newest build dist *.egg-info
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -89,6 +89,8 @@ def bar(*columns: ProgressColumn, quiet: bool = False) -> Bar:
     errors = screen(stderr=True)
     first = (TextColumn("{task.description}", markup=False), BarColumn())
     hidden = quiet or not errors.is_terminal
+    if hidden:  # before rich 14.3 even a bar that is disabled ends with an empty line
+        errors = screen(quiet=True)
     return Bar(*first, *columns, console=errors, transient=True, disable=hidden)
 
 

@@ -161,7 +161,7 @@ def _table_of_a_stranger(data: bytes, rows: int, arm_type: str, width: int) -> p
 def read_alone() -> None:
     """Read a table in a process of its own, and write it to the standard output."""
     rows, arm_type, width = sys.argv[1:]
-    if sys.platform != "win32":
+    if sys.platform == "linux":  # macOS refuses this limit, Windows has none
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))

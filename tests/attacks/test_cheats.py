@@ -11,10 +11,13 @@ from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.verdicts import CannotCheckError
 from evaluation.leaderboard.verify import verify
 from evaluation.running.sweep import run
+from tests.platforms import linux_only
 from tests.test_evaluation.submissions import edit
 
 from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL, judged
+
+pytestmark = linux_only
 
 ALL = ["well-formed", "replayed", "re-run", "hidden-seed"]
 

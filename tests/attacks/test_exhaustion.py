@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 
 from evaluation.running.sweep import run
+from tests.platforms import linux_only
 
 from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL
 from .test_spies import succeeded
+
+pytestmark = linux_only
 
 COMMAND = [str(Path(sys.executable).with_name("periodic-gp"))]
 """As it is installed."""

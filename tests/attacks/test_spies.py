@@ -5,9 +5,12 @@ import os
 import pytest
 
 from evaluation.running.sweep import run
+from tests.platforms import linux_only
 
 from .catalogue import attack
 from .conftest import AGENTS, PROTOCOL
+
+pytestmark = linux_only
 
 
 def succeeded(agent: str, isolation: str, seeds: str = "0:1") -> bool:

@@ -2,8 +2,14 @@
 
 import pytest
 
-from tests.fuzz.running import fuzz
-from tests.fuzz.targets import TARGETS, Target
+from tests.platforms import linux_only, module_needs_posix
+
+module_needs_posix()
+
+from tests.fuzz.running import fuzz  # noqa: E402
+from tests.fuzz.targets import TARGETS, Target  # noqa: E402
+
+pytestmark = linux_only
 
 CASES = 1000
 

@@ -4,6 +4,9 @@ import pytest
 
 from tests.kills.killing import kill_often
 from tests.kills.scenarios import SCENARIOS, Scenario
+from tests.platforms import linux_only
+
+pytestmark = linux_only
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: type(scenario).__name__)

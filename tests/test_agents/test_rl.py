@@ -26,6 +26,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv  # noqa: E402
 import periodic_envs  # noqa: E402, F401 (the adapter is tested on real worlds)
 from agents.rl.loop import Loop, OwnGlobalState, WaitingEnv  # noqa: E402
 from agents.rl.vec_env import BatchEnv  # noqa: E402
+from periodic_envs.vector import AutoresetMode  # noqa: E402 (Gymnasium 1.0 has none)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -154,7 +155,7 @@ def test_settings_are_checked() -> None:
     for reserved in ("device=cpu", "seed=3", "policy=MlpPolicy", "env=x", "verbose=1"):
         with pytest.raises(UnknownAgentError, match="ppo has no setting"):
             make_agent(f"ppo:{reserved}", example_problem("box"), rng)
-    assert make_agent("dqn:n_steps=3", example_problem("finite"), rng)._model.batch_size == 32
+    assert make_agent("dqn:tau=0.5", example_problem("finite"), rng)._model.batch_size == 32
     agent = make_agent("ppo:n_steps=8,batch_size=8,net=[4]", example_problem("box"), rng)
     assert agent._model.n_steps == 8
     assert agent._model.gamma == 0.0
@@ -261,7 +262,7 @@ class TwoArms(gym.vector.VectorEnv):
     num_envs = 4
     single_observation_space = spaces.Box(0.0, 10.0, (1,))
     single_action_space = spaces.Discrete(2)
-    metadata = {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP}  # noqa: RUF012
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
     steps = 0
 
     def __init__(self) -> None:

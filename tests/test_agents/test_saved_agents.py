@@ -18,6 +18,7 @@ from agents import SavedAgentError, load, make_agent
 from agents.plain import put_away, take_out
 from agents.registry import find_class
 from agents.testing import example_problem, observe
+from tests.platforms import linux_only
 
 
 @pytest.fixture
@@ -215,6 +216,7 @@ except ValueError as error:
 
 
 @pytest.mark.parametrize("name", ["ucb1", "random", "gp-ucb"])
+@linux_only
 def test_small_files_do_not_take_much_memory(tmp_path: Path, name: str) -> None:
     """Problems without end, and a generator whose words have a quarter of a billion letters."""
     path = tmp_path / "agent"

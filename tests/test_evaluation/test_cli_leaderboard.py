@@ -18,6 +18,7 @@ from evaluation.report.sheet import Pictures
 from evaluation.running import sandbox
 from evaluation.running.sweep import run
 from evaluation.store import Store
+from tests.platforms import posix_only
 from tests.test_evaluation.test_cli import call as call_here
 
 ROOT = Path(__file__).parents[2]
@@ -176,6 +177,7 @@ def test_what_is_wrong_with_an_edition_is_one_sentence(edition: Path) -> None:
         assert "its signature does not fit" in call("leaderboard", command, folder=edition, code=1)
 
 
+@posix_only
 def test_places_that_cannot_be_written_are_one_sentence(edition: Path) -> None:
     (edition / "file").write_text("")
     tiny = ("--protocol", "tiny.toml", "--secret", "other.json")

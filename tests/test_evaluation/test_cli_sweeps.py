@@ -15,6 +15,7 @@ from PIL import Image
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.tracks import REFERENCES
 from evaluation.store import Store
+from tests.platforms import posix_only
 from tests.test_evaluation.stores import PROTOCOL, RUNS, a_record
 from tests.test_evaluation.test_cli import WIDE, call, run
 
@@ -193,6 +194,7 @@ def test_unknown_run_or_agent(folder: Path) -> None:
     assert call("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
 
 
+@posix_only
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     slow = f"{FAULTY}:Good:pause=0.01"
     command = [sys.executable, "-m", "evaluation", "run", "smoke", "--agents", slow]

@@ -23,8 +23,10 @@ from evaluation.running.executors.dask_worker import run_in_worker
 from evaluation.running.run import runs_of
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
+from tests.platforms import module_needs_posix
 from tests.test_evaluation.clusters import Cluster, cluster, wait_for
 
+module_needs_posix()
 pytest.importorskip("distributed")
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")

@@ -1,7 +1,6 @@
 """Deciders in files: the same afterwards, shared by processes, and safe from kills."""
 
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -172,7 +171,7 @@ def test_no_told_reward_is_lost_and_no_id_given_twice_however_it_is_killed(tmp_p
         assert worker.stdout is not None
         first = worker.stdout.readline()  # it has begun
         time.sleep(rng.uniform(0.0, 0.3))
-        worker.send_signal(signal.SIGKILL)
+        worker.kill()
         rest, errors = worker.communicate()
         assert not errors, errors
         whole = (first + rest).rpartition("\n")[0]

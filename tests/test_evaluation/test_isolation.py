@@ -9,6 +9,7 @@ import pytest
 from evaluation.running.sources import own_files, own_hash
 from evaluation.running.sweep import run
 from evaluation.running.worker import execute
+from tests.platforms import linux_only
 
 from .test_sweep import AGENTS, protocol, reasons
 
@@ -58,6 +59,7 @@ def test_every_failure_is_told() -> None:
     assert found["Rambles"] == "the agent's process gave no answer to the question"
 
 
+@linux_only
 def test_a_stubborn_agent_is_ended_with_its_run(tmp_path) -> None:
     found = reasons(
         run(protocol("HangsStubbornly", seeds="0:1", seconds=1.0), workers=1, isolation="process")
@@ -76,6 +78,7 @@ def test_answers_that_were_not_asked_for_are_refused() -> None:
     assert found["AnswersAhead"] == "the agent's process spoke before it was asked"
 
 
+@linux_only
 def test_what_an_agent_started_is_ended_with_it(tmp_path) -> None:
     log = tmp_path / "log"
     run(

@@ -16,6 +16,7 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.running.record import Record, pack, unpack
 from evaluation.running.run import runs_of
 from evaluation.store import Store
+from tests.platforms import posix_only
 
 PROTOCOL = Protocol.from_dict(
     {"name": "p", "envs": ["PeriodicGP-SyntheticDiscrete-v0"], "agents": ["random"], "seeds": "0:3"}
@@ -191,6 +192,7 @@ except StoreError as error:
 """
 
 
+@posix_only
 def test_a_full_disk(tmp_path: Path) -> None:
     """A limit on the size of files: as if the disk were full."""
     path = tmp_path / "s.sqlite"

@@ -14,10 +14,11 @@ import pytest
 from evaluation.running.process import own_python
 from evaluation.running.supervision import MAX_PRINTED_BY_AGENT, MAX_PRINTED_BYTES
 from evaluation.running.sweep import run
+from tests.platforms import linux_only
 
 from .test_sweep import AGENTS, WORLD, protocol, reasons, worker_pids
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+pytestmark = linux_only
 COMMAND = [str(Path(sys.executable).with_name("periodic-gp"))]
 """As it is installed: Python's own processes behind it are not told to leave folders out."""
 

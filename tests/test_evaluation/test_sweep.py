@@ -32,6 +32,7 @@ from evaluation.running.worker import execute
 from evaluation.store import Store
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.synthetic import Synthetic
+from tests.platforms import linux_only, posix_only
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
 WORLD = "PeriodicGP-SyntheticDiscrete-v0"
@@ -79,6 +80,7 @@ def test_the_same_numbers_everywhere(plain: pd.DataFrame, where: dict) -> None:
     )
 
 
+@linux_only
 def test_bad_agents_cost_their_own_cells() -> None:
     bad = {
         "Raises": r"RuntimeError: a bad day \(faulty_agents.py, line \d+\)",
@@ -102,6 +104,7 @@ def test_bad_agents_cost_their_own_cells() -> None:
     assert set(results.totals["agent"]) >= {"random", f"{AGENTS}:Good"}
 
 
+@posix_only
 def test_an_agent_does_not_spoil_the_runs_of_others() -> None:
     agents = ("random", "gp-ucb")
     clean = run(protocol(*agents), workers=1).totals.set_index(["agent", "seed"])["regret"]
@@ -152,6 +155,7 @@ def test_an_edited_agent_is_another_agent(tmp_path: Path) -> None:
     assert (again.steps["action"] == 7).all()
 
 
+@posix_only
 def test_no_agent_has_a_second_life(tmp_path: Path) -> None:
     """One that dies is not told again what it has seen: that run has failed."""
     dying = f"DiesOnce:marker={tmp_path / 'marker'}"
@@ -160,6 +164,7 @@ def test_no_agent_has_a_second_life(tmp_path: Path) -> None:
     assert (tmp_path / "marker").exists()
 
 
+@posix_only
 def test_kill_9_of_a_child_at_work(tmp_path: Path) -> None:
     """Somebody kills the process of an agent while it is at work: that run alone has failed."""
     log = tmp_path / "log"
@@ -179,6 +184,7 @@ def test_kill_9_of_a_child_at_work(tmp_path: Path) -> None:
     assert len(log.read_text().split()) == 6  # each has had one life
 
 
+@linux_only
 def test_kill_9_of_a_pool_worker(tmp_path: Path) -> None:
     """Somebody kills a worker: the run that it was at has failed, and all others are run once."""
     log = tmp_path / "log"
@@ -315,6 +321,7 @@ def finished(store: Path) -> int:
         return sum(len(opened.runs(r.id)) for r in opened.sweeps())
 
 
+@posix_only
 def test_kill_9_of_the_driver_and_resume(tmp_path: Path) -> None:
     """Nothing is lost, nothing that was finished is run twice, the numbers are the same."""
     store, log, whole = tmp_path / "s.sqlite", tmp_path / "log", tmp_path / "whole.sqlite"

@@ -1,0 +1,66 @@
+"""Faults that ``make mutation`` put into the statistics and no other test saw."""
+
+import numpy as np
+import pytest
+
+from evaluation.statistics import (
+    growth_exponent,
+    optimality_gap,
+    paired_ratio,
+    performance_profile,
+    sign_flip_test,
+)
+from evaluation.statistics.paired import _ENUMERATED
+
+
+def regret_of(curve: np.ndarray, runs: int = 3) -> np.ndarray:
+    """Runs whose cumulative regret is this curve."""
+    return np.tile(np.diff(curve, prepend=0.0), (runs, 1))
+
+
+def test_growth_is_that_of_the_window_alone() -> None:
+    """T until the middle, and like the root of T from there on."""
+    t = np.arange(1.0, 1001.0)
+    curve = np.where(t <= 500, t, 500 * np.sqrt(t / 500))
+    assert growth_exponent(regret_of(curve), start=0.5).estimate == pytest.approx(0.5, abs=1e-9)
+    assert 0.5 < growth_exponent(regret_of(curve), start=0.1).estimate < 1.0
+
+
+def test_two_steps_are_enough_for_a_growth() -> None:
+    assert growth_exponent(np.ones((3, 2)), start=0.0).estimate == pytest.approx(1.0)
+
+
+def test_growth_does_not_depend_on_the_unit() -> None:
+    curve = np.arange(1.0, 101.0) ** 0.7
+    for unit in (1e-6, 1.0, 1e6):
+        assert growth_exponent(regret_of(unit * curve)).estimate == pytest.approx(0.7)
+
+
+def test_the_largest_number_of_runs_of_which_all_signs_are_tried() -> None:
+    """Up to 16 runs a p-value is a share of all patterns; with one more it is drawn by lot."""
+    rng = np.random.default_rng(0)
+    differences = rng.normal(0.3, 1.0, 17)
+    for runs, exact in ((16, True), (17, False)):
+        p_values = {sign_flip_test(differences[:runs], seed=seed) for seed in range(3)}
+        assert (len(p_values) == 1) == exact
+    assert _ENUMERATED == 16
+
+
+def test_a_ratio_of_nothing_is_nothing() -> None:
+    found = paired_ratio([0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
+    assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
+
+
+def test_the_gap_is_to_one_unless_another_target_is_given() -> None:
+    scores = np.full((4, 2), 0.75)
+    assert optimality_gap(scores).estimate == pytest.approx(0.25)
+    assert optimality_gap(scores, target=2.0).estimate == pytest.approx(1.25)
+
+
+def test_what_nobody_seeds_is_seeded_by_zero() -> None:
+    scores, thresholds = np.random.default_rng(1).normal(size=(40, 3)), np.linspace(-1, 1, 20)
+    plain = performance_profile(scores, thresholds)
+    seeded, other = (performance_profile(scores, thresholds, seed=seed) for seed in (0, 1))
+    np.testing.assert_array_equal(plain.low, seeded.low)
+    np.testing.assert_array_equal(plain.high, seeded.high)
+    assert not np.array_equal(plain.low, other.low)
