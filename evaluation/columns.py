@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 
 from evaluation.compared import AllTasks, Compared, TaskRuns
-from evaluation.recovery import FACTOR
 from evaluation.results import UNIFORM
 from evaluation.statistics import Interval, iqm, normalised_regret, probability_of_improvement
+from evaluation.statistics.changes import FACTOR
 
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""

@@ -10,14 +10,15 @@ import numpy as np
 import pandas as pd
 
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
-from evaluation.recovery import ChangeCosts, change_costs
 from evaluation.results import Results, Scores
 from evaluation.seasons import RunName, Stretches, stretches_of
 from evaluation.statistics import (
     MIN_RUNS,
     Band,
+    ChangeCosts,
     Interval,
     PairedDifference,
+    change_costs,
     holm,
     mean_interval,
     mean_ranks,

@@ -16,14 +16,13 @@ from evaluation.compared import TaskRuns
 from evaluation.leaderboard.replay import references
 from evaluation.protocol.entries import UnknownWorldError, WorldSpec
 from evaluation.protocol.protocol import Protocol
-from evaluation.recovery import change_costs
 from evaluation.references import reference_columns
 from evaluation.report.content import store_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.running.sweep import run
 from evaluation.seasons import Stretches, stretches_of
-from evaluation.statistics import worst_window
+from evaluation.statistics import change_costs, worst_window
 from evaluation.store import Store
 from evaluation.tables import task_tables
 from periodic_envs.env import PeriodicBanditEnv
