@@ -30,8 +30,9 @@ from evaluation.statistics.changes import FACTOR
 Table = Literal["task", "overall"]
 """The table of a task has a row for each agent and reference; the overall one spans all tasks."""
 Value = Interval | float | None
-RECOVERY = (
-    f"Steps until a season begins with at most {FACTOR} times the regret before a change; "
+PER_STEP = "Regret per step in the season"
+UNTIL_BACK = (
+    f"until a season begins with at most {FACTOR} times the regret before the first one; "
     "all until the next change or the end if none does"
 )
 
@@ -166,12 +167,14 @@ def _better(tasks: AllTasks, agent: str) -> Interval | None:
     return probability_of_improvement(tasks.score(agent), baseline, seed=tasks.seed)
 
 
-def _of_changes(key: str, cost: str, label: str, digits: int, description: str) -> Column:
-    """The mean over runs of something that changes of the world cost."""
+def _of_changes(
+    key: str, label: str, digits: int, description: str, *, cost: str | None = None
+) -> Column:
+    """The mean over runs of something that changes of the world cost, by its key if not named."""
 
     def mean(runs: TaskRuns, agent: str) -> float | None:
         found = runs.change_costs.get(agent)
-        return None if found is None or found.empty else float(found[cost].mean())
+        return None if found is None or found.empty else float(found[cost or key].mean())
 
     return Column(key, label, description, digits, task=mean, when="changes")
 
@@ -224,16 +227,25 @@ COLUMNS: list[Column] = [
         overall=_ms_per_step,
         page=("overall",),  # where the maintainers' own measurement may stand in for it
     ),
+    _of_changes("before_change", "Before", 2, f"{PER_STEP} before the first change", cost="before"),
+    _of_changes("after_first", "After 1st", 2, f"{PER_STEP} after the first change"),
+    _of_changes("recovery_first", "Recovery 1st", 1, f"Steps from the first change {UNTIL_BACK}"),
+    _of_changes("recovered_first", "Back 1st", 2, "Share of first changes that are recovered from"),
     _of_changes(
-        "before_change", "before", "Before", 2, "Regret per step, a season before a change"
+        "recovery",
+        "Recovery all",
+        1,
+        f"Steps from a change, averaged over all, {UNTIL_BACK}, or did after an earlier change",
     ),
     _of_changes(
-        "after_change", "after", "After", 2, "Regret per step in the season after a change"
+        "recovered", "Back all", 2, "Share of changes recovered from; none after one that is not"
     ),
-    _of_changes("recovery", "recovery", "Recovery", 1, RECOVERY),
-    _of_changes("recovered", "recovered", "Back", 2, "Share of changes that are recovered from"),
     _of_changes(
-        "worst_window", "worst", "Worst", 1, "Largest regret over steps of a season's length"
+        "worst_window",
+        "Worst",
+        1,
+        "Largest regret over as many steps as the season has at the start",
+        cost="worst",
     ),
     Column(
         "interactions",

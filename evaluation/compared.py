@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Results, Scores
+from evaluation.seasons import RunName, Stretches, stretches_of
 from evaluation.statistics import (
     MIN_RUNS,
     Band,
@@ -107,21 +109,30 @@ class TaskRuns(Compared):
     def change_costs(self) -> dict[str, pd.DataFrame]:
         """What changes of the world cost each row, run by run; without changes there are no rows.
 
-        Columns: those of ``ChangeCosts``, and ``worst``, the largest regret over a season.
+        Columns: those of ``ChangeCosts``, and ``worst``, the largest regret over as many steps as
+        the season has at the start.
         """
-        agents = self.agents if self.results.changes(self.task) else []
-        return {agent: self._change_costs(agent) for agent in agents}
+        return self.costs_at(stretches_of(self.results, self.task))
 
-    def _change_costs(self, agent: str) -> pd.DataFrame:
-        changes, periods = self.results.changes(self.task), self.results.periods(self.task)
+    def costs_at(self, stretches: Mapping[RunName, Stretches]) -> dict[str, pd.DataFrame]:
+        """The same at any times.
+
+        Args:
+            stretches: When each run is taken to change. With the times of another task's changes,
+                in a world that does not change, it says what these figures are by chance.
+        """
+        agents = self.agents if stretches else []
+        return {agent: self._costs_at(stretches, agent) for agent in agents}
+
+    def _costs_at(self, stretches: Mapping[RunName, Stretches], agent: str) -> pd.DataFrame:
         track = REFERENCES if agent in REFERENCE_ROWS else self.track
         rows = {}
         runs = self.results.curves(self.task, agent, track)
         for name, regret in zip(runs.names, runs.regret, strict=True):
-            if name in changes:
-                window = max(1, round(periods[name]))
-                costs = change_costs(regret, changes[name] - runs.t[0], window=window)
-                rows[name] = {**asdict(costs), "worst": worst_window(regret, window=window)}
+            if name in stretches:
+                changes, seasons = stretches[name].changes, stretches[name].seasons
+                costs = change_costs(regret, changes - runs.t[0], seasons=seasons)
+                rows[name] = {**asdict(costs), "worst": worst_window(regret, window=seasons[0])}
         columns = [*(field.name for field in fields(ChangeCosts)), "worst"]
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,60 +12,81 @@ from numpy.typing import ArrayLike
 from periodic_envs.arrays import Array
 
 FACTOR = 1.5
-"""Regret within this factor of what it was before a change is back where it was."""
+"""Regret within this factor of what it was before the first change is back where it was."""
 
 
 @dataclass(frozen=True)
 class ChangeCosts:
-    """What the changes of one run cost, on average over them; NaN in a run without changes.
+    """What the changes of one run cost; NaN in a run without changes.
+
+    Regret is per step over a whole season, of the length that it has at that time: so seasons of
+    any length can be compared. It is back once a season has at most ``FACTOR`` times the regret of
+    the last season before the *first* change, and it got back after every earlier change, too. Who
+    never recovers from a change is therefore not back after the next one, neither because it was as
+    bad before it, nor because the next one undoes the first.
 
     Attributes:
-        before: Regret per step in the last season before a change.
-        after: Regret per step in the first season after it.
-        recovery: Steps from a change to the beginning of the first season, a window of its length,
-            whose regret per step is at most ``FACTOR`` times that before the change; 0 if it is
-            the first one. A change that is not recovered from before the next one, or the end,
-            counts with all steps until then, so with many of these the mean is too low.
-        recovered: Share of the changes that are recovered from.
+        before: Regret per step in the last season before the first change.
+        after_first: Regret per step in the first season after it.
+        recovery_first: Steps from the first change to the beginning of the first season in which
+            regret is back; 0 if that is the one right after it. If it is not back before the next
+            change, or the end, all steps until then: with many of these the mean is too low.
+        recovered_first: 1 if it is back before the next change or the end, else 0.
+        recovery: ``recovery_first`` of every change, on average.
+        recovered: Share of the changes after which it is back.
     """
 
     before: float
-    after: float
+    after_first: float
+    recovery_first: float
+    recovered_first: float
     recovery: float
     recovered: float
 
 
 def change_costs(
-    regret: ArrayLike, changes: ArrayLike, *, window: int, factor: float = FACTOR
+    regret: ArrayLike, changes: ArrayLike, *, seasons: Sequence[int], factor: float = FACTOR
 ) -> ChangeCosts:
     """What changes cost in one run.
 
     Args:
         regret: Regret of each step, shape (steps,).
         changes: Places of the first step after each change, ascending, shape (k,).
-        window: Steps of a season. Where two changes are closer to each other, as many as there are.
+        seasons: Steps of a season before the first change and after each, k + 1 of them. Where two
+            changes are closer to each other than a season, all steps between them stand for one.
         factor: What is taken for recovered.
     """
     regret = np.asarray(regret, dtype=np.float64)
-    edges = [0, *np.asarray(changes, dtype=np.int64).tolist(), len(regret)]
-    costs = [
-        _one_change(regret[start:change], regret[change:end], window, factor)
-        for start, change, end in zip(edges, edges[1:], edges[2:], strict=False)
-    ]
-    means = np.mean(costs, axis=0) if costs else np.full(4, np.nan)
-    return ChangeCosts(*means.tolist())
-
-
-def _one_change(
-    earlier: Array, later: Array, window: int, factor: float
-) -> tuple[float, float, float, float]:
-    """The attributes of ``ChangeCosts`` for one change, from the regret before and after it."""
-    before = float(earlier[-window:].mean())
-    means = _window_means(later, window)
+    places = np.asarray(changes, dtype=np.int64).tolist()
+    if len(seasons) != len(places) + 1:
+        raise ValueError(
+            f"seasons must have {len(places) + 1} lengths for {len(places)} changes, "
+            f"got {len(seasons)}"
+        )
+    if not places:
+        return ChangeCosts(*[float("nan")] * 6)
+    first = places[0]
+    before = float(regret[max(0, first - seasons[0]) : first].mean())
     # Round-off of sums is no regret: the oracle is always back at its 0.
-    back = np.flatnonzero(means <= factor * before + 1e-9)
-    recovery = float(back[0]) if len(back) else float(len(later))
-    return before, float(means[0]), recovery, float(len(back) > 0)
+    level = factor * before + 1e-9
+    stretches = [regret[start:end] for start, end in pairwise([*places, len(regret)])]
+    costs = _stretch_costs(stretches, seasons[1:], level)
+    means = [sum(values) / len(costs) for values in zip(*costs, strict=True)]
+    return ChangeCosts(before, *costs[0], *means[1:])
+
+
+def _stretch_costs(
+    stretches: Sequence[Array], seasons: Sequence[int], level: float
+) -> list[tuple[float, float, float]]:
+    """Of each stretch after a change: regret at first, steps until it is back, whether it is."""
+    costs = []
+    back = True
+    for stretch, season in zip(stretches, seasons, strict=True):
+        means = _window_means(stretch, season)
+        found = np.flatnonzero(means <= level)
+        back = back and len(found) > 0
+        costs.append((float(means[0]), float(found[0] if back else len(stretch)), float(back)))
+    return costs
 
 
 def worst_window(regret: ArrayLike, *, window: int) -> float:

@@ -80,6 +80,10 @@ class Shift(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.change, str | Sequence):
+            raise ValueError(
+                f"change must be one of {', '.join(KINDS)}, or a list of them, got {self.change!r}"
+            )
         for kind in self.kinds:
             checks.one_of("change", kind, KINDS)
         if not self.kinds:

@@ -126,6 +126,11 @@ def test_changes_keep_their_distance() -> None:
     [
         ({"change": "level"}, "change must be one of amplitude, .* got 'level'"),
         ({"change": ["phase", "level"]}, "change must be one of .* got 'level'"),
+        ({"change": 5}, "change must be one of phase, period, swap, amplitude, or a list .* got 5"),
+        ({"change": None}, "change must be one of .* or a list of them, got None"),
+        ({"change": True}, "change must be one of .* or a list of them, got True"),
+        ({"change": {"swap"}}, "change must be one of .* or a list of them, got {'swap'}"),
+        ({"change": [5]}, "change must be one of .* got 5"),
         ({"change": []}, "change must name at least one of phase, period, swap, amplitude"),
         ({"change": "swap", "n_actions": 1}, "change='swap' needs n_actions of at least 2, got 1"),
         ({"change": "swap", "n_actions": None}, "change='swap' needs n_actions .* got None"),

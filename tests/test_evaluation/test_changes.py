@@ -1,6 +1,7 @@
 """What changes of a world cost: against values by hand, and in tables where worlds change."""
 
 import json
+from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
 
@@ -13,15 +14,19 @@ import evaluation
 from evaluation.columns import COLUMNS
 from evaluation.compared import TaskRuns
 from evaluation.leaderboard.replay import references
+from evaluation.protocol.entries import UnknownWorldError, WorldSpec
 from evaluation.protocol.protocol import Protocol
 from evaluation.references import reference_columns
 from evaluation.report.content import store_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.running.sweep import run
+from evaluation.seasons import Stretches, stretches_of
 from evaluation.statistics import change_costs, worst_window
 from evaluation.store import Store
 from evaluation.tables import task_tables
+from periodic_envs.env import PeriodicBanditEnv
+from periodic_envs.process import TabularProcess
 
 AROUND = [column.key for column in COLUMNS if column.when == "changes"]
 SHIFT, STILL = "PeriodicGP-Shift-v0", "PeriodicGP-SyntheticDiscrete-v0"
@@ -30,41 +35,86 @@ SHIFT, STILL = "PeriodicGP-Shift-v0", "PeriodicGP-SyntheticDiscrete-v0"
 def test_one_change_by_hand() -> None:
     """Before: (1 + 3) / 2 = 2, so windows of 2 with a mean of at most 3 are back."""
     regret = [9, 9, 1, 3, 8, 6, 4, 2, 4, 0]
-    found = change_costs(regret, [4], window=2)
+    found = change_costs(regret, [4], seasons=(2, 2))
     # Means of windows after the change: 7, 5, 3, 3, 2. The third begins two steps after it.
-    assert astuple(found) == pytest.approx((2.0, 7.0, 2.0, 1.0))
-    assert change_costs(regret, [4], window=2, factor=1.0).recovery == 4.0
-    assert change_costs(regret, [4], window=2, factor=4.0).recovery == 0.0
+    assert astuple(found) == pytest.approx((2.0, 7.0, 2.0, 1.0, 2.0, 1.0))
+    assert change_costs(regret, [4], seasons=(2, 2), factor=1.0).recovery == 4.0
+    assert change_costs(regret, [4], seasons=(2, 2), factor=4.0).recovery == 0.0
 
 
 def test_what_is_never_recovered_from_counts_with_all_steps_there_are() -> None:
-    found = change_costs([1, 1, 5, 5, 5], [2], window=2)
-    assert astuple(found) == pytest.approx((1.0, 5.0, 3.0, 0.0))
+    found = change_costs([1, 1, 5, 5, 5], [2], seasons=(2, 2))
+    assert astuple(found) == pytest.approx((1.0, 5.0, 3.0, 0.0, 3.0, 0.0))
 
 
-def test_several_changes_are_averaged_and_end_each_other() -> None:
-    """The second is recovered from at once: before it regret was as bad."""
-    regret = [1, 1, 4, 4, 4, 4, 2, 6, 2, 2]
-    first = change_costs(regret[:6], [2], window=2)
-    second = change_costs(regret[2:], [4], window=2)
-    assert astuple(first) == pytest.approx((1.0, 4.0, 4.0, 0.0))
-    assert astuple(second) == pytest.approx((4.0, 4.0, 0.0, 1.0))
-    found = change_costs(regret, [2, 6], window=2)
-    assert astuple(found) == pytest.approx((2.5, 4.0, 2.0, 0.5))
+def stretches(*lengths_and_levels: tuple[int, float]) -> list[float]:
+    """A curve of regret that stays at a level for so many steps, and then at the next."""
+    return [level for steps, level in lengths_and_levels for _ in range(steps)]
 
 
-def test_segments_shorter_than_a_season() -> None:
-    found = change_costs([2, 4, 9, 3], [1, 3], window=20)
-    # Of the first change: 2 before, (4 + 9) / 2 after; of the second: 6.5 before, 3 after.
-    assert astuple(found) == pytest.approx((4.25, 4.75, 1.0, 0.5))
+def test_two_changes_that_are_recovered_from_after_known_steps() -> None:
+    """Three steps of 4 after the first, five after the second; else 1, so at most 1.5 is back."""
+    regret = stretches((10, 1), (3, 4), (7, 1), (5, 4), (5, 1))
+    found = change_costs(regret, [10, 20], seasons=(4, 4, 4))
+    assert astuple(found) == pytest.approx((1.0, 3.25, 3.0, 1.0, 4.0, 1.0))
+
+
+def test_who_never_recovers_from_the_first_change_is_not_back_at_the_second() -> None:
+    """As bad before the second change as after it, which is no recovery from either."""
+    found = change_costs(stretches((10, 1), (20, 4)), [10, 20], seasons=(4, 4, 4))
+    assert astuple(found) == pytest.approx((1.0, 4.0, 10.0, 0.0, 10.0, 0.0))
+
+
+def test_a_change_that_undoes_the_first_is_no_recovery_from_it() -> None:
+    found = change_costs(stretches((10, 1), (10, 4), (6, 1)), [10, 20], seasons=(4, 4, 4))
+    assert astuple(found) == pytest.approx((1.0, 4.0, 10.0, 0.0, 8.0, 0.0))
+
+
+def test_the_second_change_is_held_against_the_level_before_the_first() -> None:
+    """Regret of 2 before and 2.5 after the second change, but 4 before the first: back at once.
+
+    And of 0.5 before the second and 1.2 after it, more than 1.5 times as much, but 1 before all.
+    """
+    better = change_costs(stretches((10, 4), (10, 2), (10, 2.5)), [10, 20], seasons=(4, 4, 4))
+    assert (better.recovery, better.recovered) == (0.0, 1.0)
+    lower = change_costs(stretches((10, 1), (10, 0.5), (10, 1.2)), [10, 20], seasons=(4, 4, 4))
+    assert (lower.before, lower.recovery, lower.recovered) == (1.0, 0.0, 1.0)
+
+
+def test_the_first_change_is_told_apart_from_all() -> None:
+    found = change_costs(stretches((10, 1), (2, 4), (8, 1), (10, 4)), [10, 20], seasons=(4, 4, 4))
+    assert (found.recovery_first, found.recovered_first) == (2.0, 1.0)
+    assert (found.recovery, found.recovered) == (6.0, 0.5)
+
+
+def test_a_season_has_the_length_of_its_time() -> None:
+    """After the change a season of 4 has a regret of 4 per step, and its first half none."""
+    regret = [2.0] * 6 + [0.0, 0.0, 8.0, 8.0] * 4
+    longer = change_costs(regret, [6], seasons=(2, 4))
+    assert astuple(longer) == pytest.approx((2.0, 4.0, 16.0, 0.0, 16.0, 0.0))
+    assert change_costs(regret, [6], seasons=(2, 2)).recovered == 1.0
+    before = change_costs([9.0, 9.0, 1.0, 1.0, 5.0, 5.0], [4], seasons=(4, 1))
+    assert (before.before, before.after_first, before.recovery) == (5.0, 5.0, 0.0)
+
+
+def test_stretches_shorter_than_a_season() -> None:
+    found = change_costs([2, 4, 9, 3], [1, 3], seasons=(20, 20, 20))
+    # Before is 2, so at most 3 is back: (4 + 9) / 2 after the first change is not.
+    assert astuple(found) == pytest.approx((2.0, 6.5, 2.0, 0.0, 1.5, 0.0))
 
 
 def test_who_never_regrets_is_always_back() -> None:
-    assert astuple(change_costs(np.zeros(9), [3, 6], window=2)) == (0.0, 0.0, 0.0, 1.0)
+    found = change_costs(np.zeros(9), [3, 6], seasons=(2, 2, 2))
+    assert astuple(found) == (0.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 
 
 def test_a_run_without_changes_has_no_costs() -> None:
-    assert np.isnan(astuple(change_costs([1, 2], [], window=1))).all()
+    assert np.isnan(astuple(change_costs([1, 2], [], seasons=(1,)))).all()
+
+
+def test_every_stretch_needs_a_season() -> None:
+    with pytest.raises(ValueError, match="seasons must have 3 lengths for 2 changes, got 1"):
+        change_costs(np.zeros(9), [3, 6], seasons=(2,))
 
 
 @pytest.mark.parametrize(
@@ -77,24 +127,66 @@ def test_the_worst_window_by_hand(window: int, worst: float) -> None:
 @pytest.fixture(scope="module")
 def results() -> Results:
     table = {
-        "envs": [f"{SHIFT}:changes=1,horizon=60", STILL],
+        "envs": [f"{SHIFT}:changes=2,change=period,horizon=60,period=8", STILL],
         "agents": ["random", "fixed"],
-        "seeds": "0:2",
+        "seeds": "0:3",
         "horizon": 60,
     }
     return evaluation.run(Protocol.from_dict(table), workers=0)
 
 
+def drawn(seed: int) -> TabularProcess:
+    env = gym.make(SHIFT, changes=2, change="period", horizon=60, period=8).unwrapped
+    env.reset(seed=seed)
+    process: TabularProcess = env.episode.process
+    return process
+
+
 def test_results_know_when_worlds_change(results: Results) -> None:
     shift, still = results.tasks
     changes = results.changes(shift)
-    assert set(changes) == {(shift, 0), (shift, 1)}
-    env = gym.make(SHIFT, changes=1, horizon=60).unwrapped
-    for seed in (0, 1):
-        env.reset(seed=seed)
-        assert changes[shift, seed].tolist() == env.episode.process.changes.tolist()
+    assert set(changes) == {(shift, 0), (shift, 1), (shift, 2)}
+    for seed in (0, 1, 2):
+        assert changes[shift, seed].tolist() == drawn(seed).changes.tolist()
     assert results.changes(still) == {}
     assert results.has_changes
+
+
+def test_seasons_are_as_long_as_they_are_in_each_stretch(results: Results) -> None:
+    """8 steps at first, then 12 or 5.3, then 18, 8 or 3.6."""
+    shift, still = results.tasks
+    found = stretches_of(results, shift)
+    for (_, seed), stretch in found.items():
+        course = drawn(seed).course
+        assert stretch.changes.tolist() == course.changes.tolist()
+        lengths = course.periods[[0, *course.changes]].round().astype(int)
+        assert list(stretch.seasons) == lengths.tolist()
+    assert len({stretch.seasons for stretch in found.values()}) > 1
+    assert {stretch.seasons[0] for stretch in found.values()} == {8}
+    assert {stretch.seasons[1] for stretch in found.values()} <= {5, 12}
+    assert stretches_of(results, still) == {}
+
+
+def refuse(spec: WorldSpec) -> PeriodicBanditEnv:
+    raise UnknownWorldError(f"there is no environment {spec.env_id!r}")
+
+
+def other(spec: WorldSpec) -> PeriodicBanditEnv:
+    """The same world with other changes."""
+    env = gym.make(SHIFT, changes=3, change="period", horizon=60, period=8).unwrapped
+    assert isinstance(env, PeriodicBanditEnv)
+    return env
+
+
+@pytest.mark.parametrize("make", [refuse, other])
+def test_a_world_that_is_not_here_keeps_its_season(
+    results: Results, monkeypatch: pytest.MonkeyPatch, make: Callable[..., PeriodicBanditEnv]
+) -> None:
+    shift, _ = results.tasks
+    monkeypatch.setattr(WorldSpec, "make", make)
+    found = stretches_of(results, shift)
+    assert {stretch.seasons for stretch in found.values()} == {(8, 8, 8)}
+    assert all((found[name].changes == at).all() for name, at in results.changes(shift).items())
 
 
 def test_tables_say_what_changes_cost_where_there_are_any(results: Results) -> None:
@@ -103,19 +195,31 @@ def test_tables_say_what_changes_cost_where_there_are_any(results: Results) -> N
     assert frame.loc[still, AROUND].isna().all(axis=None)
     assert frame.loc[shift, AROUND].notna().all(axis=None)
     runs = results.curves(shift, "fixed")
-    costs = [
-        change_costs(regret, results.changes(shift)[name], window=20)
-        for name, regret in zip(runs.names, runs.regret, strict=True)
-    ]
-    row = frame.loc[shift, "fixed"]
-    assert row.before_change == pytest.approx(np.mean([cost.before for cost in costs]))
-    assert row.after_change == pytest.approx(np.mean([cost.after for cost in costs]))
-    assert row.recovery == pytest.approx(np.mean([cost.recovery for cost in costs]))
-    assert row.recovered == pytest.approx(np.mean([cost.recovered for cost in costs]))
-    worst = np.mean([worst_window(regret, window=20) for regret in runs.regret])
-    assert row.worst_window == pytest.approx(worst)
-    assert frame.loc[(shift, "oracle"), AROUND].tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
+    costs = []
+    for (_, seed), regret in zip(runs.names, runs.regret, strict=True):
+        course = drawn(seed).course
+        lengths = [round(length) for length in course.periods[[0, *course.changes]].tolist()]
+        costs.append(astuple(change_costs(regret, course.changes, seasons=lengths)))
+    row = frame.loc[(shift, "fixed"), AROUND]
+    worst = np.mean([worst_window(regret, window=8) for regret in runs.regret])
+    assert row.tolist() == pytest.approx([*np.mean(costs, axis=0), worst])
+    perfect = [0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]
+    assert frame.loc[(shift, "oracle"), AROUND].tolist() == perfect
     assert set(TaskRuns(results, "online", None, 0, still).change_costs) == set()
+
+
+def test_costs_at_the_times_of_another_world(results: Results) -> None:
+    """What the figures are where nothing changes: those of one's own regret, at these times."""
+    shift, still = results.tasks
+    times = {(still, seed): at for (_, seed), at in results.changes(shift).items()}
+    asked = {name: Stretches.of(at, 20.0) for name, at in times.items()}
+    found = TaskRuns(results, "online", None, 0, still).costs_at(asked)["random"]
+    runs = results.curves(still, "random")
+    assert list(found.index) == runs.names
+    for name, regret in zip(runs.names, runs.regret, strict=True):
+        costs = change_costs(regret, times[name], seasons=(20, 20, 20))
+        assert found.loc[[name], "before"].item() == costs.before
+        assert found.loc[[name], "recovered"].item() == costs.recovered
 
 
 def test_sweeps_without_changes_have_no_such_columns() -> None:
@@ -134,7 +238,7 @@ def test_screens_have_a_table_around_the_changes(results: Results) -> None:
     for table in tables:
         console.print(table)
     text = console.export_text()
-    assert text.count("recovery") == text.count("worst") == 1
+    assert text.count("recovery 1st") == text.count("recovery all") == text.count("worst") == 1
     assert max(map(len, map(str.rstrip, text.splitlines()))) <= 100
 
 

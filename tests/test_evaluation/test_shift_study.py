@@ -6,6 +6,7 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
+import evaluation
 from agents.registry import AgentSpec
 from evaluation.protocol.protocol import Protocol
 from evaluation.running.play import play
@@ -63,11 +64,48 @@ def test_the_study_writes_its_page(
     given = ["--seeds", "0:2", "--workers", "0", "--store", str(tmp_path / "store.sqlite")]
     study.main([*given, "--docs", str(tmp_path)])
     page = (tmp_path / "shift.md").read_text()
-    assert page.count("| glr-ucb |") == 6
+    assert page.count("| glr-ucb |") == 7
+    assert page.count("### Still") == page.count("| back 1st | recovery all |") == 1
+    assert page.count("| back 1st (still) | recovery all |") == 4
     assert page.count("| restarted when told |") == 1
-    assert page.count("\n- ") == 6
+    assert page.count("\n- ") == 10
     (stamp,) = stamps_in(page)
     assert stamp.command == "python -m evaluation.studies.shift --docs docs --seeds 0:2"
     assert set(stamp.code["agents"]) == {"glr-ucb", "gp-ucb", "linucb", "periodic-gp-ucb"}
     assert set(stamp.code["worlds"]) == {WORLD}
     assert capsys.readouterr().out.startswith("# Seasons that move")
+
+
+@pytest.fixture(scope="module")
+def moved() -> study.Study:
+    """Two agents at a few seeds, of which the first knows the season."""
+    few = Protocol.load("shift").restricted(agents=["linucb", "random"], seeds=[0, 1, 2])
+    return study.Study(evaluation.run(few, workers=0))
+
+
+def test_the_still_world_is_measured_where_the_others_change(moved: study.Study) -> None:
+    """Until the first change all worlds of a seed are the same; what comes then is not."""
+    still = moved.costs[study.STILL]
+    for kind in study.KINDS:
+        found = moved.costs[kind]
+        assert found["linucb"]["before"].tolist() == still["linucb"]["before"].tolist()
+        assert found["linucb"]["after_first"].tolist() != still["linucb"]["after_first"].tolist()
+    assert still["random"]["recovered"].tolist() == [1.0] * 3
+
+
+def test_tables_around_changes_have_the_still_world_beside_them(moved: study.Study) -> None:
+    shares = {
+        task: [
+            f"{100 * moved.costs[task]['linucb'][name].mean():.0f} %"
+            for name in ("recovered_first", "recovered")
+        ]
+        for task in (study.STILL, "period")
+    }
+    assert shares["period"] != shares[study.STILL]
+    (row,) = [line for line in moved.around_table("period").splitlines() if "linucb" in line]
+    beside = zip(shares["period"], shares[study.STILL], strict=True)
+    cells = row.strip("| ").split(" | ")
+    assert [cells[4], cells[6]] == [f"{own} ({there})" for own, there in beside]
+    (row,) = [line for line in moved.around_table("still").splitlines() if "linucb" in line]
+    cells = row.strip("| ").split(" | ")
+    assert [cells[4], cells[6]] == shares[study.STILL]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -10,6 +12,7 @@ from evaluation.compared import TaskRuns
 from evaluation.protocol.entries import parse_seeds
 from evaluation.protocol.protocol import Protocol
 from evaluation.results import Results
+from evaluation.seasons import Stretches
 from evaluation.statistics import Interval, mean_interval, paired_ratio
 from evaluation.studies import shift
 from evaluation.studies.lab import FailedRunError, study_lab, study_parser
@@ -31,6 +34,16 @@ TOLD = {
 BASE = "periodic-gp-ucb, l = 1"
 STANDS_FOR = {"restarted when told": BASE, "gp-ucb in what is told": BASE}
 """Agents that have no place without a notice, and the one that they are held against there."""
+AROUND: dict[str, tuple[str, int | None]] = {
+    "before": ("before", 2),
+    "after 1st": ("after_first", 2),
+    "recovery 1st": ("recovery_first", 0),
+    "back 1st": ("recovered_first", None),
+    "recovery all": ("recovery", 0),
+    "back all": ("recovered", None),
+    "worst": ("worst", 0),
+}
+"""Columns of the tables around changes: what is in them, and its decimals, None of a share."""
 QUICK_SEEDS = "0:4"
 
 
@@ -67,9 +80,19 @@ class Study:
         """Mean regret."""
         return float(self.regrets(task, agent).mean())
 
-    def costs(self, task: str) -> dict[str, pd.DataFrame]:
-        """What changes cost each agent, run by run."""
-        return TaskRuns(self.results, "online", None, 0, task).change_costs
+    @cached_property
+    def costs(self) -> dict[str, dict[str, pd.DataFrame]]:
+        """What changes cost each agent, run by run, for each kind of change.
+
+        And for the world that stands still, at the times at which the others change: what these
+        figures are where nothing happens.
+        """
+        runs = {task: TaskRuns(self.results, "online", None, 0, task) for task in (STILL, *KINDS)}
+        periods = self.results.periods(STILL)
+        times = {(STILL, seed): at for (_, seed), at in self.results.changes(KINDS[0]).items()}
+        still = {name: Stretches.of(at, periods[name]) for name, at in times.items()}
+        found = {kind: runs[kind].change_costs for kind in KINDS}
+        return {STILL: runs[STILL].costs_at(still), **found}
 
     def cost_table(self) -> str:
         """Regret without changes, and its multiples with them."""
@@ -100,20 +123,21 @@ class Study:
             return "the same"
         return shown(self.ratio(task, other, agent), 2)
 
-    def around_table(self, kind: str) -> str:
+    def around_table(self, task: str) -> str:
         """Regret before and after changes, recovery and the worst season."""
-        costs = self.costs(kind)
-        rows = []
-        for agent in sorted(self._of(kind), key=lambda agent: self.mean(kind, agent)):
-            found = costs[agent]
-            cells = {
-                name: shown(mean_interval(found[name]).at_least(0.0), digits)
-                for name, digits in (("before", 2), ("after", 2), ("recovery", 0), ("worst", 0))
-            }
-            cells["recovered"] = f"{100 * found['recovered'].mean():.0f} %"
-            around = ("before", "after", "recovery", "recovered", "worst")
-            rows.append([agent, *(cells[name] for name in around)])
-        return markdown_table(["agent", "before", "after", "recovery", "back", "worst"], rows)
+        agents = sorted(self._of(task), key=lambda agent: self.mean(task, agent))
+        beside = "" if task == STILL else " (still)"
+        header = [name + beside * (digits is None) for name, (_, digits) in AROUND.items()]
+        return markdown_table(["agent", *header], [[a, *self._around(task, a)] for a in agents])
+
+    def _around(self, task: str, agent: str) -> Iterator[str]:
+        found, still = self.costs[task][agent], self.costs[STILL][agent]
+        for name, digits in AROUND.values():
+            if digits is not None:
+                yield shown(mean_interval(found[name]).at_least(0.0), digits)
+                continue
+            chance = "" if task == STILL else f" ({100 * still[name].mean():.0f} %)"
+            yield f"{100 * found[name].mean():.0f} %{chance}"
 
     def _of(self, task: str) -> list[str]:
         return [agent for agent in self.agents if self.takes_part(task, agent)]
@@ -127,7 +151,8 @@ class Study:
 
     def page(self, command: str, seeds: str) -> str:
         """The page."""
-        around = "\n\n".join(f"### {kind.title()}\n\n{self.around_table(kind)}" for kind in KINDS)
+        tasks = (STILL, *KINDS)
+        around = "\n\n".join(f"### {task.title()}\n\n{self.around_table(task)}" for task in tasks)
         return TEXT.format(
             command=command,
             seeds=seeds,

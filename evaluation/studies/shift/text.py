@@ -42,11 +42,24 @@ Agents are named here by what came out, so differences between the first ones ma
 
 ## Before and after
 
-Regret per step in the last season before a change and in the first after it; steps until a season
-begins with at most 1.5 times the regret before (recovery; a change that is not recovered from
-before the next one, or the end, counts with all steps until then, so read it with the share of
-changes that are: back); and the largest regret over any 20 steps. Means over runs, with 95 %
-intervals. Who has learned nothing has nothing to lose: `random` is always back at once.
+Regret per step in the last season before the first change (before) and in the first season after it
+(after 1st); steps from the change until a season begins with at most 1.5 times the regret before
+(recovery), and the share of changes after which one does (back), for the first change by itself
+(1st) and for both (all); and the largest regret over any 20 steps (worst). Means over runs, with
+95 % intervals.
+
+- Both changes are held against the regret before the first. Who never got back after the first is
+  not back after the second, neither because it was as bad before it, nor because the second undoes
+  the first. The first is the cleaner measurement: what follows the second depends on both.
+- A season has the length that it has at that time: 20 steps, but where it is the length that
+  changes, 30 or 13, and after two changes 45, 20 or 9. Regret is per step over a whole season, so
+  that these can be compared. It is not per what there is to lose: a stronger season has more.
+- A change that is not recovered from before the next one, or the end, counts with all steps until
+  then: recovery is then too low, so read it with back.
+- Regret of one season is a noisy measure, and falls as an agent learns. "Still" has the same
+  figures at the same times in the world that stands still: what they are where nothing changes. The
+  other tables have its shares in brackets behind their own. A change has done what its table has
+  and "Still" has not. Who has learned nothing has nothing to lose: see `random`.
 
 {around}
 
