@@ -14,8 +14,8 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
+from evaluation.phases import phase_bins
 from evaluation.protocol.tracks import CHANGES, REFERENCE_ROWS
-from evaluation.statistics import phase_bins
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.fields.maximise import maximise
@@ -28,7 +28,7 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
     """Mean reward of each step of the episode for each of ``REFERENCE_ROWS``, of shape (steps,).
 
     - oracle: the best action at every step.
-    - best-per-phase: in each bin of the season (``statistics.phase_bins``: one per phase of a
+    - best-per-phase: in each bin of the season (``phases.phase_bins``: one per phase of a
       whole period) the one action with the highest mean reward over the episode.
     - best-fixed: the one action with the highest mean reward over the episode.
     - uniform-random: an action drawn uniformly, on average.

@@ -89,3 +89,20 @@ class ShownResults(Results):
     def _title(self) -> str:
         sweep = self.sweep
         return f"Protocol {sweep.name}, hash {sweep.hash[:12]}, sweep {sweep.id}"
+
+
+def load(store: Path | str, sweep: str | int | None = None) -> ShownResults:
+    """Results that were kept in a file.
+
+    Args:
+        store: The file.
+        sweep: Its name or number there; the last one by default.
+
+    Raises:
+        StoreError: If there is no such file, or it is none of ours.
+        LookupError: If there is no such sweep in it.
+    """
+    from evaluation.store import Store
+
+    opened = Store(store, create=False)
+    return ShownResults(opened.source(opened.find(sweep).id))

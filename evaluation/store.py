@@ -117,6 +117,19 @@ class Store:
                 )
             ]
 
+    def find(self, wanted: str | int | None = None) -> StoredSweep:
+        """A sweep by its name or number, the last one by default.
+
+        Raises:
+            LookupError: If there is none: one sentence.
+        """
+        sweeps, asked = self.sweeps(), None if wanted is None else str(wanted)
+        found = [each for each in sweeps if asked is None or asked in (each.name, str(each.id))]
+        if not found:
+            known = ", ".join(f"{each.id} ({each.name})" for each in sweeps) or "none"
+            raise LookupError(f"there is no sweep {asked!r} in {self.path}; there are: {known}")
+        return found[-1]
+
     def sweep(self, number: int) -> StoredSweep:
         """One sweep."""
         return next(sweep for sweep in self.sweeps() if sweep.id == number)

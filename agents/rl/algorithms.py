@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from agents.rl.defaults import LSTM
 from agents.rl.sb3 import FOREVER, SB3Agent
@@ -65,7 +64,8 @@ class DQN(SB3Agent):
 
     name = "dqn"
     family = "generic RL"
-    algorithm, action_spaces = "stable_baselines3:DQN", (spaces.Discrete,)
+    algorithm = "stable_baselines3:DQN"
+    takes = "arms"
 
     @classmethod
     def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
@@ -89,7 +89,8 @@ class SAC(SB3Agent):
 
     name = "sac"
     family = "generic RL"
-    algorithm, action_spaces = "stable_baselines3:SAC", (spaces.Box,)
+    algorithm = "stable_baselines3:SAC"
+    takes = "box"
 
 
 class TD3(SB3Agent):
@@ -107,7 +108,8 @@ class TD3(SB3Agent):
 
     name = "td3"
     family = "generic RL"
-    algorithm, action_spaces = "stable_baselines3:TD3", (spaces.Box,)
+    algorithm = "stable_baselines3:TD3"
+    takes = "box"
 
     @classmethod
     def _extra(cls, env: Any) -> dict[str, Any]:

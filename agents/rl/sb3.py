@@ -50,7 +50,8 @@ class SB3Agent:
     name: ClassVar[str]
     algorithm: ClassVar[str]
     policy: ClassVar[str] = "MlpPolicy"
-    action_spaces: ClassVar[tuple[type[spaces.Space[Any]], ...]] = (spaces.Discrete, spaces.Box)
+    takes: ClassVar[str | None] = None
+    """"arms" or "box", if it is for one of them only."""
     preload: ClassVar[tuple[str, ...]] = ("agents.rl.loop", "sb3_contrib")
     """What a process that will run many such agents had better import once."""
     libraries: ClassVar[tuple[str, ...]] = ("torch", "stable-baselines3", "sb3-contrib")
@@ -173,8 +174,9 @@ class SB3Agent:
         """The algorithm, in the environment."""
         from stable_baselines3.common.logger import Logger
 
-        if not isinstance(env.action_space, cls.action_spaces):
-            kind = "finitely many actions" if spaces.Discrete in cls.action_spaces else "a box"
+        there = "arms" if isinstance(env.action_space, spaces.Discrete) else "box"
+        if cls.takes not in (None, there):
+            kind = "finitely many actions" if cls.takes == "arms" else "a box"
             raise ValueError(f"{cls.name} is for {kind}, got {env.action_space}")
         module, _, name = cls.algorithm.partition(":")
         algorithm = getattr(import_module(module), name)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.phases import phase_bins
 from evaluation.references import reference_rewards
-from evaluation.statistics import phase_bins
 from periodic_envs.arrays import Array
 from periodic_envs.data.seasons.gain import measure_gain
 from periodic_envs.env import PeriodicBanditEnv

@@ -178,12 +178,10 @@ def export(
 
 def chosen_results(store: Store, wanted: str | None) -> Results:
     """The sweep that is asked for, by default the last."""
-    sweeps = store.sweeps()
-    chosen = [s for s in sweeps if wanted is None or wanted in (s.name, str(s.id))]
-    if not chosen:
-        known = ", ".join(f"{s.id} ({s.name})" for s in sweeps) or "none"
-        raise CommandError(f"there is no sweep {wanted!r} in {store.path}; there are: {known}")
-    return Results(store.source(chosen[-1].id))
+    try:
+        return Results(store.source(store.find(wanted).id))
+    except LookupError as error:
+        raise CommandError(str(error)) from error
 
 
 def _print(results: Results, baseline: str | None, as_json: bool) -> None:

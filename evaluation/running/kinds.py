@@ -104,7 +104,9 @@ def _literal(node: ast.ClassDef) -> str | None:
         targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
         if getattr(targets[0], "id", None) == ATTRIBUTE:
             value = getattr(line, "value", None)
-            return str(value.value) if isinstance(value, ast.Constant) else "something computed"
+            if not isinstance(value, ast.Constant):
+                return "something computed"
+            return None if value.value is None else str(value.value)
     return None
 
 

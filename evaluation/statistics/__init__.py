@@ -8,7 +8,7 @@ Every interval draws whole runs again, from a seed that the caller may set.
 """
 
 from evaluation.statistics.changes import ChangeCosts, change_costs, worst_window
-from evaluation.statistics.growth import growth_exponent, phase_bins, regret_by_phase
+from evaluation.statistics.growth import growth_exponent, regret_by_phase
 from evaluation.statistics.intervals import (
     MIN_RUNS,
     Band,
@@ -58,7 +58,6 @@ __all__ = [
     "paired_matrix",
     "paired_ratio",
     "performance_profile",
-    "phase_bins",
     "probability_of_improvement",
     "ranks_of",
     "regret_by_phase",

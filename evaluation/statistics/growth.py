@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from evaluation.phases import number_of_bins, phase_bins
 from evaluation.statistics.intervals import Interval, require_runs, resample_counts, studentised
 from periodic_envs.arrays import Array
 
@@ -74,26 +75,6 @@ def _slopes(counts: Array, curves: Array, weights: Array) -> tuple[Array, Array]
     influence = (1.0 / mean) @ (curves * weights).T
     variance = (counts * influence**2).mean(1) / max(runs - 1, 1)
     return np.log(mean) @ weights, np.sqrt(variance)
-
-
-def phase_bins(t: ArrayLike, period: float) -> NDArray[np.intp]:
-    """The bin of the season that each time falls into, shape (steps,).
-
-    A season is cut into ``round(period)`` bins of equal length, at least one. For a whole period
-    that is one bin per phase; for 12.4 it is 12 bins of 12.4/12 steps.
-
-    >>> phase_bins([0, 1, 23, 24, 25], 24).tolist()
-    [0, 1, 23, 0, 1]
-    """
-    bins = number_of_bins(period)
-    # Nudged: 62 is five seasons of 12.4 and belongs to bin 0, whatever round-off says.
-    position = np.floor(np.asarray(t, dtype=np.float64) * bins / period + 1e-9)
-    return position.astype(np.intp) % bins
-
-
-def number_of_bins(period: float) -> int:
-    """Bins of a season."""
-    return max(1, round(period))
 
 
 def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:

@@ -10,6 +10,7 @@ from matplotlib.colors import to_hex
 
 import evaluation
 from evaluation.dark import INK, PAPER
+from evaluation.database import StoreError
 from evaluation.running import notebook
 from evaluation.running.sweep import Progress
 from evaluation.shown import ShownResults
@@ -185,3 +186,16 @@ def test_elsewhere_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert not notebook.in_notebook()
     notebook.default_reporter()(Progress(2, 1, 0))
     assert capsys.readouterr() == ("", "")
+
+
+def test_results_are_loaded_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "kept.sqlite"
+    made = evaluation.run("smoke", agents=["random"], seeds="0:1", store=path, workers=0)
+    for sweep in (None, "smoke", made.sweep.id):
+        assert repr(evaluation.load(path, sweep)) == repr(made)
+    with pytest.raises(
+        LookupError, match=r"there is no sweep 'other' in .*; there are: 1 \(smoke\)"
+    ):
+        evaluation.load(path, "other")
+    with pytest.raises(StoreError, match=r"none\.sqlite"):
+        evaluation.load(tmp_path / "none.sqlite")

@@ -63,6 +63,8 @@ WORLDS = {"Switching", "Synthetic"}
         ("evaluation/running/play.py", {"runner"}),
         ("evaluation/protocol/protocol.py", set()),
         ("evaluation/store.py", set()),
+        ("evaluation/statistics/intervals.py", set()),
+        ("evaluation/phases.py", {"runner"}),
     ],
 )
 def test_what_a_result_depends_on(copy: Path, file: str, changed: set[str]) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from evaluation.phases import phase_bins
 from evaluation.statistics import (
     curve_band,
     growth_exponent,
@@ -22,7 +23,6 @@ from evaluation.statistics import (
     paired_matrix,
     paired_ratio,
     performance_profile,
-    phase_bins,
     probability_of_improvement,
     ranks_of,
     regret_by_phase,

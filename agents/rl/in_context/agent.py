@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
@@ -57,7 +56,7 @@ class InContextUCB(Saveable):
     name = "in-context-ucb"
     family = "generic RL"
     pretrained = True
-    action_spaces: ClassVar[tuple[type[spaces.Space[Any]], ...]] = (spaces.Discrete,)
+    takes = "arms"
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     """Whose version its training depends on; it plays without."""
     kept = ("_history", "_mean", "_deviation", "_next", "_tuned")

@@ -90,9 +90,7 @@ def agent_page(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
 
 
 def _takes_arms(cls: type) -> bool:
-    from gymnasium import spaces
-
-    return spaces.Discrete in getattr(cls, "action_spaces", (spaces.Discrete,))
+    return getattr(cls, "takes", None) != "box"
 
 
 def _section(heading: str, body: str) -> str:
