@@ -91,8 +91,17 @@ def open_existing(path: Path) -> sqlite3.Connection:
     return db
 
 
+class _Connection(sqlite3.Connection):
+    """Closed when nobody has it any more, without a warning (as Python 3.13 gives): in a notebook
+    results are read as long as they are there, and nobody closes them."""
+
+    def __del__(self) -> None:
+        with contextlib.suppress(sqlite3.Error):  # from another thread: Python closes it then
+            self.close()
+
+
 def _connected(place: str) -> sqlite3.Connection:
-    db = sqlite3.connect(place, timeout=MAX_WAIT_SECONDS, uri=True)
+    db = sqlite3.connect(place, timeout=MAX_WAIT_SECONDS, uri=True, factory=_Connection)
     db.isolation_level = None  # transactions are written out
     return db
 

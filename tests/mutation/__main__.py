@@ -37,7 +37,7 @@ TESTS = {
         f"{AGENTS}/test_{name}.py"
         for name in (
             *("kernels", "posteriors", "engines", "beta", "acquisition", "fit", "mixture", "stack"),
-            *("saving", "contexts", "late_and_old", "gp_edges"),
+            *("saving", "contexts", "late_and_old", "gp_edges", "auto", "forgetting", "beyond"),
         )
     ],
     "evaluation/statistics": [

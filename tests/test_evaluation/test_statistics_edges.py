@@ -5,6 +5,7 @@ import pytest
 
 from evaluation.statistics import (
     growth_exponent,
+    mean_interval,
     optimality_gap,
     paired_ratio,
     performance_profile,
@@ -30,10 +31,19 @@ def test_two_steps_are_enough_for_a_growth() -> None:
     assert growth_exponent(np.ones((3, 2)), start=0.0).estimate == pytest.approx(1.0)
 
 
-def test_growth_does_not_depend_on_the_unit() -> None:
-    curve = np.arange(1.0, 101.0) ** 0.7
-    for unit in (1e-6, 1.0, 1e6):
-        assert growth_exponent(regret_of(unit * curve)).estimate == pytest.approx(0.7)
+def test_growth_and_its_interval_do_not_depend_on_the_unit() -> None:
+    regret = np.random.default_rng(0).exponential(size=(6, 100))
+    plain = growth_exponent(regret)
+    for unit in (1e-6, 1e6):
+        found = growth_exponent(unit * regret)
+        expected = [plain.estimate, plain.low, plain.high]
+        np.testing.assert_allclose([found.estimate, found.low, found.high], expected)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_no_interval_covers_nothing_or_everything(level: float) -> None:
+    with pytest.raises(ValueError, match="level"):
+        mean_interval([1.0, 2.0, 3.0], level=level)
 
 
 def test_the_largest_number_of_runs_of_which_all_signs_are_tried() -> None:

@@ -171,6 +171,22 @@ def test_no_such_store(tmp_path: Path) -> None:
         Store(tmp_path / "nowhere" / "s.sqlite")
 
 
+def test_a_store_that_nobody_closes_is_closed_in_silence(tmp_path: Path) -> None:
+    """Python 3.13 warns of connections that are left open; warnings are errors here."""
+    code = "from evaluation.store import Store; store = Store(); del store"
+    done = subprocess.run(
+        [sys.executable, "-W", "always::ResourceWarning", "-c", code],
+        **{"capture_output": True, "text": True, "check": True},
+    )
+    assert "unclosed database" not in done.stderr
+    path = tmp_path / "s.sqlite"
+    left = Store(path)
+    connection = left._db
+    connection.__del__()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+
+
 FULL_DISK = """
 import resource, sys
 from tests.test_evaluation.test_store import RUNS, PROTOCOL, a_record
