@@ -58,9 +58,9 @@ BY_RULE = {"auto-gp-ucb": "beta"} | dict.fromkeys(
 world at hand, the deviation of the noise for all but one."""
 LEFT_OUT = {
     "gp-thompson": "draws from its belief, as wide as that is",
-    "exp3-s": "explores by a share of chance, which follows from a number of switches",
-    "rexp3": "explores by a share of chance, which follows from the length of its batches",
-    "periodic-exp4": "draws by weights alone; its only rate is one of learning",
+    "exp3-s": "explores by a share of chance that follows from a number of switches",
+    "rexp3": "explores by a share of chance that follows from the length of its batches",
+    "periodic-exp4": "draws by weights alone, whose only rate is one of learning",
     "fixed": "does not explore",
     "random": "does nothing else",
 }
@@ -206,7 +206,7 @@ def search(
         agent: {f: float(shares[name]) for f, name in by_factor.items() if name in shares}
         for agent, by_factor in by_agent.items()
     }
-    return means, len(failures)
+    return {agent: found for agent, found in means.items() if found}, len(failures)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         row = "  ".join(f"{f:g}: {m:.3f}{'*' * (f == best[agent])}" for f, m in by_factor.items())
         print(f"{agent:36} {row}")
     if failed:
-        print(f"{failed} runs failed: factors with such runs are left out")
+        print(f"{failed} runs failed: what has such runs is left out, and not chosen")
     if options.write:
         content = {"stamp": msgspec.to_builtins(stamp), "seeds": options.seeds}
         content |= {"grid": GRID, "lower_grid": LOWER_GRID, "chosen": best, "regret": means}
