@@ -71,9 +71,9 @@ TRIED = """\
 {count} values were tried. Of so many, some look better or worse by chance: {expected} intervals
 would be clear of zero if nothing were to be found, half of them on either side. "Clearly" on this
 page is therefore said by the sign-flip test of the paired differences of all {pairs} runs (world by
-world and seed by seed), corrected by Holm's method over all {count} values: the chance that any
-verdict of the page is wrong is at most 5 %. One by one, {alone} more intervals are below zero;
-those may be chance."""
+world and seed by seed), corrected by Holm's method over all {count} values: the chance of any false
+one among the verdicts is at most 5 %. One by one, the intervals of {alone} more lie below zero,
+which may be chance."""
 
 REASONS = {
     NO_NUMBER: "Words and switches, or nothing by default",
