@@ -18,15 +18,17 @@ def stale(
     Every page has a stamp with hashes of the code of its agents, its worlds, the runner and the
     study. Fresh is a page whose code is the installed one, to the last letter; of a stale one the
     command says what has changed, and which command makes it anew; unknown is one without a stamp.
+    Below stand the files of findings that a page rests on, with stamps of their own.
     Ends with 0 if all are fresh and with 1 otherwise.
     """
-    from evaluation.studies.stale import findings
+    from evaluation.studies.stale import findings, kept_findings
 
     if not folder.is_dir():
         raise CommandError(f"there is no folder {str(folder)!r}")
     found = list(findings(folder))
     if not found:
         raise CommandError(f"{str(folder)!r} has no page that a study wrote")
+    found += kept_findings(folder)
     for finding in found:
         part = f", {finding.part}" if finding.part else ""
         say(f"{finding.page}{part}: {finding.state}")

@@ -1,14 +1,20 @@
-"""Which pages were made with other code than the one that is installed: ``periodic-gp stale``."""
+"""Which pages were made with other code than the one that is installed: ``periodic-gp stale``.
+
+What a page rests on and a study has kept in a file of its own is listed with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from agents.registry import online_names
 from evaluation.running.process import ROOT
 from evaluation.studies.stamp import GONE, Stamp, StampError, code_of, stamps_in
+from evaluation.studies.zoo.widths import COMMAND, unfinished
 
 PAGES = {
     "agreement.md": "python -m evaluation.studies.agreement --docs docs",
@@ -25,6 +31,8 @@ PAGES = {
     "zoo.md": "periodic-gp zoo",
 }
 """The pages that studies write, with what makes them anew."""
+KEPT = {"zoo.md": "evaluation/studies/zoo/widths.json"}
+"""Files of studies' findings, with a stamp in them, by the page that rests on each."""
 MANY = 5
 """Names from so many on are counted where all have changed."""
 
@@ -70,6 +78,27 @@ def findings(folder: Path, root: Path = ROOT) -> Iterator[Finding]:
         if command and not stamps:
             yield Finding(path.name, command, "", ("it has no stamp",))
         yield from (_finding(path.name, stamp, root) for stamp in stamps)
+
+
+def kept_findings(folder: Path, root: Path = ROOT) -> Iterator[Finding]:
+    """The files that pages of a folder rest on. Arguments as above."""
+    for page, file in KEPT.items():
+        if not (folder / page).is_file():
+            continue
+        try:
+            stamp = msgspec.json.decode((root / file).read_bytes(), type=_Kept).stamp
+        except (OSError, msgspec.MsgspecError) as error:
+            why = f"its stamp cannot be read: {error}"
+            yield Finding(Path(file).name, COMMAND, "", (why,))
+            continue
+        found = _finding(Path(file).name, stamp, root)
+        yield replace(found, changes=(*found.changes, *unfinished()))
+
+
+class _Kept(msgspec.Struct):
+    """A file of findings, of which only the stamp is read."""
+
+    stamp: Stamp
 
 
 def _finding(page: str, stamp: Stamp, root: Path) -> Finding:

@@ -19,9 +19,10 @@ from evaluation.studies.flagship.changed_city import changed_city
 from evaluation.studies.flagship.pictures import pictures
 from evaluation.studies.lab import Lab
 from evaluation.studies.pages import PageError, require_parts, write_page, write_part
-from evaluation.studies.stale import PAGES, changes, findings
+from evaluation.studies.stale import PAGES, changes, findings, kept_findings
 from evaluation.studies.stamp import GONE, Stamp, StampError, make_stamp, stamps_in
 from evaluation.studies.zoo import ZooSize, write_controls, write_zoo
+from evaluation.studies.zoo.widths import COMMAND
 from tests.test_evaluation.test_cli import call
 
 ROOT = Path(__file__).parents[2]
@@ -135,6 +136,36 @@ def test_a_page_without_a_stamp_is_unknown(folder: Path) -> None:
     with pytest.raises(StampError, match="cannot be read"):
         stamps_in(broken)
     assert states(folder)["tiny.md"] == "unknown"
+
+
+def test_what_a_page_rests_on_is_listed_with_it(
+    folder: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chosen widths, which docs/zoo.md is made with, have a stamp of their own."""
+    (folder / "zoo.md").write_text("# The zoo\n")
+    result = call("stale", str(folder))
+    assert "\nwidths.json: " in result.stdout
+    assert "; anew by: python -m evaluation.studies.zoo.widths --write\n" in result.stdout
+    stamp = make_stamp("x", study=STUDY, agents=["ucb1"], worlds=[WORLD])
+    kept = copy / "evaluation" / "studies" / "zoo" / "widths.json"
+    before = kept.read_bytes()
+    monkeypatch.setattr("evaluation.studies.stale.unfinished", list)
+    code = {kind: names for kind, names in stamp.code.items() if kind != "study"}
+    kept.write_bytes(msgspec.json.encode({"stamp": msgspec.structs.replace(stamp, code=code)}))
+    (found,) = kept_findings(folder, copy)
+    assert (found.page, found.state) == ("widths.json", "fresh")
+    monkeypatch.setattr("evaluation.studies.stale.unfinished", lambda: ["the widths of x"])
+    (found,) = kept_findings(folder, copy)
+    assert (found.state, found.changes) == ("stale", ("the widths of x",))
+    old = {**code, "agents": {"ucb1": "0" * 16}}
+    kept.write_bytes(msgspec.json.encode({"stamp": msgspec.structs.replace(stamp, code=old)}))
+    (found,) = kept_findings(folder, copy)
+    assert found.changes == ("agents ucb1", "the widths of x")
+    kept.write_text('{"chosen": {}}')
+    (found,) = kept_findings(folder, copy)
+    assert (found.state, found.command) == ("unknown", COMMAND)
+    kept.write_bytes(before)
+    assert list(kept_findings(copy, copy)) == []
 
 
 def test_a_folder_without_pages_is_said(tmp_path: Path) -> None:

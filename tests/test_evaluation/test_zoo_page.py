@@ -1,10 +1,8 @@
 """The page of the zoo: who is in it, and that its words follow its numbers."""
 
-import json
 import re
 from collections import Counter
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,15 +47,8 @@ from evaluation.studies.zoo.families import (
 from evaluation.studies.zoo.page import argument_parts
 from evaluation.studies.zoo.picture import heat_map
 from evaluation.studies.zoo.widths import (
-    CHOSEN,
-    GRID,
-    SEEDS,
-    agents_with_width,
-    choose,
     chosen,
-    with_width,
 )
-from evaluation.studies.zoo.widths import main as search_widths
 from tests.test_evaluation.test_cli import call
 
 TINY = ZooSize("quick", seeds=2, horizon=8, worlds=tuple(GROUPS["not repeating"]))
@@ -267,48 +258,6 @@ def widths_bench(better: dict[str, float], runs: int = 10) -> Bench:
     return Bench(shares, dict.fromkeys(agents, 1.0))
 
 
-def test_widths_are_changed_by_one_grid() -> None:
-    assert with_width("d-ucb", 0.5) == "d-ucb:xi=0.15"  # a width grows with the root of xi
-    assert with_width("linucb", 3.0) == "linucb:width=3.0"
-    assert with_width("ramanujan-ucb", 2.0) == "ramanujan-ucb:bonus=4.0"
-    assert with_width(LOCAL, 0.1) == f"{LOCAL},beta=paper*0.1"
-    assert with_width(LOCAL, 1.0) == LOCAL
-    assert with_width("gp-thompson", 0.1) is None
-    assert {PERIODIC, LOCAL, *LINEAR, "ucb1", "bob"} <= set(agents_with_width())
-    assert by_theorem(LOCAL) == f"{LOCAL},beta=theorem"
-    assert by_theorem("ucb1") is None
-    assert choose({"a": {0.1: 0.5, 1.0: 0.5, 3.0: 0.6}, "b": {0.1: 0.4, 1.0: 0.5}}) == {
-        "a": 1.0,
-        "b": 0.1,
-    }
-
-
-def test_what_was_chosen_is_of_the_search() -> None:
-    """Of every agent that has a width, from the grid, by the regret that is written beside it."""
-    written = json.loads(CHOSEN.read_text())
-    assert set(written["chosen"]) == set(agents_with_width()) == set(chosen())
-    assert (tuple(written["grid"]), written["seeds"]) == (GRID, SEEDS)
-    means = {
-        agent: {float(factor): mean for factor, mean in by_factor.items()}
-        for agent, by_factor in written["regret"].items()
-    }
-    assert choose(means) == written["chosen"]
-
-
-def test_widths_are_searched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    short = Protocol.load("standard").restricted(envs=[WORLDS[0], WORLDS[1]])
-    monkeypatch.setattr(Protocol, "load", lambda name: replace(short, horizon=5))
-    monkeypatch.setattr("evaluation.studies.zoo.widths.CHOSEN", tmp_path / "widths.json")
-    words = ["--seeds", "1000:1002", "--store", str(tmp_path / "s.sqlite"), "--workers", "0"]
-    search_widths([*words, "--agents", "ucb1", "--write"])
-    written = json.loads((tmp_path / "widths.json").read_text())
-    assert written["chosen"]["ucb1"] in GRID
-    assert len(written["regret"]["ucb1"]) == len(GRID)
-    assert capsys.readouterr().out.count("*") == 1
-
-
 def test_controls_say_who_is_better_at_equal_widths() -> None:
     """Differences are 10 standard errors and more: no false alarms to count."""
     best = chosen()
@@ -322,7 +271,7 @@ def test_controls_say_who_is_better_at_equal_widths() -> None:
     even = next(
         line
         for line in text.splitlines()
-        if "suits it" in line and f"`{best[PERIODIC]}` is" in line
+        if "chosen for it" in line and f"`{best[PERIODIC]}` is" in line
     )
     assert f"clearly worse than {best['d-ucb']}; not told apart from none." in even
     assert all(best[name] in even for name in ("ucb1", "gp-ucb", *LINEAR))

@@ -7,22 +7,38 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
+from evaluation.statistics import MIN_RUNS, holm
+from evaluation.statistics.paired import sign_flip_tests
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.markdown import folded, markdown_table, shown
 from evaluation.studies.pictures import BLUE, ORANGE, new_figure
-from evaluation.studies.sensitivity.variants import FACTOR, Variant, left_alone
-from evaluation.studies.zoo.bench import champions
+from evaluation.studies.sensitivity.variants import (
+    ABOUT_WORLD,
+    FACTOR,
+    IN_RUN,
+    NO_EFFECT,
+    NO_NUMBER,
+    TOGETHER,
+    ZERO,
+    Variant,
+)
+from evaluation.studies.zoo.bench import Bench, champions
 from evaluation.studies.zoo.families import FAMILIES, short_name
 
 TEXT = """# How much agents depend on their settings
 
 Was a rival held down by a setting that does not suit these worlds? Here every number among the
 settings of every agent is a third of its default and {factor} times as large, one at a time, in
-{worlds}. Regret is a share of that of choosing at random, the
-worlds counting alike; with 95 % intervals over {runs} runs of each (seeds {seeds}, from which no
-ranking is made). Written by
+{worlds}. Where the default is a rule, that is a third and {factor} times the number that the rule
+gives in the world at hand; a discount per step is changed by the memory that it allows, 1 / (1 -
+discount). "Not in" a world: there rewards set the number, before the run or in it, and no setting
+multiplies that; the agent is as it is. Regret is a share of that of choosing at random, the worlds
+counting alike; with 95 % intervals over {runs} runs of each (seeds {seeds}, from which no ranking
+is made). Written by
 
     {command}
 
@@ -39,14 +55,39 @@ settings is no advantage by itself. "Gain" is the paired difference to the defau
 
 ## What would be clearly better than the default
 
+{tried}
+
 {better}
 
 ## Setting by setting
 
-**Bold**: clearly less regret than at the default. *Slanted*: clearly more.
+**Bold**: clearly less regret than at the default. *Slanted*: clearly more. Both as above; intervals
+are one by one.
 
 {tables}
 {failed}"""
+
+TRIED = """\
+{count} values were tried. Of so many, some look better or worse by chance: {expected} intervals
+would be clear of zero if nothing were to be found, half of them on either side. "Clearly" on this
+page is therefore said by the sign-flip test of the paired differences of all {pairs} runs (world by
+world and seed by seed), corrected by Holm's method over all {count} values: the chance of any false
+one among the verdicts is at most 5 %. One by one, the intervals of {alone} more lie below zero,
+which may be chance."""
+
+REASONS = {
+    NO_NUMBER: "Words and switches, or nothing by default",
+    ZERO: "Zero by default, which no factor changes",
+    ABOUT_WORLD: "Told by the world",
+    IN_RUN: "Learned in the run, in all of these worlds",
+    NO_EFFECT: "Without effect as long as the others have their defaults",
+    TOGETHER: "Given with `prior_scale` only, and left as it is with that",
+}
+"""Why a setting was not changed, in words."""
+LEVEL = 0.05
+"""Chance of any wrong verdict on the page."""
+RESAMPLES = 99_999
+"""Patterns of signs: enough that the least p-value survives the correction for many values."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +95,46 @@ class Sensitivity:
     """What came of the runs.
 
     Attributes:
-        pooled: Regret of all agents and variants that finished, over the worlds.
+        bench: Regret of all agents and variants in each world.
         variants: What was tried.
         agents: As they are.
         failed: What did not finish, and why.
+        left: Of every agent the settings that were not changed, and why.
     """
 
-    pooled: Comparison
+    bench: Bench
     variants: Sequence[Variant]
     agents: Sequence[str]
     failed: Sequence[str]
+    left: Mapping[str, Mapping[str, str]]
+
+    @cached_property
+    def pooled(self) -> Comparison:
+        """Regret of all that finished, over the worlds."""
+        return self.bench.pooled(list(self.bench.shares))
+
+    @cached_property
+    def tried(self) -> Mapping[str, str]:
+        """Every variant that finished everywhere, with the agent that it is one of."""
+        there = self.pooled.regret
+        pairs = [(n, v.agent) for v in self.variants for n in (v.less, v.more) if v.agent in there]
+        return {name: agent for name, agent in pairs if name in there}
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, bool | None]:
+        """Whether each variant is better than the default; None if that is not clear."""
+        if self.pooled.runs < MIN_RUNS or not self.tried:
+            return dict.fromkeys(self.tried)
+        gaps = np.concatenate([self._gaps(frame) for frame in self.bench.shares.values()])
+        corrected = holm(sign_flip_tests(gaps, seed=0, resamples=RESAMPLES))
+        clear = zip(self.tried, corrected <= LEVEL, gaps.mean(axis=0) < 0, strict=True)
+        return {name: bool(less) if found else None for name, found, less in clear}
+
+    def _gaps(self, frame: pd.DataFrame) -> np.ndarray:
+        """Variants minus defaults in a world, shape (runs, variants)."""
+        variants, defaults = list(self.tried), list(self.tried.values())
+        gaps: np.ndarray = frame[variants].to_numpy() - frame[defaults].to_numpy()
+        return gaps
 
     @cached_property
     def teams(self) -> Mapping[str, list[str]]:
@@ -85,6 +156,7 @@ def text_of(found: Sensitivity, *, command: str, worlds: Sequence[str], seeds: s
         seeds=seeds,
         command=command,
         best=_best(found),
+        tried=_tried(found),
         better=_better(found),
         tables="\n\n".join(_tables(found)),
         failed=f"\n## Values that were refused\n\n{failed}\n" if failed else "",
@@ -127,15 +199,27 @@ def _best(found: Sensitivity) -> str:
     return markdown_table(header, rows, texts=2)
 
 
+def _tried(found: Sensitivity) -> str:
+    """How many values were tried, and what that means for verdicts."""
+    count, pooled = len(found.tried), found.pooled
+    if pooled.runs < MIN_RUNS:
+        return f"{count} values were tried. Fewer than {MIN_RUNS} runs tell nothing apart."
+    alone = [name for name, agent in found.tried.items() if pooled.better(name, agent)]
+    return TRIED.format(
+        count=count,
+        expected=f"about {round(LEVEL * count)}",
+        pairs=sum(len(frame) for frame in found.bench.shares.values()),
+        alone=sum(found.verdicts[name] is None for name in alone),
+    )
+
+
 def _better(found: Sensitivity) -> str:
     """Settings whose default is clearly beaten, largest gain first."""
     gains = []
-    for variant in found.variants:
-        for name in (variant.less, variant.more):
-            there = {name, variant.agent} <= set(found.pooled.regret)
-            if there and found.pooled.better(name, variant.agent):
-                gap = found.pooled.minus(name, variant.agent)
-                gains.append((gap.estimate, f"- `{name}`: {shown(gap, 2, sign=True)}"))
+    for name, agent in found.tried.items():
+        if found.verdicts[name]:
+            gap = found.pooled.minus(name, agent)
+            gains.append((gap.estimate, f"- `{name}`: {shown(gap, 2, sign=True)}"))
     return "\n".join(line for _, line in sorted(gains)) or "Nothing."
 
 
@@ -143,36 +227,38 @@ def _tables(found: Sensitivity) -> list[str]:
     """A table for each family."""
     tables = []
     for family, names in FAMILIES.items():
-        rows = [_row(found.pooled, v) for v in found.variants if v.agent in names]
+        rows = [_row(found, v) for v in found.variants if v.agent in names]
         rows = [row for row in rows if row]
         if rows:
             header = ["agent", "setting", "default", "a third", "as it is", "three times"]
-            note = _ruled([name for name in names if name in found.agents])
-            tables.append(folded(family, f"{markdown_table(header, rows, texts=3)}\n\n{note}"))
+            notes = _left([name for name in names if name in found.agents], found.left)
+            table = markdown_table(header, rows, texts=3)
+            tables.append(folded(family, "\n\n".join([table, *notes])))
     return tables
 
 
-def _ruled(agents: Sequence[str]) -> str:
-    """What was left alone, once for all agents that have the same."""
-    groups: dict[str, list[str]] = {}
-    for agent in agents:
-        groups.setdefault(", ".join(left_alone(agent)), []).append(f"`{agent}`")
-    said = [f"{settings} of {', '.join(who)}" for settings, who in groups.items() if settings]
-    return f"Not numbers, or chosen by a rule: {'; '.join(said)}." if said else ""
+def _left(agents: Sequence[str], left: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """What was left alone: a line for each reason, once for all agents that have the same."""
+    lines = []
+    for reason, words in REASONS.items():
+        groups: dict[str, list[str]] = {}
+        for agent in agents:
+            mine = ", ".join(s for s, why in left.get(agent, {}).items() if why == reason)
+            groups.setdefault(mine, []).append(f"`{agent}`")
+        said = [f"{settings} of {', '.join(who)}" for settings, who in groups.items() if settings]
+        lines += [f"{words}: {'; '.join(said)}."] if said else []
+    return lines
 
 
-def _row(pooled: Comparison, variant: Variant) -> list[str]:
-    if variant.agent not in pooled.regret:
+def _row(found: Sensitivity, variant: Variant) -> list[str]:
+    if variant.agent not in found.pooled.regret:
         return []
     cells = [variant.agent, variant.setting, variant.default]
-    for name in (variant.less, variant.agent, variant.more):
-        cells.append(_cell(pooled, name, variant.agent))
-    return cells
+    return cells + [_cell(found, name) for name in (variant.less, variant.agent, variant.more)]
 
 
-def _cell(pooled: Comparison, name: str, default: str) -> str:
-    if name not in pooled.regret:
+def _cell(found: Sensitivity, name: str) -> str:
+    if name not in found.pooled.regret:
         return "refused"
-    text = shown(pooled.mean(name), 2)
-    better = None if name == default else pooled.better(name, default)
-    return {True: f"**{text}**", False: f"*{text}*", None: text}[better]
+    text = shown(found.pooled.mean(name), 2)
+    return {True: f"**{text}**", False: f"*{text}*", None: text}[found.verdicts.get(name)]

@@ -11,8 +11,8 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.studies.lab import Lab, study_lab, study_parser
 from evaluation.studies.pages import write_page
 from evaluation.studies.sensitivity.page import Sensitivity, numbers_of, picture_of, text_of
-from evaluation.studies.sensitivity.variants import variants_of
-from evaluation.studies.zoo.bench import Bench
+from evaluation.studies.sensitivity.variants import left_alone, variants_of
+from evaluation.studies.zoo.by_world import everywhere, problems_of, sweep_by_world
 from evaluation.studies.zoo.families import sweep_agents
 from periodic_envs.files import write_figure
 
@@ -38,15 +38,16 @@ def run_study(lab: Lab[Any], seeds: str, horizon: int | None, agents: list[str])
         horizon: Steps of a run; None for those of ``standard``.
         agents: As they are; all their variants are run.
     """
-    variants = [variant for agent in agents for variant in variants_of(agent)]
-    names = [*agents, *(name for v in variants for name in (v.less, v.more))]
-    standard = Protocol.load("standard").restricted(
-        agents=names, envs=WORLDS, seeds=parse_seeds(seeds)
-    )
+    standard = Protocol.load("standard").restricted(envs=WORLDS, seeds=parse_seeds(seeds))
     protocol = replace(standard, name="sensitivity", horizon=horizon or standard.horizon)
-    results = lab.sweep(protocol)
-    failed = sorted({f"`{run.agent}`: {run.reason}" for run in results.failures})
-    return Sensitivity(Bench.of(results).pooled(WORLDS), variants, agents, failed)
+    problems = problems_of(protocol, lab)
+    variants = [variant for agent in agents for variant in variants_of(agent, problems)]
+    names = everywhere(agents, list(problems))
+    names |= {name: by_world for v in variants for name, by_world in v.names.items()}
+    bench, failures = sweep_by_world(protocol, lab, names)
+    failed = sorted({f"`{run.agent}`: {run.reason}" for run in failures})
+    left = {agent: left_alone(agent, problems) for agent in agents}
+    return Sensitivity(bench, variants, agents, failed, left)
 
 
 def main(arguments: list[str] | None = None) -> None:

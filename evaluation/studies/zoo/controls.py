@@ -14,8 +14,17 @@ from evaluation.running.play import play
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import Lab
 from evaluation.studies.zoo.bench import Bench
+from evaluation.studies.zoo.by_world import everywhere, problems_of, sweep_by_world
 from evaluation.studies.zoo.families import BASELINES, FAMILIES, sweep_agents
-from evaluation.studies.zoo.widths import chosen, with_width
+from evaluation.studies.zoo.rules import defaults_of
+from evaluation.studies.zoo.widths import (
+    DRAWS,
+    SCHEDULE,
+    agents_with_width,
+    chosen,
+    chosen_factors,
+    names_of,
+)
 
 BOX = "PeriodicGP-Synthetic-v0"
 FEW_ARMS = 5
@@ -28,7 +37,8 @@ class Controls:
 
     Attributes:
         widths: All agents that have a width, as they are, with the one that was chosen for them
-            and, those of Gaussian processes, with that of their theorem, in all worlds.
+            and, those of Gaussian processes, with that of their theorem, in all worlds. An agent
+            whose width follows from the world has one name for what it is in each.
         arms: Agents for arms on the box, with 20 points and with ``FEW_ARMS``; None if not run.
         resets: How often et-gp-ucb started afresh, run by run, in each world.
     """
@@ -45,31 +55,35 @@ def run_controls(protocol: Protocol, lab: Lab[Any]) -> Controls:
         protocol: Worlds, seeds and horizon; its agents do not matter.
         lab: Where they are run.
     """
-
-    def bench(name: str, agents: Sequence[str], worlds: Sequence[str] | None = None) -> Bench:
-        restricted = protocol.restricted(agents=agents, envs=worlds)
-        return Bench.of(lab.sweep(replace(restricted, name=name)))
-
-    widths = bench("zoo-widths", width_agents())
+    problems = problems_of(protocol, lab)
+    names = everywhere(width_agents(), list(problems))
+    names |= names_of({agent: [factor] for agent, factor in chosen_factors().items()}, problems)
+    widths, _ = sweep_by_world(replace(protocol, name="zoo-widths"), lab, names)
     arms = None
-    if BOX in [entry.label for entry in protocol.envs]:
+    if BOX in problems:
         cut = cut_agents()
-        arms = bench("zoo-arms", [*cut, *map(with_few_arms, cut)], [BOX]).world(BOX)
+        listed = [*cut, *map(with_few_arms, cut)]
+        restricted = replace(protocol.restricted(agents=listed, envs=[BOX]), name="zoo-arms")
+        arms = Bench.of(lab.sweep(restricted)).world(BOX)
     lab.uses(agents=[ETGPUCB.name])
     return Controls(widths, arms, resets(protocol))
 
 
 def width_agents() -> list[str]:
-    """The agents of the control of widths, each once."""
-    listed = [name for usual, best in chosen().items() for name in (usual, best)]
-    return list(dict.fromkeys([*listed, *filter(None, map(by_theorem, chosen()))]))
+    """The names in the control of widths, each once."""
+    theorems = filter(None, map(by_theorem, chosen()))
+    return list(dict.fromkeys([*agents_with_width(), *chosen().values(), *theorems]))
 
 
 def by_theorem(agent: str) -> str | None:
-    """An agent of a Gaussian process that explores by Eq. (7) or (8); None for others."""
-    if "beta=" not in (with_width(agent, 2.0) or ""):
-        return None
+    """An agent of a Gaussian process that explores by Eq. (7) or (8); None for others.
+
+    The theorems are about upper bounds, not draws, and not about a belief that is fitted on the
+    way, as ``auto-gp-ucb`` has one.
+    """
     spec = AgentSpec.parse(agent)
+    if spec.name in DRAWS or defaults_of(spec.name).get("beta") != SCHEDULE:
+        return None
     return str(AgentSpec(spec.name, {**spec.settings, "beta": "theorem"}))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evaluation.studies.comparison import Comparison
@@ -16,16 +16,61 @@ from evaluation.studies.zoo.controls import (
     with_few_arms,
 )
 from evaluation.studies.zoo.families import LINEAR, LOCAL, PERIODIC, REPEATING, short_name
-from evaluation.studies.zoo.widths import GRID, SEEDS, chosen
+from evaluation.studies.zoo.widths import (
+    BY_RULE,
+    COMMAND,
+    FACTORS,
+    GRID,
+    LEFT_OUT,
+    LOWER_GRID,
+    SEEDS,
+    at_edge,
+    chosen,
+    chosen_factors,
+    unfinished,
+)
+
+WITHOUT_THEOREM = ("auto-gp-ucb",)
+"""Agents that no theorem is about: left out where widths are those of theorems."""
+
+
+def _listed(factors: Iterable[float]) -> str:
+    return ", ".join(f"{factor:g}" for factor in factors)
+
+
+def _ticked(names: Iterable[str], between: str = ", ") -> str:
+    return between.join(f"`{name}`" for name in names)
+
 
 INTRODUCTION = f"""\
 How much of the order above is due to how widely the agents explore? Here every agent that has a
-width is given the one that suits it best of {", ".join(f"{factor:g}" for factor in GRID)} times its
-default, over all worlds, chosen on seeds {SEEDS}, from which nothing on this page was made
-(`python -m evaluation.studies.zoo.widths --write`). And the agents of Gaussian processes are given
-the width of their theorems, Eq. (7) for finitely many actions and Eq. (8) with c1 = c2 = 1 for a
-box, at delta = 0.1, which is what most of the others have by default. The defaults of the linear
-bandits {" and ".join(f"`{name}`" for name in LINEAR)} are what practitioners give such models."""
+width, under whatever name, is given the factor of its default with the least regret over all
+worlds, chosen on seeds {SEEDS}, from which nothing on this page was made (`{COMMAND}`).
+The grid that was declared first has the factors {_listed(GRID)}.
+{{edge}}
+
+By width is meant `beta` of the agents of Gaussian processes (its square root), `width`, `bonus`,
+the root of `xi`, for `sw-ts` the deviation of its draws (`gamma`), for `adswitch` the root of the
+constant by which it drops arms (`c`), for `glr-ucb` how often it explores by force
+(`exploration`), and for {_ticked(n for n, s in BY_RULE.items() if s == "scale")} the deviation of
+the noise that their bounds, draws and tests are in units of (`scale`). Where a world tells no noise
+(RideShare and MadridSim), these take the deviation of the rewards so far, which no setting
+multiplies: there they are as they are by default. Left out are
+{"; ".join(f"`{agent}`, which {why}" for agent, why in LEFT_OUT.items())}.{{open}}
+
+And the agents of Gaussian processes are given the width of their theorems, Eq. (7) for finitely
+many actions and Eq. (8) with c1 = c2 = 1 for a box, at delta = 0.1, which is what most of the
+others have by default. The defaults of the linear bandits {_ticked(LINEAR, " and ")} are what
+practitioners give such models."""
+
+EDGE_NOTE = f"""\
+{{count}} of {{all}} agents have their best of these at an end of it ({{names}}; *edge* in the
+table). So that nobody is held down by where a grid ends, a second one of {_listed(LOWER_GRID)} was
+declared for all alike, and each has the best of both.{{lowest}}"""
+NO_EDGE_NOTE = f"""\
+Nobody has the best of these at an end of it; a second, lower grid of {_listed(LOWER_GRID)} was
+declared for all alike as well, and each has the best of both."""
+LOWEST_NOTE = """ At the lowest of all are {names}: they would explore as good as not at all."""
 
 ARMS_NOTE = """\
 On a line of actions, agents for arms with {few} points instead of 20 (world Synthetic): of {count}
@@ -36,7 +81,8 @@ def controls_parts(controls: Controls) -> list[str]:
     """Paragraphs and tables, under a heading."""
     bench = controls.widths
     everywhere, repeating = bench.pooled(list(bench.shares)), bench.pooled(REPEATING)
-    parts = ["## Controls", INTRODUCTION, _widths_table(everywhere, repeating)]
+    introduction = INTRODUCTION.format(edge=_edge(), open=_open())
+    parts = ["## Controls", introduction, _widths_table(everywhere, repeating)]
     parts.append(_even(everywhere, "Over all worlds"))
     if repeating.runs:
         parts.append(_even(repeating, "Where the world repeats"))
@@ -55,9 +101,25 @@ def controls_numbers(controls: Controls) -> dict[str, Any]:
     }
 
 
+def _edge() -> str:
+    """Whose best lies at an end of the first grid, and at that of both."""
+    ends, factors = at_edge(), chosen_factors()
+    if not ends:
+        return NO_EDGE_NOTE
+    lowest = [agent for agent, factor in factors.items() if factor == min(FACTORS)]
+    words = LOWEST_NOTE.format(names=_ticked(lowest)) if lowest else ""
+    return EDGE_NOTE.format(count=len(ends), all=len(factors), names=_ticked(ends), lowest=words)
+
+
+def _open() -> str:
+    """What the last search has left open."""
+    words = unfinished()
+    return f"\n\n**The search is not finished:** {'; '.join(words)}." if words else ""
+
+
 def _widths_table(everywhere: Comparison, repeating: Comparison) -> str:
     """A line for each agent, the least regret at the chosen width first."""
-    best, rows = chosen(), []
+    best, edge, rows = chosen(), at_edge(), []
     run = [agent for agent in best if {agent, best[agent]} <= set(everywhere.regret)]
     run.sort(key=lambda agent: float(everywhere.regret[best[agent]].mean()))
     for agent in run:
@@ -66,6 +128,7 @@ def _widths_table(everywhere: Comparison, repeating: Comparison) -> str:
         gain = "" if best[agent] == agent else _minus(everywhere, best[agent], agent)
         gap = "" if agent == PERIODIC else _minus(everywhere, best[agent], best[PERIODIC])
         setting = "as it is" if best[agent] == agent else best[agent].partition(":")[2]
+        setting += ", *edge*" if agent in edge else ""
         means = [*_means(agent, everywhere), *_means(best[agent], everywhere, repeating)]
         rows.append([agent, setting, *means, gain, gap, theorem])
     header = ["agent", "chosen", "default", "at the chosen", "the same where the world repeats"]
@@ -83,15 +146,15 @@ def _minus(comparison: Comparison, agent: str, other: str) -> str:
 
 
 def _even(comparison: Comparison, where: str) -> str:
-    """Both sides by their theorems, both sides with the width that suits them."""
+    """Both sides by their theorems, both sides with the widths that were chosen."""
     best, lines = chosen(), []
     for agent in (PERIODIC, LOCAL):
-        others = [other for other in best if other not in (PERIODIC, LOCAL, *LINEAR)]
+        others = [o for o in best if o not in (PERIODIC, LOCAL, *LINEAR, *WITHOUT_THEOREM)]
         wide = _fares(comparison, by_theorem(agent) or agent, [by_theorem(o) or o for o in others])
         lines.append(f"{where}, **by the theorems**: {wide}")
         others = [best[other] for other in best if other not in (PERIODIC, LOCAL)]
         even = _fares(comparison, best[agent], others)
-        lines.append(f"{where}, **each with the width that suits it**: {even}")
+        lines.append(f"{where}, **each with the width that was chosen for it**: {even}")
     return "\n".join(f"- {line}" for line in lines)
 
 
