@@ -154,7 +154,9 @@ def settings_of(factory: Any) -> dict[str, Any] | None:
     found = _without_default(makers[0], 3 if inspect.isclass(factory) else 2)
     for maker in makers:
         parameters = inspect.signature(maker).parameters.values()
-        found |= {p.name: p.default for p in parameters if p.default is not p.empty}
+        for p in parameters:
+            if p.default is not p.empty:
+                found.setdefault(p.name, p.default)  # a subclass may have another default
         if all(p.kind is not p.VAR_KEYWORD for p in parameters):
             return found
     return None

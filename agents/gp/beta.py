@@ -15,6 +15,9 @@ from typing import Protocol
 from agents.checks import not_negative, require, share
 from agents.gp.actions import Actions, Box, Finite
 
+MAX_FACTOR = 1e100
+"""Of a scaled schedule: its square must stay finite."""
+
 
 class Beta(Protocol):
     """A schedule: step t = 1, 2, ... to beta_t >= 0."""
@@ -86,6 +89,9 @@ class ScaledBeta:
 
     def __post_init__(self) -> None:
         not_negative("the factor", self.factor)
+        require(
+            self.factor <= MAX_FACTOR, f"the factor must be at most {MAX_FACTOR:g}", self.factor
+        )
 
     def __call__(self, t: float) -> float:
         """The value of beta_t at step t."""

@@ -93,7 +93,7 @@ def _kill(pid: int) -> None:
     """Kill a worker that may still be at a batch, and wait until it is gone."""
     end = time.monotonic() + SECONDS_TO_DIE
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # which Windows has not got
     while is_alive(pid) and time.monotonic() < end:
         time.sleep(0.01)
 

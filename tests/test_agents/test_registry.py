@@ -67,6 +67,11 @@ def test_a_setting_without_a_default_must_be_given() -> None:
         AgentSpec.parse(place).make(problem, np.random.default_rng(0))
 
 
+def test_a_subclass_may_have_another_default() -> None:
+    assert settings_of(agents.registry.find_class("fourier-linucb"))["regulariser"] == 1.0
+    assert settings_of(agents.registry.find_class("d-linucb"))["delta"] == 0.01
+
+
 def test_settings() -> None:
     spec = AgentSpec.parse("periodic-gp-ucb:length_scale=2,beta=paper,fit_warm_start=False,x=none")
     assert spec.name == "periodic-gp-ucb"

@@ -9,7 +9,6 @@ have found by itself, and sees that it does the same.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,19 +33,8 @@ RULED = (None, "formula", "auto")
 
 
 def defaults_of(name: str) -> dict[str, Any]:
-    """Names and defaults of an agent's settings: where a subclass has another one, that counts.
-
-    >>> defaults_of("fourier-linucb")["regulariser"], defaults_of("linucb")["width"]
-    (1.0, 1.0)
-    """
-    factory: Any = find_class(name)
-    found = dict(settings_of(factory) or {})
-    for part in reversed(inspect.getmro(factory)):
-        if "__init__" in vars(part):
-            parameters = inspect.signature(vars(part)["__init__"]).parameters.values()
-            own = {p.name: p.default for p in parameters if p.default is not p.empty}
-            found |= {setting: value for setting, value in own.items() if setting in found}
-    return found
+    """Names and defaults of an agent's settings."""
+    return settings_of(find_class(name)) or {}
 
 
 def is_ruled(name: str, setting: str) -> bool:
