@@ -144,6 +144,20 @@ def test_how_to_install_is_no_part_of_what_makes_results_comparable(tmp_path: Pa
     assert len(hashes) == 1
 
 
+def test_ci_may_not_skip_the_adapters_of_two_libraries_nor_the_rows_of_agreement() -> None:
+    """After all that must not know of the package: it is installed for good."""
+    root = PEERS.parents[1]
+    steps = (root / ".ci" / "run").read_text().splitlines()
+    at = steps.index("make peers-light")
+    assert all(any(word in line for line in steps[:at]) for word in ("make test", "make docs"))
+    _, _, recipe = (root / "Makefile").read_text().partition("\nLIGHT := ")
+    libraries, _, recipe = recipe.partition("\n")
+    recipe = recipe.partition("\n\n")[0]
+    assert {"river", "mabwiser"} <= set(libraries.split(","))
+    assert 'examples/peers[light,test]"' in recipe
+    assert recipe.count("PERIODIC_GP_REQUIRE_PEERS=$(LIGHT) $(PYTEST)") == 2
+
+
 # --- the page ----------------------------------------------------------------------------------
 
 
@@ -218,7 +232,7 @@ def test_linear_libraries_have_a_row_with_the_width_that_was_chosen(
     assert added == [
         "linucb:width=0.05",
         "lints:width=0.2",
-        "river-linucb:alpha=0.05",
+        "river-linucb:alpha=400.0,beta=400.0",
         "mabwiser-linucb:alpha=0.05",
         "mabwiser-lints:alpha=0.2",
         "bayesianbandits-ucb:alpha=0.5199",

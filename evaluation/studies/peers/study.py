@@ -48,8 +48,9 @@ one deviation, as the linear ones have; LightGBM's leaves hold at least 5 reward
 its bins 1 instead of 3, for there are few; and rows that are marked "width chosen".
 
 Those have the width that was chosen for our `linucb` and `lints` on seeds {seeds} of the protocol
-`standard`, {shared} of whose worlds are here, with other seeds: {widths}. River and MABWiser call
-it `alpha`; for bayesianbandits `alpha` is the quantile so many deviations above the mean.
+`standard`, {shared} of whose worlds are here, with other seeds: {widths}. MABWiser calls it
+`alpha`; for bayesianbandits `alpha` is the quantile so many deviations above the mean; river has no
+width, but `alpha` and `beta`, precisions that are 1 / width^2, do the same to it.
 Thompson sampling of bayesianbandits, Vowpal Wabbit, BoTorch and LightGBM have no such row.
 
 Not everybody is equally blind. `auto-gp-ucb` was developed while looking at RideShare, Madrid and

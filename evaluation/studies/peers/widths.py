@@ -23,13 +23,11 @@ class Follower:
 
     Attributes:
         ours: The agent that the width was chosen with.
-        setting: What the width is called.
-        of: The setting's value for a width in deviations.
+        settings: Its own settings for a width in deviations.
     """
 
     ours: str
-    setting: str
-    of: Callable[[float], float] = float
+    settings: Callable[[float], dict[str, float]]
 
 
 def quantile(width: float) -> float:
@@ -41,13 +39,22 @@ def quantile(width: float) -> float:
     return round(NormalDist().cdf(width), 4)
 
 
+def precisions(width: float) -> dict[str, float]:
+    """River compares means plus one deviation: both precisions say how large that is.
+
+    >>> precisions(0.1)
+    {'alpha': 100.0, 'beta': 100.0}
+    """
+    return dict.fromkeys(("alpha", "beta"), float(f"{1.0 / width**2:.6g}"))
+
+
 FOLLOWERS = {
-    "linucb": Follower("linucb", "width"),
-    "lints": Follower("lints", "width"),
-    "river-linucb": Follower("linucb", "alpha"),
-    "mabwiser-linucb": Follower("linucb", "alpha"),
-    "mabwiser-lints": Follower("lints", "alpha"),
-    "bayesianbandits-ucb": Follower("linucb", "alpha", quantile),
+    "linucb": Follower("linucb", lambda width: {"width": width}),
+    "lints": Follower("lints", lambda width: {"width": width}),
+    "river-linucb": Follower("linucb", precisions),
+    "mabwiser-linucb": Follower("linucb", lambda width: {"alpha": width}),
+    "mabwiser-lints": Follower("lints", lambda width: {"alpha": width}),
+    "bayesianbandits-ucb": Follower("linucb", lambda width: {"alpha": quantile(width)}),
 }
 """Linear agents that have a width, ours and other libraries'."""
 
@@ -68,10 +75,10 @@ def with_chosen_widths(protocol: Protocol) -> tuple[Protocol, list[str]]:
         follower = FOLLOWERS.get(entry.spec.name)
         if follower is None or entry.spec.settings:
             continue
-        value = follower.of(chosen_width(follower.ours))
-        if value == (settings_of(find_class(entry.spec.name)) or {})[follower.setting]:
-            continue  # it is the default
-        spec = AgentSpec(entry.spec.name, {follower.setting: value})
+        settings = follower.settings(chosen_width(follower.ours))
+        if settings.items() <= (settings_of(find_class(entry.spec.name)) or {}).items():
+            continue  # they are the defaults
+        spec = AgentSpec(entry.spec.name, settings)
         entries.append(replace(entry, label=str(spec), spec=spec))
         added.append(str(spec))
     return replace(protocol, agents=tuple(entries)), added

@@ -26,7 +26,7 @@ SETTINGS = [
     "bayesianbandits-ucb:decay=0.9,alpha=0.54",
     "lightgbm-thompson:models=2",
     "mabwiser-lints:alpha=0.1",
-    "river-linucb:alpha=0.1",
+    "river-linucb:alpha=100,beta=100",
 ]
 REQUIRED = os.environ.get("PERIODIC_GP_REQUIRE_PEERS", "").split(",")
 """Libraries whose tests may not be skipped."""
@@ -106,7 +106,8 @@ def test_the_global_generators_are_left_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("river", "ours"), [("river-linucb", "linucb"), ("river-linucb:alpha=0.1", "linucb:width=0.1")]
+    ("river", "ours"),
+    [("river-linucb", "linucb"), ("river-linucb:alpha=100,beta=100", "linucb:width=0.1")],
 )
 def test_river_chooses_as_our_linucb(river, ours) -> None:
     """On the same rewards, arm by arm; ties are drawn, so that both are given the same history."""
@@ -131,7 +132,7 @@ def test_river_chooses_as_our_linucb(river, ours) -> None:
         ("mabwiser-linucb:alpha=0", "mabwiser-linucb:alpha=50"),
         ("mabwiser-lints:alpha=0.001", "mabwiser-lints:alpha=50"),
         ("bayesianbandits-ucb:alpha=0.5", "bayesianbandits-ucb:alpha=0.9999"),
-        ("river-linucb:alpha=0", "river-linucb:alpha=50"),
+        ("river-linucb:alpha=1e4,beta=1e4", "river-linucb:alpha=1e-4,beta=1e-4"),
     ],
 )
 def test_widths_go_to_the_library(narrow: str, wide: str) -> None:
