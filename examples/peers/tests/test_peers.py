@@ -131,7 +131,6 @@ def test_river_chooses_as_our_linucb(river, ours) -> None:
     [
         ("mabwiser-linucb:alpha=0", "mabwiser-linucb:alpha=50"),
         ("mabwiser-lints:alpha=0.001", "mabwiser-lints:alpha=50"),
-        ("bayesianbandits-ucb:alpha=0.5", "bayesianbandits-ucb:alpha=0.9999"),
         ("river-linucb:alpha=1e4,beta=1e4", "river-linucb:alpha=1e-4,beta=1e-4"),
     ],
 )
@@ -149,6 +148,13 @@ def test_widths_go_to_the_library(narrow: str, wide: str) -> None:
         left.append(sum(arm != 2 for arm in chosen))
     assert left[0] <= 2
     assert left[1] >= 10
+
+
+def test_the_quantile_goes_to_bayesianbandits() -> None:
+    for text, alpha in (("", 0.68), (":alpha=0.54", 0.54)):
+        name = installed(f"bayesianbandits-ucb{text}")
+        agent = make_agent(name, no_scale(), np.random.default_rng(0))
+        assert agent._agent.policy.alpha == alpha
 
 
 def test_vowpal_wabbit_is_told_how_likely_first_pulls_were() -> None:
