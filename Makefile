@@ -80,7 +80,7 @@ attacks: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks
 
 # Bandits of other libraries, installed into .venv as anybody's package would be: their tests, then
-# the protocol that puts them beside ours. Some 45 minutes of one core; interrupted, it goes on.
+# the protocol that puts them beside ours. Some 40 minutes of one core; interrupted, it goes on.
 peers: $(VENV)/.dev
 	$(INSTALL) -e "examples/peers[all,test]"
 	$(PYTEST) examples/peers/tests

@@ -220,6 +220,12 @@ def test_who_is_not_run_somewhere_is_said() -> None:
     ).endswith("| not run |")
 
 
+def test_the_number_of_runs_is_said_where_it_is_another_one() -> None:
+    found = rivals()
+    found.bench.shares["Long"] = found.bench.shares["Long"][:6]  # type: ignore[index]
+    assert study.runs_of(found) == "8 runs of each agent in each world, 6 in Long"
+
+
 @pytest.mark.usefixtures("peers")
 def test_linear_libraries_have_a_row_with_the_width_that_was_chosen(
     monkeypatch: pytest.MonkeyPatch,

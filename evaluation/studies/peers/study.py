@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -118,7 +119,7 @@ def left_out(rivals: Rivals) -> Iterator[str]:
 def runs_of(rivals: Rivals) -> str:
     """How many runs there are of each agent."""
     counts = {world: len(frame) for world, frame in rivals.bench.shares.items()}
-    usual = min(counts.values())
+    usual, _ = Counter(counts.values()).most_common(1)[0]
     words = [f"{usual} runs of each agent in each world"]
     words += [f"{count} in {world}" for world, count in counts.items() if count != usual]
     return ", ".join(words)
