@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.columns import page_columns
+from evaluation.looks import colour_of, dashes_of
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -165,6 +166,7 @@ def _row(
     low, high = np.quantile(runs.mean(axis=0), [0.05, 0.95])
     return {
         "agent": name,
+        "look": [colour_of(i), dashes_of(i)],
         "rank": None if last else i + 1,
         "tier": None if last and tiers == TIERS else tiers[i % len(tiers)],
         "authors": "" if last else "A. Author, B. Author",

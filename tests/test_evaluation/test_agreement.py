@@ -1,11 +1,13 @@
 """Our agents beside other people's code: what is installed agrees, and what is not is said."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evaluation.studies.agreement import arms, changes, models, others, page
+from evaluation.studies.agreement import arms, changes, forgetting, models, others, page
 from evaluation.studies.agreement.arms import Other, share_equal
 from evaluation.studies.agreement.others import NotThereError, library
 from evaluation.studies.stale import findings
@@ -45,14 +47,16 @@ def test_the_page_is_written_and_fresh_without_other_libraries(
     def absent(module: str) -> object:
         raise NotThereError(f"{module.partition('.')[0]}: not here")
 
-    for part in (arms, changes, models):
+    for part in (arms, changes, forgetting, models):
         monkeypatch.setattr(part, "library", absent)
     monkeypatch.setattr(changes, "STEPS", 20)
     page.main(["--docs", str(tmp_path), "--runs", "1"])
     written = (tmp_path / "agreement.md").read_text()
     assert "Not installed, and left out: river: not here.\n" in written
     assert "Not measured: SMPyBandits: not here." in written
-    assert "| `d-linucb` | Russac et al. 2019" in written
+    others, _, ours = written.partition("## A paper's formulas, written out a second time")
+    assert "| `d-linucb` | Russac et al. 2019" not in others
+    assert "| `d-linucb` | Russac et al. 2019" in ours
     (found,) = findings(tmp_path)
     assert (found.state, found.command) == ("fresh", page.COMMAND)
 
@@ -73,11 +77,72 @@ def test_global_generators_are_put_back() -> None:
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
 
 
+def agreed(row: Callable[[], arms.Agreement]) -> arms.Agreement:
+    """What was found; what is not installed is skipped, unless it is insisted on."""
+    try:
+        return row()
+    except NotThereError as error:
+        library = str(error).partition(":")[0]
+        if library.lower() in os.environ.get("PERIODIC_GP_REQUIRE_PEERS", "").split(","):
+            pytest.fail(f"{error}, and PERIODIC_GP_REQUIRE_PEERS names it")
+        pytest.skip(str(error))
+
+
 @pytest.mark.parametrize("row", range(len(arms.ROWS) - 1))
 def test_what_is_installed_agrees(row: int) -> None:
     """The last row is the one that differs: SMPyBandits' discounted UCB."""
-    try:
-        found = arms.ROWS[row]()
-    except NotThereError as error:
-        pytest.skip(str(error))
+    found = agreed(arms.ROWS[row])
     assert float(found.found.partition("%")[0]) > 99.0, found
+
+
+def test_skips_become_failures_where_a_library_is_insisted_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent() -> arms.Agreement:
+        raise NotThereError("river: not here")
+
+    monkeypatch.setenv("PERIODIC_GP_REQUIRE_PEERS", "mabwiser")
+    with pytest.raises(pytest.skip.Exception, match="river: not here"):
+        agreed(absent)
+    monkeypatch.setenv("PERIODIC_GP_REQUIRE_PEERS", "mabwiser,river")
+    with pytest.raises(pytest.fail.Exception, match="PERIODIC_GP_REQUIRE_PEERS names it"):
+        agreed(absent)
+
+
+# --- w-dbo -------------------------------------------------------------------------------------
+
+
+def test_our_relevance_is_the_definitions() -> None:
+    """Observations of different moments, the case that the agent meets."""
+    case = forgetting.cases(together=False)[0]
+    found = [forgetting.defined_relevance(case, i) for i in (0, 14)]
+    np.testing.assert_allclose(forgetting.our_relevance(case)[[0, 14]], found, rtol=1e-6)
+
+
+def test_the_size_of_a_disagreement_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "CASES", 3)
+    monkeypatch.setattr(forgetting, "version_of", lambda package: "2.2.1")
+    for factor, words in ((1.3, "30.0% of ours at most, 30.0% in the median"), (1.0, "0e+00 of")):
+        monkeypatch.setattr(
+            forgetting, "their_relevance", lambda case, f=factor: f * forgetting.our_relevance(case)
+        )
+        found = forgetting.relevance(together=False)
+        assert words in found.found
+        assert found.found.endswith("the same one is dropped first in 100% of sets")
+        assert found.note.endswith("from theirs by 30.0%") == (factor > 1.0)
+    monkeypatch.setattr(forgetting, "their_relevance", lambda case: -forgetting.our_relevance(case))
+    assert "dropped first in 0% of sets" in forgetting.relevance(together=True).found
+
+
+def test_the_authors_relevance_is_ours_at_one_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours is the definition's at all of them; theirs is up to twice of it."""
+    monkeypatch.setattr(forgetting, "CASES", 5)
+    one, several = (agreed(row) for row in forgetting.ROWS[:2])
+    assert float(one.found.split()[3]) < 1e-6
+    assert float(several.found.split()[3].rstrip("%")) > 10.0
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch, when GPyTorch is imported
+def test_the_belief_that_w_dbo_searches_by_is_the_authors() -> None:
+    found = agreed(forgetting.ROWS[2]).found.split()
+    assert max(float(found[3]), float(found[-1])) < 1e-6

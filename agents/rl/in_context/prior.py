@@ -1,7 +1,8 @@
 """Worlds to learn from: draws of the agent's own prior.
 
-It is broad on purpose, and none of the suite's worlds is in it. The mean reward of arm a at time t
-is a sum of parts, each there or not, in random shares::
+It is broad on purpose, and takes nothing from the suite's worlds; but functions as
+PeriodicGP-SyntheticDiscrete-v0 draws them, with a periodic kernel, are among those that it can
+draw. The mean reward of arm a at time t is a sum of parts, each there or not, in random shares::
 
     constant(a) + season(a, t) + common season(t) + fading(a, t) + common fading(t)
 

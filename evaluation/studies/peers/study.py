@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from agents.registry import find_class, is_built_in
+from agents.registry import find_class
 from evaluation.protocol.entries import AgentEntry, ProtocolError, WorldSpec
 from evaluation.protocol.protocol import Protocol
-from evaluation.results import Results
 from evaluation.running.play import play
 from evaluation.running.provenance import version_of
-from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import FailedRunError, Lab, study_lab, study_parser
-from evaluation.studies.markdown import markdown_table, shown
 from evaluation.studies.pages import write_page
-from evaluation.studies.zoo.bench import Bench
+from evaluation.studies.peers.rivals import (
+    RANDOM,
+    Rivals,
+    findings,
+    listed,
+    ratio_table,
+    regret_table,
+)
+from evaluation.studies.peers.widths import width_words, with_chosen_widths
 
 STUDY, PROTOCOL = "evaluation.studies.peers", "peers"
 COMMAND = f"python -m {STUDY} --docs docs"
-AUTO, RANDOM = "auto-gp-ucb", "random"
 TIMED_IN, WARM_UP = "PeriodicGP-RideShare-v0", 24
 """The world that a step is timed in, and the steps before that: libraries are imported in them."""
 TEXT = """# Beside other libraries
@@ -32,27 +36,37 @@ What would somebody get who took a bandit from a library instead? Written by
 
     {command}
 
-which runs the protocol `peers` (`periodic-gp run peers` prints the same with all columns): {runs}
-runs of each agent in each world, with the season known to all. The agents of other libraries come
-with [examples/peers](../examples/peers), a package of its own that enters by the entry points
-`periodic_gp.agents`, as anybody's would. The libraries are {versions}.
+which runs the protocol `peers` (`periodic-gp run peers` prints the same with all columns, but
+without the rows of chosen widths): {runs}, of {horizons} steps, with the season known to all. The
+agents of other libraries come with [examples/peers](../examples/peers), a package of its own that
+enters by the entry points `periodic_gp.agents`, as anybody's would. The libraries are {versions}.
 
-They are used as their documentation says, at the defaults of the library: the context is a constant
-and three harmonics of each season, rewards are standardised as they come, the first ten pulls are
-at random where no scale is told, equal arms are drawn at random. Nobody's settings were tuned on
-these worlds, neither theirs nor ours; `botorch-gp-ucb`, which the library gives no width, has one
-deviation, as the linear ones have. `auto-gp-ucb` was developed while looking at RideShare and
-Madrid, among others, and the libraries were not: read those columns with that in mind. GP agents,
-theirs and ours, and LightGBM see the coordinates of the arms, which all four worlds tell; the
-others have a model or a column for each arm, and cannot. Runs are short ({horizons} steps):
-nothing is said here of long ones.
+They are used as their documentation says: the context is a constant and three harmonics of each
+season, rewards are standardised as they come, the first ten pulls are at random where no scale is
+told (LightGBM needs ten rewards even then), equal arms are drawn at random. Settings are the
+libraries' defaults, with these exceptions: `botorch-gp-ucb`, which the library gives no width, has
+one deviation, as the linear ones have; LightGBM's leaves hold at least 5 rewards instead of 20 and
+its bins 1 instead of 3, for there are few; and rows that are marked "width chosen".
+
+Those have the width that was chosen for our `linucb` and `lints` on seeds {seeds} of the protocol
+`standard`, {shared} of whose worlds are here, with other seeds: {widths}. MABWiser calls it
+`alpha`; for bayesianbandits `alpha` is the quantile so many deviations above the mean; river has no
+width, but `alpha` and `beta`, precisions that are 1 / width^2, do the same to it.
+Thompson sampling of bayesianbandits, Vowpal Wabbit, BoTorch and LightGBM have no such row.
+
+Not everybody is equally blind. `auto-gp-ucb` was developed while looking at RideShare, Madrid and
+this very year of flights, among others, and the libraries were not.
+`periodic-gp-ucb:time_length_scale=1` has the length-scale that SyntheticDiscrete and Shift are
+drawn with. GP agents, theirs and ours, and LightGBM see the coordinates of arms where a world tells
+them ({places}); the others have a model or a column for each arm, and cannot. {left_out}
 
 ## Regret
 
 As a share of the regret of choosing at random: 0 is the oracle, 1 is chance; mean and 95 %
 interval. **Bold** is the least in a world, **=** what is not told apart from it (the interval of
 the paired difference has both signs; intervals are one by one, not corrected for how many there
-are). `ours` are agents of this project. A step is in milliseconds of one processor, deciding and
+are); agents in the order of their mean over the worlds that all were run in. `ours` are agents of
+this project. A step is in milliseconds of one processor, deciding and
 learning, in RideShare with {arms} arms (the time of `random` taken off).
 
 {regret}
@@ -67,103 +81,6 @@ Ratio of mean regrets on the same runs, with its 95 % interval; below 1 the agen
 
 {findings}
 """
-
-
-@dataclass(frozen=True)
-class Rivals:
-    """Agents in worlds.
-
-    Attributes:
-        bench: Regret of each run as a share of choosing at random.
-        ours: Labels of the agents of this project.
-        theirs: Labels of the agents of other libraries.
-    """
-
-    bench: Bench
-    ours: Sequence[str]
-    theirs: Sequence[str]
-
-    @classmethod
-    def of(cls, results: Results, entries: Sequence[AgentEntry]) -> Rivals:
-        """From the results of the protocol."""
-        known = {entry.label: is_built_in(entry.spec.name) for entry in entries}
-        ours = [label for label, mine in known.items() if mine]
-        return cls(Bench.of(results), ours, [label for label in known if label not in ours])
-
-    @property
-    def worlds(self) -> list[str]:
-        """Labels of the worlds."""
-        return list(self.bench.shares)
-
-    def ranked(self) -> list[str]:
-        """All agents, the least mean share over the worlds first."""
-        return self.bench.pooled(self.worlds).order([*self.ours, *self.theirs])
-
-    def in_world(self, world: str) -> tuple[Comparison, list[str]]:
-        """The comparison of a world, and its agents, the least regret first."""
-        comparison = self.bench.world(world)
-        return comparison, comparison.order([*self.ours, *self.theirs])
-
-
-def regret_table(rivals: Rivals, ms: Mapping[str, float]) -> str:
-    """Shares of choosing at random, the best of each world marked, and the time of a step."""
-    found = {world: rivals.in_world(world) for world in rivals.worlds}
-    rows = []
-    for agent in rivals.ranked():
-        cells = [_marked(comparison, order[0], agent) for comparison, order in found.values()]
-        whose = "ours" if agent in rivals.ours else ""
-        rows.append([f"`{agent}`", whose, *cells, _written_ms(ms[agent])])
-    return markdown_table(["agent", "", *found, "ms a step"], rows, texts=2)
-
-
-def _marked(comparison: Comparison, best: str, agent: str) -> str:
-    cell = shown(comparison.mean(agent), 2)
-    if agent == best:
-        return f"**{cell}**"
-    return f"{cell} **=**" if comparison.better(best, agent) is None else cell
-
-
-def _written_ms(ms: float) -> str:
-    return f"{ms:.2f}" if ms < 9.995 else f"{ms:.0f}"
-
-
-def ratio_table(rivals: Rivals) -> str:
-    """Of every agent of another library, and of our linear bandit, in every world."""
-    comparisons = [rivals.bench.world(world) for world in rivals.worlds]
-    agents = [agent for agent in rivals.ranked() if agent not in (AUTO, RANDOM)]
-    rows = [
-        [f"`{agent}`", *(shown(each.ratio(agent, AUTO), 2) for each in comparisons)]
-        for agent in agents
-    ]
-    return markdown_table(["agent", *rivals.worlds], rows)
-
-
-def findings(rivals: Rivals) -> Iterator[str]:
-    """Who wins where, and where a rival beats us: as the tables have it."""
-    better = worse = 0
-    for world in rivals.worlds:
-        comparison, order = rivals.in_world(world)
-        verdicts = {agent: comparison.better(agent, AUTO) for agent in rivals.theirs}
-        clearly = [agent for agent in rivals.theirs if verdicts[agent]]
-        close = [agent for agent in rivals.theirs if verdicts[agent] is None]
-        better += len(clearly)
-        worse += sum(verdict is False for verdict in verdicts.values())
-        rival = next(agent for agent in order if agent in rivals.theirs)
-        yield (
-            f"- {world}: `{order[0]}` has the least regret. Of other libraries' agents `{rival}` "
-            f"is the best, with {shown(comparison.ratio(rival, AUTO), 2)} times the regret of "
-            f"`{AUTO}`. Clearly better than `{AUTO}`: {_listed(clearly)}; not told apart from it: "
-            f"{_listed(close)}."
-        )
-    pairs = len(rivals.theirs) * len(rivals.worlds)
-    yield (
-        f"- In all, of {pairs} pairs of a library's agent and a world, the library's is clearly "
-        f"better than `{AUTO}` in {better} and clearly worse in {worse}."
-    )
-
-
-def _listed(agents: Sequence[str]) -> str:
-    return ", ".join(f"`{agent}`" for agent in agents) or "none"
 
 
 def versions(entries: Sequence[AgentEntry]) -> str:
@@ -191,15 +108,41 @@ def step_times(lab: Lab[Any], entries: Sequence[AgentEntry]) -> dict[str, float]
     return {agent: max(0.0, 1e3 * (each - seconds[RANDOM])) for agent, each in seconds.items()}
 
 
+def left_out(rivals: Rivals) -> Iterator[str]:
+    """Who was not run where."""
+    for agent in [*rivals.ours, *rivals.theirs]:
+        missing = [world for world in rivals.worlds if not rivals.run_in(world, [agent])]
+        if missing:
+            yield f"{listed([agent])} takes too long for {' and '.join(missing)}: not run there."
+
+
+def runs_of(rivals: Rivals) -> str:
+    """How many runs there are of each agent."""
+    counts = {world: len(frame) for world, frame in rivals.bench.shares.items()}
+    usual, _ = Counter(counts.values()).most_common(1)[0]
+    words = [f"{usual} runs of each agent in each world"]
+    words += [f"{count} in {world}" for world, count in counts.items() if count != usual]
+    return ", ".join(words)
+
+
+def places(protocol: Protocol) -> str:
+    """Tasks whose worlds tell where their arms are."""
+    worlds = {entry.group: protocol.world(entry).make() for entry in protocol.envs}
+    told = [task for task, env in worlds.items() if env.public.action_features is not None]
+    return "; ".join(told) or "none of these does"
+
+
 def page_text(rivals: Rivals, protocol: Protocol, ms: Mapping[str, float]) -> str:
     """The whole page."""
     steps = sorted({protocol.world(entry).make().horizon for entry in protocol.envs})
-    runs = {len(frame) for frame in rivals.bench.shares.values()}
     return TEXT.format(
         command=COMMAND,
-        runs=" to ".join(map(str, sorted(runs))),
+        runs=runs_of(rivals),
         versions=versions(protocol.agents),
-        horizons=" to ".join(map(str, steps[:: max(len(steps) - 1, 1)])),
+        horizons=" to ".join(f"{each:,}" for each in steps[:: max(len(steps) - 1, 1)]),
+        **width_words(protocol),
+        places=places(protocol),
+        left_out=" ".join(left_out(rivals)),
         arms=WorldSpec(TIMED_IN).make().public.n_actions,
         regret=regret_table(rivals, ms),
         ratios=ratio_table(rivals),
@@ -214,7 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     try:
-        protocol = Protocol.load(PROTOCOL)
+        protocol, chosen = with_chosen_widths(Protocol.load(PROTOCOL))
     except ProtocolError as error:
         raise SystemExit(str(error)) from error
     with study_lab(PROTOCOL, options) as lab:
@@ -222,7 +165,7 @@ def main(arguments: list[str] | None = None) -> None:
         for failed in results.failures:
             raise FailedRunError(f"{failed.agent} in {failed.env} failed: {failed.reason}")
         ms = step_times(lab, protocol.agents)
-        rivals = Rivals.of(results, protocol.agents)
+        rivals = Rivals.of(results, protocol.agents, chosen)
         text = page_text(rivals, protocol, ms)
         print(f"\n{text}")
         if options.docs:

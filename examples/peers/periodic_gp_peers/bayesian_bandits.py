@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.checks import share, share_or_one
 from periodic_gp_peers.peer import Peer
 
 
@@ -22,9 +23,7 @@ class _Conjugate(Peer):
     libraries = ("bayesianbandits",)
 
     def __init__(self, problem: Any, rng: Any, *, decay: float = 1.0, **common: Any) -> None:
-        if not 0.0 < decay <= 1.0:
-            raise ValueError(f"decay must lie in (0, 1], got {decay}")
-        self._decay, self._now = decay, None
+        self._decay, self._now = share_or_one("decay", decay), None
         super().__init__(problem, rng, **common)
 
     def policy(self, library: Any) -> Any:
@@ -57,11 +56,20 @@ class _Conjugate(Peer):
 
 
 class BayesianBanditsUCB(_Conjugate):
-    """Upper quantiles of bayesianbandits, at its own 0.68 of a thousand draws."""
+    """Upper quantiles of bayesianbandits, at its own 0.68 of a thousand draws.
+
+    Args:
+        alpha: The quantile, which is the library's name for it.
+        common: Arguments of every agent of this library.
+    """
+
+    def __init__(self, problem: Any, rng: Any, *, alpha: float = 0.68, **common: Any) -> None:
+        self._alpha = share("alpha", alpha)
+        super().__init__(problem, rng, **common)
 
     def policy(self, library: Any) -> Any:
         """A quantile of the mean reward."""
-        return library.UpperConfidenceBound()
+        return library.UpperConfidenceBound(alpha=self._alpha)
 
 
 class BayesianBanditsThompson(_Conjugate):

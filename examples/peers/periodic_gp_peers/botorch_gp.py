@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.checks import not_negative
 from periodic_gp_peers.peer import Peer
 
 FIRST_FIT, GROWTH = 10, 1.25
@@ -25,9 +26,7 @@ class BoTorchGPUCB(Peer):
     libraries = ("botorch", "gpytorch", "torch")
 
     def __init__(self, problem: Any, rng: Any, *, beta: float = 1.0, **common: Any) -> None:
-        if not beta >= 0.0:
-            raise ValueError(f"beta must not be negative, got {beta}")
-        self._beta = float(beta)
+        self._beta = not_negative("beta", beta)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:

@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from agents.checks import whole
 from periodic_gp_peers.peer import Array, Peer
+
+FIRST_FIT = 10
+"""Rewards that the first trees are grown on: as many as the others have random pulls."""
 
 
 class LightGBMThompson(Peer):
     """Bootstrapped Thompson sampling on boosted trees of LightGBM: one of five decides.
 
-    Each model is trained on the rewards so far, drawn anew with replacement, with LightGBM's own
-    settings but for leaves of few rewards: its least is 20, which is all there is at first.
+    Each model is trained on the rewards so far, drawn anew with replacement: at first on ten, then
+    whenever there are ``refit_every`` more. Settings are LightGBM's own but for two that suit few
+    rewards: leaves may hold ``leaf`` of them (its least is 20), and bins one (3).
 
     Args:
         models: How many.
@@ -35,9 +40,8 @@ class LightGBMThompson(Peer):
         leaf: int = 5,
         **common: Any,
     ) -> None:
-        if min(models, refit_every, leaf) < 1:
-            raise ValueError("models, refit_every and leaf must be at least 1")
-        self._size, self._every, self._leaf = int(models), int(refit_every), int(leaf)
+        self._size, self._every = whole("models", models), whole("refit_every", refit_every)
+        self._leaf = whole("leaf", leaf)
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
@@ -45,6 +49,7 @@ class LightGBMThompson(Peer):
         self._lightgbm = self.library("lightgbm")
         self._arms, self._history, self._rewards = self.arm_features(), [], []
         self._models: list[Any] = []
+        self._next_fit = FIRST_FIT
 
     def choose(self, t: float) -> int:
         """The best by one model; any arm as long as there are none."""
@@ -57,7 +62,8 @@ class LightGBMThompson(Peer):
         """Keep it; now and then train."""
         self._history.append(self._row(t, self._arms[arm]))
         self._rewards.append(reward)
-        if len(self._rewards) % self._every == 0:
+        if len(self._rewards) >= self._next_fit:
+            self._next_fit = len(self._rewards) + self._every
             self._models = [self._trained() for _ in range(self._size)]
 
     def _row(self, t: float, arm: Array) -> Array:

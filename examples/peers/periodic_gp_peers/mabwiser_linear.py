@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.checks import not_negative, positive
 from periodic_gp_peers.peer import Peer
 
 
@@ -13,10 +14,22 @@ class _Linear(Peer):
     """A ridge regression for every arm. Scores are asked for, and ties broken at random.
 
     MABWiser's own ``predict`` takes the first of equal arms, which favours low numbers.
+
+    Args:
+        alpha: How widely to explore, in deviations of the mean, which is the library's name for it.
+        common: Arguments of :class:`Peer`.
     """
 
     extra = "mabwiser"
     libraries = ("mabwiser",)
+
+    def __init__(self, problem: Any, rng: Any, *, alpha: float = 1.0, **common: Any) -> None:
+        self.alpha = self.checked("alpha", alpha)
+        super().__init__(problem, rng, **common)
+
+    def checked(self, name: str, value: Any) -> float:
+        """A width: what the library allows."""
+        return not_negative(name, value)
 
     def policy(self, policies: Any) -> Any:
         """The rule by which arms are compared."""
@@ -48,12 +61,16 @@ class MABWiserLinUCB(_Linear):
 
     def policy(self, policies: Any) -> Any:
         """Mean and alpha deviations of it."""
-        return policies.LinUCB()
+        return policies.LinUCB(alpha=self.alpha)
 
 
 class MABWiserLinTS(_Linear):
     """Linear Thompson sampling of MABWiser, with its own alpha = 1 and l2_lambda = 1."""
 
+    def checked(self, name: str, value: Any) -> float:
+        """Of a draw the library wants more than 0."""
+        return positive(name, value)
+
     def policy(self, policies: Any) -> Any:
         """A draw of the coefficients."""
-        return policies.LinTS()
+        return policies.LinTS(alpha=self.alpha)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import Problem, UnknownAgentError
+from agents.checks import positive, require, whole
 from agents.zoo.arms.arm_agent import arms_of, nearest_arm
 
 Array = NDArray[np.float64]
@@ -17,6 +18,8 @@ MAX_REWARD = 1e100
 """In magnitude: squares of rewards must stay finite."""
 BOX_ARMS = 20
 """Points of a box."""
+MAX_HARMONICS = 1_000
+"""Of each season: a context of more would take a library longer than anybody waits."""
 INSTALL = 'in the project, pip install -c constraints.txt -e "examples/peers[{}]"'
 
 
@@ -48,24 +51,21 @@ class Peer:
         harmonics: int = 3,
         first_pulls: int = 10,
     ) -> None:
-        self.periods = problem.periods if period is None else (period,)
-        if not self.periods or not all(0 < p < math.inf for p in self.periods):
+        self.periods = problem.periods if period is None else (positive("period", period),)
+        if not self.periods:
             raise ValueError(
                 f"{type(self).__name__} needs a season and the problem tells none: "
                 "write :period=24 behind its name"
             )
-        if not harmonics >= 1 or not first_pulls >= 0:
-            raise ValueError(
-                "harmonics must be at least 1 and first_pulls at least 0, "
-                f"got {harmonics} and {first_pulls}"
-            )
+        harmonics = whole("harmonics", harmonics)
+        require(harmonics <= MAX_HARMONICS, f"harmonics must be at most {MAX_HARMONICS}", harmonics)
         self.problem, self.rng = problem, rng
         self._points = arms_of(problem, BOX_ARMS)
         self.n_arms = len(self._points)
-        multiples = range(1, int(harmonics) + 1)
+        multiples = range(1, harmonics + 1)
         waves = [k / p for p in self.periods for k in multiples if 2 * k < p or k == 1]
         self._angles = 2.0 * np.pi * np.array(waves)
-        self._first_pulls = first_pulls
+        self._first_pulls = whole("first_pulls", first_pulls, ", or 0") if first_pulls else 0
         self._told = None
         if problem.reward_scale is not None and problem.noise_std is not None:
             mean, deviation = problem.reward_scale
@@ -87,12 +87,17 @@ class Peer:
         """Take in a standardised reward."""
         raise NotImplementedError
 
+    def chosen_at_random(self, t: float, arm: int) -> None:
+        """One of the first pulls, for libraries that ask how likely a choice was."""
+
     def act(self, observation: Array) -> Any:
         """The library's choice; a random one as long as the scale of rewards is not known."""
+        t = float(observation[0])
         if self._told is None and self._count < self._first_pulls:
             arm = int(self.rng.integers(self.n_arms))
+            self.chosen_at_random(t, arm)
         else:
-            arm = int(self.choose(float(observation[0])))
+            arm = int(self.choose(t))
         return arm if self.problem.n_actions is not None else self._points[arm].copy()
 
     def update(self, observation: Array, action: Any, reward: float) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from agents.checks import positive
 from periodic_gp_peers.peer import Peer
 
 
@@ -9,16 +12,28 @@ class RiverLinUCB(Peer):
     """LinUCB of river: a Bayesian linear regression for every arm, at river's defaults.
 
     ``bandit.LinUCBDisjoint`` compares the mean plus one deviation of the next reward, and breaks
-    ties at random. All settings are those of :class:`Peer`.
+    ties at random. It has no width, but one deviation is as much as its two precisions say: with
+    both of them 1 / w^2 the mean is the same, and the deviation w times as large.
+
+    Args:
+        alpha: Precision of the coefficients beforehand, which is the library's name for it.
+        beta: Precision of a reward.
+        common: Arguments of :class:`Peer`.
     """
 
     extra = "river"
     libraries = ("river",)
 
+    def __init__(
+        self, problem: Any, rng: Any, *, alpha: float = 1.0, beta: float = 1.0, **common: Any
+    ) -> None:
+        self._precisions = {"alpha": positive("alpha", alpha), "beta": positive("beta", beta)}
+        super().__init__(problem, rng, **common)
+
     def start(self) -> None:
         """The policy, with a seed of its own."""
         bandit = self.library("river.bandit")
-        self._policy = bandit.LinUCBDisjoint(seed=self.seed())
+        self._policy = bandit.LinUCBDisjoint(**self._precisions, seed=self.seed())
         self._arms = list(range(self.n_arms))
 
     def choose(self, t: float) -> int:

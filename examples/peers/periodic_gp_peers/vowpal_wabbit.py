@@ -15,8 +15,9 @@ MAX_WAITING = 10_000
 class _VW(Peer):
     """Arms crossed with the context (``-q CA``), as in the tutorial on personalisation.
 
-    The reward's negative is the cost. Of a decision that was not made here, the chance is unknown
-    and taken for 1.
+    The reward's negative is the cost. The first pulls, which are at random, had a chance of one in
+    as many as there are arms. Of a decision that was not made here, the chance is unknown and taken
+    for 1.
     """
 
     extra = "vowpalwabbit"
@@ -34,10 +35,17 @@ class _VW(Peer):
         """A draw from the distribution that the library answers with, in doubles."""
         chances = np.asarray(self._vw.predict(self._example(t)), dtype=np.float64)
         arm = int(self.rng.choice(self.n_arms, p=chances / chances.sum()))
-        self._chances[t, arm] = float(chances[arm])
+        self._remember(t, arm, float(chances[arm]))
+        return arm
+
+    def chosen_at_random(self, t: float, arm: int) -> None:
+        """It is as likely as every other arm."""
+        self._remember(t, arm, 1.0 / self.n_arms)
+
+    def _remember(self, t: float, arm: int, chance: float) -> None:
+        self._chances[t, arm] = chance
         if len(self._chances) > MAX_WAITING:
             del self._chances[next(iter(self._chances))]
-        return arm
 
     def learn(self, t: float, arm: int, reward: float) -> None:
         """One step on the cost of the arm, weighed by its chance."""

@@ -1,5 +1,6 @@
 """Every agent here keeps the contract, is found by its name, and says what it lacks."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +22,14 @@ else:
 FOLDER = Path(__file__).parents[1]
 PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]
 ENTRY_POINTS = PROJECT["entry-points"]["periodic_gp.agents"]
-SETTINGS = ["bayesianbandits-ucb:decay=0.9", "lightgbm-thompson:models=2"]
+SETTINGS = [
+    "bayesianbandits-ucb:decay=0.9,alpha=0.54",
+    "lightgbm-thompson:models=2",
+    "mabwiser-lints:alpha=0.1",
+    "river-linucb:alpha=100,beta=100",
+]
+REQUIRED = os.environ.get("PERIODIC_GP_REQUIRE_PEERS", "").split(",")
+"""Libraries whose tests may not be skipped."""
 
 
 def installed(text: str) -> str:
@@ -30,6 +38,8 @@ def installed(text: str) -> str:
     try:
         version(library)
     except PackageNotFoundError:
+        if library in REQUIRED:
+            pytest.fail(f"{library} is not installed, and PERIODIC_GP_REQUIRE_PEERS names it")
         pytest.skip(f"{library} is not installed")
     return text
 
@@ -63,7 +73,7 @@ def test_the_door() -> None:
 def test_every_library_is_an_extra_and_part_of_all() -> None:
     extras = PROJECT["optional-dependencies"]
     needed = {find_class(name).extra for name in ENTRY_POINTS}
-    assert needed == set(extras) - {"agreement", "all", "test"}
+    assert needed == set(extras) - {"agreement", "all", "light", "test"}
     assert set(extras["all"][0].partition("[")[2].rstrip("]").split(",")) == needed
 
 
@@ -95,12 +105,15 @@ def test_the_global_generators_are_left_alone(name: str) -> None:
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
 
 
-def test_river_chooses_as_our_linucb() -> None:
+@pytest.mark.parametrize(
+    ("river", "ours"),
+    [("river-linucb", "linucb"), ("river-linucb:alpha=100,beta=100", "linucb:width=0.1")],
+)
+def test_river_chooses_as_our_linucb(river, ours) -> None:
     """On the same rewards, arm by arm; ties are drawn, so that both are given the same history."""
     problem, rng = no_scale(), np.random.default_rng(5)
     river, ours = (
-        make_agent(name, problem, np.random.default_rng(0))
-        for name in (installed("river-linucb"), "linucb")
+        make_agent(name, problem, np.random.default_rng(0)) for name in (installed(river), ours)
     )
     equal = []
     for t in range(200):
@@ -111,6 +124,61 @@ def test_river_chooses_as_our_linucb() -> None:
         for agent in (river, ours):
             agent.update(observe(t), arm, reward)
     assert np.mean(equal) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        ("mabwiser-linucb:alpha=0", "mabwiser-linucb:alpha=50"),
+        ("mabwiser-lints:alpha=0.001", "mabwiser-lints:alpha=50"),
+        ("river-linucb:alpha=1e4,beta=1e4", "river-linucb:alpha=1e-4,beta=1e-4"),
+    ],
+)
+def test_widths_go_to_the_library(narrow: str, wide: str) -> None:
+    """Where one arm is always the best by far, only a wide one leaves it again and again."""
+    left = []
+    for name in (installed(narrow), wide):
+        agent = make_agent(name, no_scale(), np.random.default_rng(0))
+        for t in range(40):
+            agent.update(observe(t), t % 5, 1.0 if t % 5 == 2 else 0.0)
+        chosen = []
+        for t in range(40, 80):
+            chosen.append(agent.act(observe(t)))
+            agent.update(observe(t), chosen[-1], 1.0 if chosen[-1] == 2 else 0.0)
+        left.append(sum(arm != 2 for arm in chosen))
+    assert left[0] <= 2
+    assert left[1] >= 10
+
+
+def test_the_quantile_goes_to_bayesianbandits() -> None:
+    for text, alpha in (("", 0.68), (":alpha=0.54", 0.54)):
+        name = installed(f"bayesianbandits-ucb{text}")
+        agent = make_agent(name, no_scale(), np.random.default_rng(0))
+        assert agent._agent.policy.alpha == alpha
+
+
+def test_vowpal_wabbit_is_told_how_likely_first_pulls_were() -> None:
+    """One in five for each of the ten at random; of what others chose it is taken for 1."""
+    agent = make_agent(installed("vw-bag"), no_scale(), np.random.default_rng(0))
+    labels, learn = [], agent._vw.learn
+    agent._vw.learn = lambda lines: (labels.extend(lines), learn(lines))
+    for t in range(10):
+        agent.update(observe(t), agent.act(observe(t)), float(t % 3))
+    agent.update(observe(99), 0, 1.0)
+    chances = [line.split()[0].split(":")[2] for line in labels if line.startswith("0:")]
+    assert chances == ["0.200000"] * 10 + ["1.000000"]
+
+
+@pytest.mark.parametrize("problem", [no_scale(), example_problem("arms")])
+def test_lightgbm_has_trees_after_ten_rewards_and_new_ones_after_twenty_more(problem) -> None:
+    agent = make_agent(installed("lightgbm-thompson:models=2"), problem, np.random.default_rng(0))
+    trained = []
+    for t in range(55):
+        before = agent._models
+        agent.update(observe(t), t % 5, example_reward("arms", t % 5, t))
+        if agent._models is not before:
+            trained.append(t + 1)
+    assert trained == [10, 30, 50]
 
 
 class Recorder(Peer):
@@ -173,8 +241,14 @@ def test_the_context_has_three_harmonics_of_every_season() -> None:
     ("problem", "settings", "message"),
     [
         (no_scale(periods=()), {}, "needs a season and the problem tells none: write :period=24"),
-        (no_scale(), {"period": -1.0}, "needs a season"),
-        (no_scale(), {"harmonics": 0}, "harmonics must be at least 1 .* got 0 and 10"),
+        (no_scale(), {"period": -1.0}, r"period must be positive and finite, got -1\.0"),
+        (no_scale(), {"period": "foo"}, "period is a number, got 'foo'"),
+        (no_scale(), {"harmonics": 0}, "harmonics must be a whole number of at least 1, got 0"),
+        (no_scale(), {"harmonics": "foo"}, "harmonics must be a whole number .* got 'foo'"),
+        (no_scale(), {"harmonics": 1.5}, r"harmonics must be a whole number .* got 1\.5"),
+        (no_scale(), {"harmonics": 10**11}, "harmonics must be at most 1000, got 100000000000"),
+        (no_scale(), {"first_pulls": "foo"}, "first_pulls must be a whole number .* got 'foo'"),
+        (no_scale(), {"first_pulls": -1}, "first_pulls must be a whole number .*, or 0, got -1"),
     ],
 )
 def test_bad_input_is_said_in_a_sentence(problem, settings, message) -> None:
@@ -194,8 +268,17 @@ def test_impossible_rewards_and_actions_are_refused() -> None:
     ("text", "message"),
     [
         ("bayesianbandits-ucb:decay=0", r"decay must lie in \(0, 1\], got 0"),
-        ("botorch-gp-ucb:beta=-1", "beta must not be negative, got -1"),
-        ("lightgbm-thompson:models=0", "models, refit_every and leaf must be at least 1"),
+        ("bayesianbandits-ucb:decay=foo", "decay is a number, got 'foo'"),
+        ("bayesianbandits-ucb:alpha=1", r"alpha must lie in \(0, 1\), got 1"),
+        ("botorch-gp-ucb:beta=-1", "beta must be finite and not negative, got -1"),
+        ("botorch-gp-ucb:beta=foo", "beta is a number, got 'foo'"),
+        ("lightgbm-thompson:models=0", "models must be a whole number of at least 1, got 0"),
+        ("lightgbm-thompson:models=1.5", r"models must be a whole number of at least 1, got 1\.5"),
+        ("lightgbm-thompson:leaf=foo", "leaf must be a whole number of at least 1, got 'foo'"),
+        ("lightgbm-thompson:refit_every=0", "refit_every must be a whole number of at least 1"),
+        ("mabwiser-linucb:alpha=-1", "alpha must be finite and not negative, got -1"),
+        ("mabwiser-lints:alpha=0", "alpha must be positive and finite, got 0"),
+        ("river-linucb:alpha=foo", "alpha is a number, got 'foo'"),
         ("river-linucb:width=2", "river-linucb has no setting 'width'"),
     ],
 )
