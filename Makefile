@@ -18,12 +18,8 @@ PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-<<<<<<< HEAD
 .PHONY: demo docs check test lint test-slow test-lowest test-newest coverage mutation dist kills fuzz \
-	attacks peers bench format clean
-=======
-.PHONY: demo docs check test lint test-slow test-oldest kills fuzz attacks peers peers-light bench format clean
->>>>>>> mendpeers
+	attacks peers peers-light bench format clean
 
 # Interrupted, it goes on where it was; a second time it has nothing left to run.
 demo: $(VENV)/.core

@@ -255,9 +255,7 @@ def test_the_page_says_which_widths_and_if_they_are_the_least_of_the_grid(
     found = {"seeds": "7:9", "grid": [0.1, 1.0], "chosen": {"linucb": 0.1, "lints": 1.0}}
     (tmp_path / "widths.json").write_text(json.dumps(found))
     monkeypatch.setattr(widths.widths, "CHOSEN", tmp_path / "widths.json")
-    widths.widths.chosen.cache_clear()
     words = widths.width_words(Protocol.load("peers"))
-    widths.widths.chosen.cache_clear()
     assert (words["seeds"], words["shared"]) == ("7:9", "4")
     assert words["widths"] == (
         "0.1 for `linucb` (the least that was tried), 1 for `lints`, "
