@@ -74,12 +74,7 @@ class Column:
         return [self.key, *bounds]
 
     def cells(self, value: Value, *, enough: bool = True) -> dict[str, float | None]:
-        """A computed value as the cells of a row.
-
-        Args:
-            value: The value; its interval does not reach below the least that makes sense.
-            enough: Whether there are runs enough for an interval.
-        """
+        """A computed value as the cells of a row, without its interval if runs are too few."""
         if not isinstance(value, Interval):
             return {**dict.fromkeys(self.keys), self.key: value}
         found = value.at_least(self.least)
