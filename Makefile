@@ -58,7 +58,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/repo-review . --show err
 
-# What takes minutes: the posterior after a million steps.
+# What takes minutes: the posterior after a million steps, the reproduction in its quick form.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 

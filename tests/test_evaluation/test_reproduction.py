@@ -63,6 +63,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_quick_version_s_numbers_are_pinned(quick: Path) -> None:
     found = json.loads((quick / "reproduction.json").read_text())["claims"]
     golden = json.loads(GOLDEN.read_text())["claims"]
@@ -74,6 +75,7 @@ def test_the_quick_version_s_numbers_are_pinned(quick: Path) -> None:
             assert mine["verdict"] == theirs["verdict"], mine["says"]
 
 
+@pytest.mark.slow
 def test_every_claim_has_all_that_it_needs(quick: Path) -> None:
     page = (quick / "reproduction.md").read_text()
     claims = page.split("\n### ")[1:]
@@ -92,12 +94,14 @@ def test_every_claim_has_all_that_it_needs(quick: Path) -> None:
     assert "simulated" in page.split("\n\n")[1]
 
 
+@pytest.mark.slow
 def test_every_picture_of_the_page_is_there(quick: Path) -> None:
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (quick / "reproduction.md").read_text())
     assert len(pictures) == len(set(pictures)) == 14
     assert all((quick / picture).stat().st_size > 10_000 for picture in pictures)
 
 
+@pytest.mark.slow
 def test_without_measurements_nothing_is_said_about_the_paper_s_data(quick: Path) -> None:
     claims = json.loads((quick / "reproduction.json").read_text())["claims"]
     about_madrid = [c for c in claims if c["section"] in ("madrid", "windows", "settings")]
@@ -126,6 +130,7 @@ def make_lab(tmp_path: Path, size: PaperSize, store: Store | None = None) -> Pap
     return PaperLab(size, store or Store(), tmp_path / "pictures", workers=0)
 
 
+@pytest.mark.slow
 def test_the_paper_s_window(madrid: Path, tmp_path: Path) -> None:
     """With measurements there are verdicts, and AUDIT 8's references."""
     with Store() as store:
