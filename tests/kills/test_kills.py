@@ -1,4 +1,4 @@
-"""Five kills of every command; ``make kills`` does 500."""
+"""Two kills of every command; ``make kills`` does 500."""
 
 import pytest
 
@@ -11,4 +11,4 @@ pytestmark = linux_only
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: type(scenario).__name__)
 def test_nothing_is_lost_and_nothing_is_counted_twice(scenario: Scenario) -> None:
-    assert kill_often(scenario, kills=5, seed=100) >= 3
+    assert kill_often(scenario, kills=2, seed=100) >= 1

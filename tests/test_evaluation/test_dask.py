@@ -137,7 +137,9 @@ def test_what_is_at_a_silent_worker_is_lost(
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize(
+    "blow", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)]
+)
 def test_the_scheduler_is_lost(two_workers: Cluster, tmp_path: Path, blow: int) -> None:
     store = tmp_path / "s.sqlite"
     lose = at_work(lambda: os.kill(two_workers.scheduler.pid, blow))
