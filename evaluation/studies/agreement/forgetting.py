@@ -9,11 +9,9 @@ import numpy as np
 
 from agents.gp import Array, Box, Dense, Incremental, SquaredExponential, TimeSquaredExponential
 from agents.gp.relevance import coming_times
-from agents.registry import make_agent
-from agents.testing import example_problem, observe
 from evaluation.running.provenance import version_of
 from evaluation.studies.agreement.arms import Agreement
-from evaluation.studies.agreement.models import LENGTH, NOISE, NOW, inputs, told
+from evaluation.studies.agreement.models import LENGTH, NOISE, belief_after, inputs
 from evaluation.studies.agreement.others import library
 
 VARIANCE, PLACE_LENGTH, NOISE_VARIANCE = 1.3, 0.3, 0.1
@@ -107,13 +105,7 @@ def _written(share: float) -> str:
 def our_belief() -> tuple[Array, Array]:
     """Means and deviations of ``w-dbo`` that has dropped nothing, for its five actions."""
     settings = f"length_scale={LENGTH},time_length_scale={TIME_LENGTH},noise_variance={NOISE}"
-    agent: Any = make_agent(
-        f"w-dbo:{settings},first=1000", example_problem("finite"), np.random.default_rng(0)
-    )
-    for arm, t, y in zip(*told(), strict=True):
-        agent.update(observe(t), int(arm), float(y))
-    mean, deviation = agent.belief(NOW)
-    return mean, deviation
+    return belief_after(f"w-dbo:{settings},first=1000")
 
 
 def their_belief() -> tuple[Array, Array]:

@@ -30,10 +30,13 @@ def told() -> tuple[NDArray[np.int64], Array, Array]:
 
 def our_belief() -> tuple[Array, Array]:
     """Means and deviations of ``periodic-gp-ucb`` after these rewards, for its five actions."""
-    text = f"periodic-gp-ucb:length_scale={LENGTH},time_length_scale={TIME_LENGTH}"
-    agent: Any = make_agent(
-        f"{text},noise_variance={NOISE}", example_problem("finite"), np.random.default_rng(0)
-    )
+    settings = f"length_scale={LENGTH},time_length_scale={TIME_LENGTH},noise_variance={NOISE}"
+    return belief_after(f"periodic-gp-ucb:{settings}")
+
+
+def belief_after(text: str) -> tuple[Array, Array]:
+    """Means and deviations of an agent that was told these rewards, for its five actions."""
+    agent: Any = make_agent(text, example_problem("finite"), np.random.default_rng(0))
     for arm, t, y in zip(*told(), strict=True):
         agent.update(observe(t), int(arm), float(y))
     mean, deviation = agent.belief(NOW)
