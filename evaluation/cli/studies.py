@@ -74,7 +74,7 @@ def zoo(
 
     Interrupted, the same command goes on where it was.
     """
-    from evaluation.studies import zoo as study
+    from evaluation.studies.zoo import study
 
     size = study.QUICK if quick else study.FULL
     write = study.write_controls if controls else study.write_zoo

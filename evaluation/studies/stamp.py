@@ -29,8 +29,8 @@ Code = dict[Kind, dict[str, str]]
 RUNNER = "evaluation.running"
 COMPUTING = (
     "agents",
-    *(f"evaluation/{name}" for name in ("backtest", "logs", "priors", "results.py", "statistics")),
-    "evaluation/studies",
+    *(f"evaluation/{name}" for name in ("backtest", "logs", "priors", "statistics", "studies")),
+    *(f"evaluation/{name}.py" for name in ("compared", "phases", "results", "seasons")),
 )
 """Of all that a study imports, what its figures may depend on besides worlds and runner."""
 CARRYING = tuple(f"evaluation/studies/{name}.py" for name in ("__init__", "lab", "pages", "stamp"))

@@ -21,7 +21,7 @@ from evaluation.studies.lab import Lab
 from evaluation.studies.pages import PageError, require_parts, write_page, write_part
 from evaluation.studies.stale import PAGES, changes, findings, kept_findings
 from evaluation.studies.stamp import GONE, Stamp, StampError, make_stamp, stamps_in
-from evaluation.studies.zoo import ZooSize, write_controls, write_zoo
+from evaluation.studies.zoo.study import ZooSize, write_controls, write_zoo
 from evaluation.studies.zoo.widths import COMMAND
 from tests.test_evaluation.test_cli import call
 

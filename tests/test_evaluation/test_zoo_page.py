@@ -18,7 +18,6 @@ from evaluation.store import Store
 from evaluation.studies.claims import Verdict
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import Lab
-from evaluation.studies.zoo import ZooSize, _protocol, write_zoo
 from evaluation.studies.zoo.argument import CONTINUOUS, FINITE, claims
 from evaluation.studies.zoo.bench import Bench, best_and_alike, best_elsewhere, champions
 from evaluation.studies.zoo.controls import (
@@ -46,6 +45,7 @@ from evaluation.studies.zoo.families import (
 )
 from evaluation.studies.zoo.page import argument_parts
 from evaluation.studies.zoo.picture import heat_map
+from evaluation.studies.zoo.study import ZooSize, _protocol, write_zoo
 from evaluation.studies.zoo.widths import (
     chosen,
 )
@@ -232,8 +232,8 @@ def test_the_picture_shows_what_is_missing() -> None:
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.studies.zoo.QUICK", TINY)
-    monkeypatch.setattr("evaluation.studies.zoo.sweep_agents", lambda: ["gp-ucb", "phase-ts"])
+    monkeypatch.setattr("evaluation.studies.zoo.study.QUICK", TINY)
+    monkeypatch.setattr("evaluation.studies.zoo.study.sweep_agents", lambda: ["gp-ucb", "phase-ts"])
     place = ("--out", str(tmp_path), "--store", str(tmp_path / "s.sqlite"))
     result = call("zoo", "--quick", *place, "--workers", "0")
     assert result.returncode == 0, result.stderr
@@ -326,7 +326,7 @@ def test_controls_are_run_in_the_worlds_of_the_page(monkeypatch: pytest.MonkeyPa
 def test_the_controls_have_a_page_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.studies.zoo.QUICK", TINY)
+    monkeypatch.setattr("evaluation.studies.zoo.study.QUICK", TINY)
     place = ("--out", str(tmp_path), "--store", str(tmp_path / "s.sqlite"))
     result = call("zoo", "--quick", "--controls", *place, "--workers", "0")
     assert result.returncode == 0, result.stderr
