@@ -27,6 +27,7 @@ PAGES = {
     "peers.md": "python -m evaluation.studies.peers --docs docs",
     "reproduction.md": "periodic-gp reproduce",
     "rl.md": "python -m evaluation.studies.rl --docs docs",
+    "sensitivity.md": "python -m evaluation.studies.sensitivity --docs docs",
     "shift.md": "python -m evaluation.studies.shift --docs docs",
     "zoo.md": "periodic-gp zoo",
 }
