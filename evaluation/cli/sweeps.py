@@ -29,6 +29,7 @@ from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
+from evaluation.summary import overall, table
 from evaluation.tables import tables_of, task_tables
 
 SweepOption = Annotated[
@@ -219,8 +220,10 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
         "finished": len(results.runs) + len(results.trainings),
         "tracks": {
             track: {
-                name: json.loads(made(baseline=baseline, track=track).to_json(orient="records"))
-                for name, made in {"tasks": results.table, "overall": results.overall}.items()
+                name: json.loads(
+                    made(results, baseline=baseline, track=track).to_json(orient="records")
+                )
+                for name, made in {"tasks": table, "overall": overall}.items()
             }
             | {"apart": [_apart(part, baseline, track) for part in parts(results, track)]}
             for track in results.tracks

@@ -190,7 +190,7 @@ def test_unknown_run_or_agent(folder: Path) -> None:
     result = call("show", "--sweep", "other", cwd=folder)
     assert "there is no sweep 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
     result = call("compare", "gp-ucb", "nobody", cwd=folder)
-    assert "there is no 'nobody' in this sweep" in result.stderr
+    assert "there is no agent 'nobody' in this sweep" in result.stderr
     assert call("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,29 @@ def test_compare_has_differences_from_the_baseline(shown: ShownResults) -> None:
     whole = shown.table(baseline="c").set_index(["task", "agent"])
     assert found.loc[("world 0", LONG), "difference"] == whole.loc[("world 0", LONG), "difference"]
     assert "minus c" in str(shown.compare("c"))
-    with pytest.raises(ValueError, match=r"there is no 'd' here; there are <b>bold</b>, .*oracle"):
+    with pytest.raises(ValueError, match=r"no agent 'd' here; there are <b>bold</b>, .*oracle"):
         shown.compare("d")
+
+
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        (lambda r: r.table(baseline="oracel"), r"no agent 'oracel' here; did you mean 'oracle'\?"),
+        (lambda r: r.overall(baseline="d"), "no agent 'd' here; there are <b>bold</b>"),
+        (lambda r: r.overall(baseline="oracle"), "no agent 'oracle' here; there are <b>bold</b>"),
+        (lambda r: r.table(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
+        (lambda r: r.overall(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
+        (lambda r: r.compare("c", track="onlin"), "no track 'onlin' here"),
+        (lambda r: r.regrets("wrld 1"), "no task 'wrld 1' here; did you mean 'world 1'"),
+        (lambda r: r.curves("wrld 1", "c"), "no task 'wrld 1' here; did you mean 'world 1'"),
+        (lambda r: r.curves("world 1", "d"), "no agent 'd' in the track online; there are <b>"),
+    ],
+)
+def test_a_wrong_name_is_a_sentence(
+    shown: ShownResults, look: Callable[[ShownResults], Any], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        look(shown)
 
 
 @pytest.mark.parametrize("kind", ["curves", "profiles"])
