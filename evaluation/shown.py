@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from evaluation.names import check_known
 from evaluation.participation import rankings, remarks
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.results import Curves, Results
+from evaluation.selection import Selection
 from evaluation.summary import ResultsTable, overall, table
 
 if TYPE_CHECKING:
@@ -42,19 +43,28 @@ class ShownResults(Results):
         parts += [Markup("<p>{}</p>").format(remark) for remark in remarks(self)]
         return "".join(parts)
 
-    def plot(self, kind: str = "curves", *, dark: bool = False) -> Figure:
+    def plot(
+        self,
+        kind: str = "curves",
+        *,
+        agents: Collection[str] | None = None,
+        envs: Collection[str] | None = None,
+        dark: bool = False,
+    ) -> Figure:
         """A picture that shows itself in a notebook; ``savefig`` writes it into a file.
 
         Args:
             kind: "curves" (regret over time), "phases" (regret by phase of the season) or
                 "profiles" (share of runs above each score).
+            agents: Labels of the agents to draw; all if left out. They look the same as there.
+            envs: Tasks to draw, as tables name them; all if left out.
             dark: Whether it is for a dark page.
         """
         from evaluation.plots import FIGURES
 
         if kind not in FIGURES:
             raise ValueError(f"kind must be one of {', '.join(FIGURES)}, got {kind!r}")
-        return FIGURES[kind](self, dark=dark)
+        return FIGURES[kind](Selection(self, agents=agents, tasks=envs), dark=dark)
 
     def table(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
         """One row per task and agent, reference rows last.

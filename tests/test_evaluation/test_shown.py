@@ -123,6 +123,23 @@ def test_a_figure_has_one_legend_and_a_dark_variant(shown: ShownResults, kind: s
     assert all(same)
 
 
+def test_a_figure_of_some_has_no_others_and_they_look_the_same(shown: ShownResults) -> None:
+    def colours(figure: Any) -> dict[str, str]:
+        return {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}
+
+    some = shown.plot(agents=["c", LONG], envs=["world 1"])
+    assert [axes.get_title() for axes in some.axes] == ["world 1"]
+    assert colours(some).keys() == {"c", LONG}
+    assert colours(some).items() <= colours(shown.plot()).items()
+    assert colours(shown.plot("profiles", agents=["c"])).keys() == {"c"}
+    with pytest.raises(ValueError, match="there is no agent 'd' here"):
+        shown.plot(agents=["d"])
+    with pytest.raises(ValueError, match="no environment 'wrld 1' here; did you mean 'world 1'"):
+        shown.plot(envs=["wrld 1"])
+    with pytest.raises(ValueError, match=r"agents must be a list, got 'c': write agents=\[...\]"):
+        shown.plot(agents="c")
+
+
 def test_a_figure_shows_itself(shown: ShownResults) -> None:
     assert shown.plot()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="kind must be one of curves, phases, profiles, got 'x'"):
