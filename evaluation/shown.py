@@ -25,9 +25,10 @@ COMPARED = ("regret", "runs", "difference", "p_value")
 
 
 class ShownResults(Results):
-    """What came of a sweep, with ways to look at it.
+    """What ``evaluation.run`` and ``evaluation.load`` return: results, with ways to look at them.
 
-    ``print`` shows all tables as text; a notebook shows them as they are.
+    It has all that :class:`~evaluation.results.Results` has. ``print`` shows all tables as text; a
+    notebook shows them as they are.
     """
 
     def __repr__(self) -> str:

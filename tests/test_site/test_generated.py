@@ -18,7 +18,7 @@ from tests.test_site.conftest import ROOT
 from site_pages import agent_pages, api, command_line, environments, films, kernels  # isort: skip
 from site_pages.docstrings import agent_text, for_myst, for_sphinx  # isort: skip
 from site_pages.regrets import of_zoo, ranks, regrets_of  # isort: skip
-from site_pages.repository import ADDRESS, project_pages, rewritten, source_link  # isort: skip
+from site_pages.repository import ADDRESS, project_pages, rewritten, source_link, with_data  # isort: skip
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +217,25 @@ def test_every_command_and_option_is_described() -> None:
                     )
         assert "Not described." not in page, name
     assert "`--seed` `SEED` (default `0`)" in command_line.command_page("play", found["play"])
+
+
+@pytest.mark.parametrize("module", api.ORDER)
+def test_what_the_api_says_to_import_is_there(module: str) -> None:
+    names = api.exported(module)
+    found: dict[str, object] = {}
+    exec("\n".join(api.imports(names)), found)
+    assert {name.place.rpartition(".")[2] for name in names} <= set(found)
+
+
+def test_a_page_of_results_has_its_numbers(tmp_path: Path) -> None:
+    page = tmp_path / "zoo.md"
+    assert with_data("# Zoo\n", page) == "# Zoo\n"
+    (tmp_path / "zoo.json").write_text("{}")
+    assert with_data("# Zoo\n", page).endswith("{download}`zoo.json`.\n")
+    assert (
+        rewritten("[zoo.md](zoo.md) [it](zoo.md)", ROOT / "docs" / "x.md")
+        == "[](zoo.md) [it](zoo.md)"
+    )
 
 
 def test_the_api_documents_each_name_once() -> None:
