@@ -10,7 +10,7 @@ random generator. The caller owns the loop::
         agent.update(observation, action, reward)   # tell
 
 ``update`` gets the observation that the decision was made on, so rewards may come late, in any
-order, or never. An agent never sees ``info``: regret and the best action are not for its eyes.
+order, or never. An agent never sees ``info``: regret and the best action are kept from it.
 """
 
 from __future__ import annotations

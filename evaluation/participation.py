@@ -117,7 +117,7 @@ def _left_out(results: Results, track: str) -> Iterator[str]:
             missing = [t for t in tasks if agent not in results.regrets(t, track)]
             if missing:
                 where = ", ".join(missing)
-                yield f"Not ranked over all tasks: {agent} has finished nothing in {where}."
+                yield f"Not ranked over all tasks: {agent} has not finished any run in {where}."
 
 
 def _why(results: Results, agent: str) -> str:

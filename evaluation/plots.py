@@ -283,4 +283,5 @@ def _label(agent: str, track: str) -> str:
 
 
 def _labels(results: Results) -> list[str]:
-    return [_label(a, track) for track in results.tracks for a in results.agents(track)]
+    """Of all agents of the sweep: one looks the same in a picture of some of them."""
+    return [_label(entry["label"], entry["track"]) for entry in results.sweep.protocol["agents"]]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
 from markupsafe import Markup
 
+from evaluation.names import check_known
 from evaluation.participation import rankings, remarks
-from evaluation.protocol.tracks import REFERENCE_ROWS
-from evaluation.results import Results
-from evaluation.summary import ResultsTable, table
+from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
+from evaluation.results import Curves, Results
+from evaluation.selection import Selection
+from evaluation.summary import ResultsTable, overall, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,9 +25,10 @@ COMPARED = ("regret", "runs", "difference", "p_value")
 
 
 class ShownResults(Results):
-    """What came of a sweep, with ways to look at it.
+    """What ``evaluation.run`` and ``evaluation.load`` return: results, with ways to look at them.
 
-    ``print`` shows all tables as text; a notebook shows them as they are.
+    It has all that :class:`~evaluation.results.Results` has. ``print`` shows all tables as text; a
+    notebook shows them as they are.
     """
 
     def __repr__(self) -> str:
@@ -40,35 +44,91 @@ class ShownResults(Results):
         parts += [Markup("<p>{}</p>").format(remark) for remark in remarks(self)]
         return "".join(parts)
 
-    def plot(self, kind: str = "curves", *, dark: bool = False) -> Figure:
+    def plot(
+        self,
+        kind: str = "curves",
+        *,
+        agents: Collection[str] | None = None,
+        envs: Collection[str] | None = None,
+        dark: bool = False,
+    ) -> Figure:
         """A picture that shows itself in a notebook; ``savefig`` writes it into a file.
 
         Args:
             kind: "curves" (regret over time), "phases" (regret by phase of the season) or
                 "profiles" (share of runs above each score).
+            agents: Labels of the agents to draw; all if left out. They look the same as there.
+            envs: Tasks to draw, as tables name them; all if left out.
             dark: Whether it is for a dark page.
         """
         from evaluation.plots import FIGURES
 
         if kind not in FIGURES:
             raise ValueError(f"kind must be one of {', '.join(FIGURES)}, got {kind!r}")
-        return FIGURES[kind](self, dark=dark)
+        return FIGURES[kind](Selection(self, agents=agents, tasks=envs), dark=dark)
+
+    def table(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
+        """One row per task and agent, reference rows last.
+
+        Args:
+            baseline: An agent of the track or a reference row, with which the others are compared.
+            track: Track of the agents: "online" or "pretrained".
+        """
+        self._check_baseline(baseline, [*self.agents(track), *REFERENCE_ROWS], track)
+        return table(self, baseline=baseline, track=track)
+
+    def overall(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
+        """One row per agent over all tasks, the best first.
+
+        Only runs that all agents have finished count, the same number in every task.
+
+        Args:
+            baseline: An agent of the track, with which the others are compared.
+            track: Track of the agents: "online" or "pretrained".
+        """
+        self._check_baseline(baseline, self.scores(track).agents, track)
+        return overall(self, baseline=baseline, track=track)
 
     def compare(self, baseline: str, *, track: str = "online") -> ResultsTable:
         """Every agent minus one, on common runs: with 95 % intervals and corrected p values.
 
+        For two agents, as ``periodic-gp compare FIRST SECOND`` has them, take the rows of the
+        first from ``compare("SECOND")``; p values are corrected for all agents here.
+
         Args:
             baseline: The agent or reference row that the others are compared with.
-            track: Track of the agents.
+            track: Track of the agents: "online" or "pretrained".
         """
-        known = [*self.agents(track), *REFERENCE_ROWS]
-        if baseline not in known:
-            raise ValueError(f"there is no {baseline!r} here; there are {', '.join(known)}")
-        whole = table(self, baseline=baseline, track=track)
+        whole = self.table(baseline=baseline, track=track)
         keys = [key for key in whole if str(key).startswith(COMPARED)]
         found = ResultsTable(whole.loc[whole["agent"] != baseline, ["task", "agent", *keys]])
         found.attrs.update(whole.attrs)
         return found
+
+    def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
+        """Total regret of each run of a task: a column for each agent of a track and reference.
+
+        Rows are named by world and seed; what an agent has not finished is NaN.
+        """
+        check_known("task", task, self.tasks)
+        check_known("track", track, (*TRACKS, REFERENCES))
+        return super().regrets(task, track)
+
+    def curves(self, task: str, agent: str, track: str = "online") -> Curves:
+        """The runs of an agent in a task, or of a reference row with the track "references".
+
+        Worlds of one task may differ in length: then only the steps that all have are returned.
+        """
+        check_known("task", task, self.tasks)
+        check_known("track", track, (*TRACKS, REFERENCES))
+        known = REFERENCE_ROWS if track == REFERENCES else self.agents(track)
+        check_known("agent", agent, known, f"in the track {track}")
+        return super().curves(task, agent, track)
+
+    def _check_baseline(self, baseline: str | None, known: list[str], track: str) -> None:
+        check_known("track", track, TRACKS)
+        if baseline is not None:
+            check_known("agent", baseline, known)
 
     def to_html(self, path: Path | str) -> Path:
         """Write one self-contained page of everything, which works offline; returns its path."""

@@ -47,7 +47,16 @@ def tables_of(frame: ResultsTable) -> Iterator[Table]:
         rows = rows.sort_values("regret") if "regret" in rows else rows
         yield _task_table(title, rows.drop(columns=around), baseline)
         if around and rows[around].notna().to_numpy().any():
-            yield _task_table(f"{title}, around its changes", rows[["agent", *around]], baseline)
+            shown = _task_table(f"{title}, around its changes", rows[["agent", *around]], baseline)
+            shown.caption = "\n".join(_legend(rows[around], baseline))
+            shown.caption_justify = "left"
+            yield shown
+
+
+def _legend(frame: pd.DataFrame, baseline: str | None) -> Iterator[str]:
+    """A line for each column: its heading, and what it is."""
+    for column in columns_in(frame):
+        yield f"{column.heading(baseline)}: {column.description}."
 
 
 def _task_table(title: str, rows: pd.DataFrame, baseline: str | None) -> Table:

@@ -92,7 +92,7 @@ def test_the_agent_passes_the_tests_of_every_agent(tree: Path) -> None:
     files = ("tests/test_agents/test_zoo.py", "tests/test_agents/test_registry.py")
     assert passed(tree, *files, "-k", "two-seasons") >= 8
     assert "two-seasons" in run(tree, "evaluation", "agents")
-    assert '"two-seasons"' in run(tree, "evaluation", "protocols", "standard")
+    assert '"two-seasons"' in run(tree, "evaluation", "protocols", "standard", "--json")
 
 
 def test_the_kernel_is_the_same_in_every_engine_and_can_be_saved(tree: Path) -> None:

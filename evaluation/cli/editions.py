@@ -61,7 +61,8 @@ def find_edition(folder: Path, name: str | None) -> Edition:
     known = sorted(name for name in found if not name.startswith("."))  # half opened ones do
     if not known:
         raise EditionError(
-            f"there is no edition in {str(folder)!r}; open one: periodic-gp leaderboard open NAME"
+            f"there is no edition in {str(folder)!r}: give this command in a copy of the "
+            "repository, or name another folder with --folder"
         )
     if name is not None and name not in known:
         raise EditionError(

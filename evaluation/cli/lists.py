@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import textwrap
 import warnings
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation.cli.shared import CommandError, console, save_picture, say
+from evaluation.docstrings import described_settings, paragraphs, wrapped
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import MissingPackageError, UnknownWorldError, WorldSpec
 from evaluation.protocol.protocol import Protocol
@@ -22,6 +24,8 @@ from evaluation.protocol.protocol import Protocol
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv
 
+MAX_WIDTH = 100
+"""Signs in a line of prose, on a screen that has room for more."""
 WORLD_HELP = "An environment: its id, or id:argument=value,list=[1,2] in quotes."
 
 
@@ -80,23 +84,34 @@ def _describe_agent(agent: str) -> None:
         found = find_class(AgentSpec.parse(agent).name)
     except UnknownAgentError as error:
         raise CommandError(str(error)) from error
-    console.print(inspect.getdoc(found) or "", highlight=False, markup=False)
+    width = min(console.width, MAX_WIDTH)
+    say("\n\n".join(paragraphs(inspect.getdoc(found) or "", width)))
     settings = settings_of(found)
     if settings:
-        console.print("\nSettings and their defaults:", highlight=False)
-        for name, default in settings.items():
-            console.print(f"  {name} = {default}", highlight=False, markup=False)
+        say("\nSettings and their defaults:")
+    says = described_settings(found) if inspect.isclass(found) else {}
+    for name, default in (settings or {}).items():
+        say(f"  {name} = {default}")
+        if name in says:
+            say(textwrap.indent(wrapped(says[name], width - 6), " " * 6))
 
 
 def list_protocols(
     name: Annotated[
         str | None, typer.Argument(help="The name of a protocol or a .toml file, to see all of it.")
     ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print one with every agent and seed, as JSON for machines."),
+    ] = False,
 ) -> None:
-    """List the protocols, or show one."""
+    """List the protocols, or show one as a TOML file to copy and change."""
     if name is not None:
         found = Protocol.load(name)
-        console.print_json(json.dumps({**found.to_dict(), "hash": found.hash}))
+        if as_json:
+            print(json.dumps({**found.to_dict(), "hash": found.hash}, indent=1))
+        else:
+            say(f"# {found.name}, hash {found.hash[:12]}\n{_written(name)}")
         return
     for known in protocols.names():
         try:
@@ -110,6 +125,14 @@ def list_protocols(
             f"{len(found.seeds)} seeds: {pairs * len(found.seeds):,} runs"
         )
         say(f"    {found.description}")
+    say("\nA sweep also computes the references, which counts as one run per world and seed.")
+
+
+def _written(name: str) -> str:
+    """The file of a protocol, one that comes with the package or a user's own."""
+    own = Path(name)
+    file = resources.files("evaluation") / "protocols" / f"{name}.toml"
+    return (own if own.is_file() else file).read_text(encoding="utf-8").rstrip()
 
 
 def _env_lines() -> str:

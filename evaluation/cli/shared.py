@@ -45,6 +45,8 @@ ProcessesOption = Annotated[
 
 SECONDS_BETWEEN_LINES = 10.0
 """Seconds between two lines where the progress is a log and not a terminal."""
+COUNTS_WIDTH = 56
+"""Signs of a line of progress that tell how far it is, and how long it takes."""
 PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
 
 
@@ -84,10 +86,10 @@ def save_picture(figure: Any, path: Path) -> None:
         raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
-def bar(*columns: ProgressColumn, quiet: bool = False) -> Bar:
-    """A bar on a terminal, with these columns behind it; nothing in a log."""
+def bar(*columns: ProgressColumn, quiet: bool = False, width: int = 40) -> Bar:
+    """A bar of a width on a terminal, with these columns behind it; nothing in a log."""
     errors = screen(stderr=True)
-    first = (TextColumn("{task.description}", markup=False), BarColumn())
+    first = (TextColumn("{task.description}", markup=False), BarColumn(width))
     hidden = quiet or not errors.is_terminal
     if hidden:  # before rich 14.3 even a bar that is disabled ends with an empty line
         errors = screen(quiet=True)
@@ -106,6 +108,9 @@ class Reporter:
     def __init__(self, *, quiet: bool, title: str = "", things: str = "runs") -> None:
         self._screen = screen(stderr=True)
         self._title = f"{title}: " if title else ""
+        room = self._screen.width - COUNTS_WIDTH
+        bar_width = min(max(room // 3, 5), 40)
+        self._title_width = min(max(room - bar_width, 8), 40)
         self._bar = bar(
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
@@ -113,6 +118,7 @@ class Reporter:
             TextColumn("left"),
             TimeRemainingColumn(),
             quiet=quiet,
+            width=bar_width,
         )
         self._quiet, self._things = quiet, things
         self._last = self._begun = time.monotonic()
@@ -139,7 +145,7 @@ class Reporter:
                 self._task,
                 completed=progress.done,
                 total=progress.runs,
-                description=f"{(self._title + agent)[:40]:<40}",
+                description=(self._title + agent)[: self._title_width].ljust(self._title_width),
                 rate=f"{shown}{failed}",
             )
         elif not self._quiet:

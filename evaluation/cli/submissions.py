@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +94,10 @@ def submit_agent(
             raise typer.Exit(130) from None
     say(f"Wrote {len(manifest.runs):,} runs of {manifest.label} into {out}/")
     say(f"Submission {manifest.id}")
-    say(f"Check it as others will: periodic-gp verify {out}")
+    check = f"periodic-gp verify {shlex.quote(str(out))}"
+    if protocol not in protocols.names():
+        check += f" --protocol {shlex.quote(protocol)}"
+    say(f"Check it as others will: {check}")
 
 
 def verify_bundle(

@@ -28,7 +28,9 @@ from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.running.sweep import Progress, run
+from evaluation.selection import Selection
 from evaluation.store import Store
+from evaluation.summary import overall, table
 from evaluation.tables import tables_of, task_tables
 
 SweepOption = Annotated[
@@ -141,6 +143,20 @@ def plot(
     kind: Annotated[
         str, typer.Option(help="What to draw: curves (regret over time), phases or profiles.")
     ] = "curves",
+    agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An agent to draw, as the table names it; give the option several times for "
+            "several agents. By default all are drawn."
+        ),
+    ] = None,
+    envs: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An environment to draw, as the table names it; give the option several times "
+            "for several environments. By default all are drawn."
+        ),
+    ] = None,
     dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark page.")] = False,
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
@@ -152,9 +168,14 @@ def plot(
     if kind not in FIGURES:
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     with Store(store, create=False) as opened:
+        results = chosen_results(opened, sweep)
+        try:
+            selected = Selection(results, agents=agents, tasks=envs)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         try:
             with working(f"Drawing {kind} into {out}"):
-                save_picture(FIGURES[kind](chosen_results(opened, sweep), dark=dark), out)
+                save_picture(FIGURES[kind](selected, dark=dark), out)
         except NothingToDrawError as error:
             raise CommandError(str(error)) from error
     say(f"Drew {kind} into {out}")
@@ -219,8 +240,10 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
         "finished": len(results.runs) + len(results.trainings),
         "tracks": {
             track: {
-                name: json.loads(made(baseline=baseline, track=track).to_json(orient="records"))
-                for name, made in {"tasks": results.table, "overall": results.overall}.items()
+                name: json.loads(
+                    made(results, baseline=baseline, track=track).to_json(orient="records")
+                )
+                for name, made in {"tasks": table, "overall": overall}.items()
             }
             | {"apart": [_apart(part, baseline, track) for part in parts(results, track)]}
             for track in results.tracks

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.measure import Measurement
 from rich.table import Table
 
+from evaluation import names
 from evaluation.cli.shared import CommandError, console, say, screen
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
@@ -47,5 +48,8 @@ def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]
 def check_known(results: Results, agent: str | None, *tracks: str) -> None:
     """Refuse a name that is not in the sweep."""
     known = [name for track in tracks for name in results.agents(track)] + list(REFERENCE_ROWS)
-    if agent is not None and agent not in known:
-        raise CommandError(f"there is no {agent!r} in this sweep; there are {', '.join(known)}")
+    if agent is not None:
+        try:
+            names.check_known("agent", agent, known, "in this sweep")
+        except ValueError as error:
+            raise CommandError(str(error)) from error

@@ -26,7 +26,7 @@ from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
 from evaluation.protocol.protocol import Protocol
 from evaluation.running import sweep
 from evaluation.running.isolation import SANDBOX, strongest
-from evaluation.running.kinds import refused, taken_by
+from evaluation.running.kinds import BOX, refused, taken_by
 from evaluation.running.provenance import machine
 from evaluation.running.run import Run, runs_of
 from evaluation.running.sources import agent_source, own_hash
@@ -75,8 +75,9 @@ def submit(
     if out_of := refused(judged.agents[0], judged):
         takes = taken_by(agent.spec.name)
         raise BundleError(
-            f"{agent.label} takes {takes} only, and submissions are ranked over all worlds of a "
-            f"protocol: this one has {', '.join(out_of)}"
+            f"{agent.label} takes {'boxes' if takes == BOX else takes} only, and submissions are "
+            f"ranked over all worlds of a protocol: {protocol.name} has {', '.join(out_of)}, whose "
+            f"actions are {'arms' if takes == BOX else 'boxes'}"
         )
     runs = agent_runs(judged)  # says what is wrong before anything is written
     kept = out.with_name(f".{out.name}.sqlite")

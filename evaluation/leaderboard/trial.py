@@ -70,6 +70,8 @@ def judged(verification: Verification, protocol: Protocol, place: str | None) ->
     name = manifest.agent
     if not is_built_in(name):
         name = _code(manifest, place)
+    if place is not None:
+        _check_settings(manifest, place)
     verification.code = code_hash(name)
     entry = AgentEntry(manifest.label, AgentSpec(name, manifest.settings), manifest.track)
     try:
@@ -94,6 +96,17 @@ def _code(manifest: Manifest, place: str | None) -> str:
     if not same:
         raise CannotCheckError(f"the code of {place!r} is not the code that was submitted")
     return name
+
+
+def _check_settings(manifest: Manifest, place: str) -> None:
+    """Refuse other settings than the submitted ones: the agent is run with those."""
+    given = AgentSpec.parse(place).settings
+    if given and given != manifest.settings:
+        own = str(AgentSpec("", manifest.settings)).lstrip(":") or "its default settings"
+        raise CannotCheckError(
+            f"it was submitted with {own}, and is run with these: leave the settings out of "
+            f"{place!r}"
+        )
 
 
 def rerun(verification: Verification, protocol: Protocol, how: Conditions) -> str:

@@ -132,7 +132,7 @@ class Protocol:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Protocol:
         """From plain data, as in a TOML or JSON file."""
-        known = ("name", "description", "envs", "agents", "seeds", "horizon", "limits")
+        known = ("name", "description", "envs", "agents", "seeds", "horizon", "limits", "install")
         only_known(table, known, "a protocol")
         horizon = table.get("horizon")
         if horizon is not None and (type(horizon) is not int or horizon < 1):

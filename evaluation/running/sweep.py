@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.protocol.entries import parse_seeds
+from agents.checks import one_of
+from evaluation.protocol.entries import ProtocolError, parse_seeds
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES, TRAINING
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
 from evaluation.running.given import Given, entries_of
-from evaluation.running.isolation import NONE
+from evaluation.running.isolation import NONE, PROCESS, SANDBOX
 from evaluation.running.kinds import fitted
 from evaluation.running.notebook import default_reporter
 from evaluation.running.record import Record
@@ -63,18 +64,22 @@ def run(
             ``AgentSpec``, or a class; with settings, ``functools.partial(Mine, epsilon=0.1)``. The
             code of a class that was typed into a notebook is kept beside the store.
         envs: Worlds instead of the protocol's: its labels, or the command line's notation.
-        seeds: Seeds instead of the protocol's: "0:20" or numbers.
+        seeds: Seeds instead of the protocol's: "0:20" for twenty, or a list of numbers.
         store: Where results are kept; None for memory. What is in it is not run again.
         workers: Processes; 0 to run everything in this one. By default one per core.
         dask: "tcp://host:port" of a Dask scheduler, or "local", instead of processes.
         retry_failed: Whether runs that failed before are tried again.
-        isolation: Where agents are. For those that are not trusted "sandbox", or "process" where
-            there is none: processes of their own, without the worlds. Slower by the start of
-            Python for every run, and by some 0.1 ms a step.
+        isolation: Where agents run: "none" (with the worlds), or, for agents that you do not trust,
+            "sandbox", or "process" where there is no sandbox: processes of their own, without the
+            worlds. Slower by the start of Python for every run, and by some 0.1 ms a step.
         references: Whether oracle, best fixed action and their like are computed, too.
         on_progress: Called with how far it is, at the start and after every run. By default a bar
             in a notebook, and nothing elsewhere.
+
+    Raises:
+        ValueError: One sentence, if an argument cannot be used.
     """
+    one_of("isolation", isolation, (SANDBOX, PROCESS, NONE))
     if on_progress is None:
         on_progress = default_reporter()
     if not isinstance(protocol, Protocol):
@@ -109,6 +114,8 @@ def _asked(
     path: Path | None,
 ) -> Protocol:
     """The protocol with what is asked for instead, without what agents do not take."""
+    if seeds is not None and not isinstance(seeds, Iterable):
+        raise ProtocolError(f'seeds must be a text ("0:20") or a list ([1, 4, 9]), got {seeds!r}')
     written = seeds if seeds is None or isinstance(seeds, str) else [*seeds]
     chosen = protocol.restricted(
         agents=None if agents is None else entries_of(agents, path),

@@ -238,7 +238,9 @@ def test_screens_have_a_table_around_the_changes(results: Results) -> None:
     for table in tables:
         console.print(table)
     text = console.export_text()
-    assert text.count("recovery 1st") == text.count("recovery all") == text.count("worst") == 1
+    # In the heading, and in the legend below the table.
+    assert text.count("recovery 1st") == text.count("recovery all") == text.count("worst") == 2
+    assert "recovery 1st: Steps from the first change until" in text
     assert max(map(len, map(str.rstrip, text.splitlines()))) <= 100
 
 

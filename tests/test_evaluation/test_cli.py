@@ -157,6 +157,13 @@ def test_agents_lists_every_name() -> None:
     assert "knows the season" in result.stdout
 
 
+def test_an_agent_is_described_with_inherited_settings() -> None:
+    lines = call("agents", "phase-ts").stdout.splitlines()
+    assert "Reference: Russo (2018) for Thompson sampling with Gaussian rewards." in lines
+    assert lines[lines.index("  period = None") + 1].strip().startswith("tau; by default")
+    assert lines[lines.index("  box_arms = 20") + 1].strip() == "Number of points of a box."
+
+
 def test_play_draws_a_run_as_it_goes(tmp_path: Path) -> None:
     picture = tmp_path / "run.gif"
     world = "PeriodicGP-RideShare-v0:horizon=100"

@@ -58,6 +58,14 @@ def test_submit_your_agent_in_three_commands(tmp_path: Path) -> None:
     assert str(ROOT) not in json.dumps(manifest)
 
 
+def test_submit_ends_with_a_command_that_works(tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    said = call("submit", "random", "--protocol", "tiny.toml", "--out", "my own", folder=tmp_path)
+    program, *words = shlex.split(said.partition("Check it as others will: ")[2].splitlines()[0])
+    assert program == "periodic-gp"
+    assert "replayed    passed" in call(*words, folder=tmp_path)
+
+
 def content_of(page: Path) -> dict:
     text = page.read_text()
     return json.loads(re.findall(r'type="application/json"[^>]*>(.*?)</script>', text, re.S)[0])
@@ -205,7 +213,7 @@ def test_places_that_cannot_be_written_are_one_sentence(edition: Path) -> None:
         (("leaderboard", "add", "nowhere"), "there is no folder 'nowhere'"),
         (("leaderboard", "build", "--out", "none/x.html"), "there is no folder 'none'"),
         (("verify", "nowhere", "--through", "magic"), "--through must be one of well-formed"),
-        (("leaderboard", "check"), "there is no edition in 'leaderboard'"),
+        (("leaderboard", "check"), "there is no edition in 'leaderboard': give this command in a"),
         (("leaderboard", "build", "--store", "no.sqlite"), "there is no store 'no.sqlite'"),
         (("serve", "--store", "no.sqlite"), "there is no store 'no.sqlite'"),
         (("leaderboard", "open", "a b"), "an edition's name has letters"),

@@ -99,10 +99,15 @@ def test_export(folder: Path, suffix: str) -> None:
     assert all(sums[key] == pytest.approx(totals[key]) for key in sums.index)
 
 
-def test_protocols() -> None:
+def test_protocols(tmp_path: Path) -> None:
     out = call("protocols").stdout
     assert all(name in out for name in protocols.names())
-    shown = json.loads(call("protocols", "smoke").stdout)
+    shown = json.loads(call("protocols", "smoke", "--json").stdout)
+    text = call("protocols", "smoke").stdout
+    assert text.startswith(f"# smoke, hash {shown['hash'][:12]}\n")
+    (tmp_path / "copied.toml").write_text(text)
+    assert protocols.Protocol.load(tmp_path / "copied.toml").hash == shown["hash"]
+    assert call("protocols", "copied.toml", cwd=tmp_path).stdout.count("# smoke, hash") == 1
     assert len(shown["hash"]) == 64
 
 
@@ -190,7 +195,10 @@ def test_unknown_run_or_agent(folder: Path) -> None:
     result = call("show", "--sweep", "other", cwd=folder)
     assert "there is no sweep 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
     result = call("compare", "gp-ucb", "nobody", cwd=folder)
-    assert "there is no 'nobody' in this sweep" in result.stderr
+    assert "there is no agent 'nobody' in this sweep" in result.stderr
+    result = call("plot", "some.png", "--agents", "gp-ubc", cwd=folder)
+    assert "there is no agent 'gp-ubc' here; did you mean 'gp-ucb'" in result.stderr
+    assert not (folder / "some.png").exists()
     assert call("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
 
 

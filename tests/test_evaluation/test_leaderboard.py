@@ -317,6 +317,8 @@ def test_code_is_asked_for_and_compared(tmp_path: Path) -> None:
         verify(out, protocol, through="re-run", agent=f"{file}:Talks", workers=1)
     with pytest.raises(CannotCheckError, match="there is no file"):
         verify(out, protocol, through="re-run", agent="nowhere.py:Good", workers=1)
+    with pytest.raises(CannotCheckError, match=r"submitted with its default settings, .* leave"):
+        verify(out, protocol, through="re-run", agent=f"{file}:Good:pause=1", workers=1)
     found = verify(out, protocol, through="re-run", agent=f"{file}:Good", workers=1)
     assert found.passed
     file.write_text(file.read_text() + "\n# changed\n")

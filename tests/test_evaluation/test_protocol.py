@@ -201,7 +201,7 @@ def test_loading_a_protocol_does_not_import_agents(script: str, strangers: set[s
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sedes": "0:3"}, r"has no 'sedes' \(did you mean 'seeds'\?\)"),
+        ({"sedes": "0:3"}, r"has no 'sedes' \(did you mean 'seeds'\?\); .* limits, install"),
         ({"envs": []}, "envs must not be empty"),
         ({"envs": "x"}, "envs must be a list"),
         ({"envs": ["PeriodicGP-Synthetic-v0"] * 2}, "envs has 'PeriodicGP-Synthetic-v0' twice"),

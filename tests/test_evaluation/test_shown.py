@@ -2,6 +2,7 @@
 
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,29 @@ def test_compare_has_differences_from_the_baseline(shown: ShownResults) -> None:
     whole = shown.table(baseline="c").set_index(["task", "agent"])
     assert found.loc[("world 0", LONG), "difference"] == whole.loc[("world 0", LONG), "difference"]
     assert "minus c" in str(shown.compare("c"))
-    with pytest.raises(ValueError, match=r"there is no 'd' here; there are <b>bold</b>, .*oracle"):
+    with pytest.raises(ValueError, match=r"no agent 'd' here; there are <b>bold</b>, .*oracle"):
         shown.compare("d")
+
+
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        (lambda r: r.table(baseline="oracel"), r"no agent 'oracel' here; did you mean 'oracle'\?"),
+        (lambda r: r.overall(baseline="d"), "no agent 'd' here; there are <b>bold</b>"),
+        (lambda r: r.overall(baseline="oracle"), "no agent 'oracle' here; there are <b>bold</b>"),
+        (lambda r: r.table(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
+        (lambda r: r.overall(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
+        (lambda r: r.compare("c", track="onlin"), "no track 'onlin' here"),
+        (lambda r: r.regrets("wrld 1"), "no task 'wrld 1' here; did you mean 'world 1'"),
+        (lambda r: r.curves("wrld 1", "c"), "no task 'wrld 1' here; did you mean 'world 1'"),
+        (lambda r: r.curves("world 1", "d"), "no agent 'd' in the track online; there are <b>"),
+    ],
+)
+def test_a_wrong_name_is_a_sentence(
+    shown: ShownResults, look: Callable[[ShownResults], Any], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        look(shown)
 
 
 @pytest.mark.parametrize("kind", ["curves", "profiles"])
@@ -99,6 +121,23 @@ def test_a_figure_has_one_legend_and_a_dark_variant(shown: ShownResults, kind: s
     colours = [[line.get_color() for line in f.axes[0].get_lines()] for f in (light, dark)]
     same = [a == b or (to_hex(a) == "#000000" and b == INK) for a, b in zip(*colours, strict=True)]
     assert all(same)
+
+
+def test_a_figure_of_some_has_no_others_and_they_look_the_same(shown: ShownResults) -> None:
+    def colours(figure: Any) -> dict[str, str]:
+        return {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}
+
+    some = shown.plot(agents=["c", LONG], envs=["world 1"])
+    assert [axes.get_title() for axes in some.axes] == ["world 1"]
+    assert colours(some).keys() == {"c", LONG}
+    assert colours(some).items() <= colours(shown.plot()).items()
+    assert colours(shown.plot("profiles", agents=["c"])).keys() == {"c"}
+    with pytest.raises(ValueError, match="there is no agent 'd' here"):
+        shown.plot(agents=["d"])
+    with pytest.raises(ValueError, match="no environment 'wrld 1' here; did you mean 'world 1'"):
+        shown.plot(envs=["wrld 1"])
+    with pytest.raises(ValueError, match=r"agents must be a list, got 'c': write agents=\[...\]"):
+        shown.plot(agents="c")
 
 
 def test_a_figure_shows_itself(shown: ShownResults) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evaluation.studies import beyond
+from evaluation.cli import studies as commands
+from evaluation.studies import beyond, paper
 from evaluation.studies.flagship import AUTO, worlds
 from evaluation.studies.flagship.page import write_page
 from evaluation.studies.lab import study_lab, study_parser
@@ -21,6 +22,22 @@ def test_the_flagship_s_page_says_what_its_figures_say(tmp_path: Path) -> None:
     page = (DOCS / "auto-gp.md").read_text()
     write_page(json.loads((DOCS / "auto-gp.json").read_text()), tmp_path, stamps_in(page))
     assert (tmp_path / "auto-gp.md").read_text() == page
+
+
+@pytest.mark.parametrize(("only", "said"), [(["synthetic"], False), (["madrid"], True), ([], True)])
+def test_reproduce_speaks_of_madrid_where_it_was_run(
+    only: list[str],
+    said: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("")
+    monkeypatch.setattr(paper, "reproduce", lambda size, **place: page)
+    monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path / "nothing"))
+    commands.reproduce(quick=True, only=only, out=tmp_path, store=tmp_path / "s.sqlite")
+    assert ("Madrid was simulated" in capsys.readouterr().out) == said
 
 
 def test_a_page_of_few_parts_is_written(tmp_path: Path) -> None:

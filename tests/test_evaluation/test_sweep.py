@@ -253,6 +253,18 @@ def test_an_import_that_fails_costs_nobody_anything(tmp_path: Path) -> None:
     assert not results.failures, results.failures[0].reason
 
 
+@pytest.mark.parametrize("isolation", ["sandboxed", "Sandbox", ""])
+def test_an_unknown_isolation_is_refused(isolation: str) -> None:
+    """Taken for none, it would run strangers' code without any."""
+    with pytest.raises(ValueError, match="isolation must be one of sandbox, process, none, got"):
+        run(protocol("random"), workers=0, isolation=isolation)
+
+
+def test_seeds_are_not_counted() -> None:
+    with pytest.raises(ValueError, match=r'seeds must be a text \("0:20"\) or a list .*, got 3'):
+        run(protocol("random"), workers=0, seeds=3)  # type: ignore[arg-type]
+
+
 class Strange:
     """A world of somebody else."""
 

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from evaluation.cli import waiting
-from evaluation.cli.shared import screen
+from evaluation.cli import shared, waiting
+from evaluation.cli.shared import Reporter, screen
+from evaluation.running.sweep import Progress
 
 
 def test_a_log_has_a_line_now_and_then(
@@ -45,3 +46,18 @@ def test_a_terminal_has_a_clock(
 def test_an_error_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="broken"), waiting.working("Building"):
         raise ValueError("broken")
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_bar_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    wide = {"force_terminal": True, "width": width, "color_system": None}
+    monkeypatch.setattr(shared, "screen", lambda **more: screen(**wide, **more))
+    with Reporter(quiet=False, title="an agent with a long name of its own") as report:
+        report(Progress(1_200, 600, 13))
+        report(Progress(1_200, 1_199, 13))
+    shown = capsys.readouterr().err
+    assert "1199/1200" in shown
+    assert "/s, 13 failed" in shown
+    assert "…" not in shown

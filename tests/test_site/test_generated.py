@@ -11,13 +11,14 @@ import pytest
 import periodic_envs
 from agents.discovery import built_in
 from agents.registry import find_class
+from evaluation.docstrings import arguments, blocks, paragraphs
 from periodic_envs.worlds.ride_share import RideShare
 from tests.test_site.conftest import ROOT
 
 from site_pages import agent_pages, api, command_line, environments, films, kernels  # isort: skip
-from site_pages.docstrings import agent_text, arguments, blocks, for_myst, for_sphinx  # isort: skip
+from site_pages.docstrings import agent_text, for_myst, for_sphinx  # isort: skip
 from site_pages.regrets import of_zoo, ranks, regrets_of  # isort: skip
-from site_pages.repository import ADDRESS, project_pages, rewritten, source_link  # isort: skip
+from site_pages.repository import ADDRESS, project_pages, rewritten, source_link, with_data  # isort: skip
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,18 @@ def test_docstrings_are_taken_apart() -> None:
     assert text.prose == ("Free prose with ``a|b`` and a * b.",)
     assert arguments(DOCSTRING) == {"period": "tau, or None.", "common": "See :class:`GPAgent`."}
     assert len(list(blocks(DOCSTRING))) == 5
+
+
+@pytest.mark.parametrize("name", built_in())
+def test_agents_are_described_in_plain_words(name: str) -> None:
+    docstring = inspect.getdoc(find_class(name)) or ""
+    text = "\n\n".join(paragraphs(docstring, 60))
+    for mark in ("[@", ":class:", "``", "Args:"):
+        assert mark not in text
+    for said in paragraphs(docstring, 60):
+        prose = [line for line in said.splitlines() if line[:4].strip() and "<-" not in line]
+        assert all(len(line) <= 60 for line in prose)
+    assert text.startswith(docstring.split()[0])
 
 
 def test_papers_are_cited_and_signs_mean_nothing() -> None:
@@ -204,6 +217,25 @@ def test_every_command_and_option_is_described() -> None:
                     )
         assert "Not described." not in page, name
     assert "`--seed` `SEED` (default `0`)" in command_line.command_page("play", found["play"])
+
+
+@pytest.mark.parametrize("module", api.ORDER)
+def test_what_the_api_says_to_import_is_there(module: str) -> None:
+    names = api.exported(module)
+    found: dict[str, object] = {}
+    exec("\n".join(api.imports(names)), found)
+    assert {name.place.rpartition(".")[2] for name in names} <= set(found)
+
+
+def test_a_page_of_results_has_its_numbers(tmp_path: Path) -> None:
+    page = tmp_path / "zoo.md"
+    assert with_data("# Zoo\n", page) == "# Zoo\n"
+    (tmp_path / "zoo.json").write_text("{}")
+    assert with_data("# Zoo\n", page).endswith("{download}`zoo.json`.\n")
+    assert (
+        rewritten("[zoo.md](zoo.md) [it](zoo.md)", ROOT / "docs" / "x.md")
+        == "[](zoo.md) [it](zoo.md)"
+    )
 
 
 def test_the_api_documents_each_name_once() -> None:

@@ -33,7 +33,7 @@ class Slave(Stateful):
 
 
 class DLinUCBPool(LinearAgent):
-    """dLinUCB: a master lets the least bad of its linear slaves choose, and dismisses bad ones.
+    """dLinUCB: a master picks the best of several linear models, and drops those that fit badly.
 
     Pseudo-code::
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from site_pages.repository import ROOT, rewritten
+from site_pages.repository import ROOT, rewritten, with_data
 
 
 def _generate(app: Any) -> None:
@@ -23,7 +23,7 @@ def _generate(app: Any) -> None:
 def _read_source(app: Any, docname: str, content: list[str]) -> None:
     path = Path(app.env.doc2path(docname))
     if path.suffix == ".md":
-        content[0] = rewritten(content[0], path)
+        content[0] = with_data(rewritten(content[0], path), path)
 
 
 def _read_docstring(

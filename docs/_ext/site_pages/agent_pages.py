@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.docstrings import described_settings, literal
 from site_pages import markdown as md
-from site_pages.docstrings import AgentText, agent_text, arguments, for_myst, listed, literal
+from site_pages.docstrings import AgentText, agent_text, for_myst, listed
 from site_pages.regrets import ranks
 
 FAMILIES = {
@@ -26,8 +27,6 @@ FAMILIES = {
     "baselines": "What everything else has to beat.",
 }
 """What each family is; one that is not here has no sentence."""
-INTERNAL = ("problem", "rng", "model", "common", "overrides")
-"""Arguments that are no settings."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +106,6 @@ def prose(block: str) -> str:
         return for_myst(block)
     text, _, code = block.partition("::\n\n")
     return f"{for_myst(text)}:\n\n{md.code(literal(code))}"
-
-
-def described_settings(cls: type) -> dict[str, str]:
-    """What the docstrings of a class and its bases say of settings; the nearest has its way."""
-    found: dict[str, str] = {}
-    for part in reversed(inspect.getmro(cls)):
-        found |= arguments(part.__doc__ or "")
-    return {name: text for name, text in found.items() if name not in INTERNAL}
 
 
 def settings_with_defaults(cls: type) -> dict[str, Any]:

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-ORDER = ("periodic_envs", "agents.base", "agents", "agents.testing", "agents.gp", "evaluation")
+ORDER = (
+    *("periodic_envs", "agents.base", "agents", "agents.testing", "agents.gp", "agents.zoo"),
+    "evaluation",
+)
 """The pages; what several modules export is on the first of them."""
 EXTRA = {
     "evaluation": (
+        "evaluation.shown:ShownResults",
         "evaluation.results:Results",
+        "evaluation.results:Scores",
+        "evaluation.results:Curves",
         "evaluation.running.sweep:Progress",
         "evaluation.deciding.plan:Plan",
         "evaluation.store:Store",
     ),
     "agents": ("agents.registry:find_class", "agents.registry:settings_of"),
+    "agents.zoo": (
+        "agents.zoo.arms.arm_agent:ArmAgent",
+        "agents.zoo.arms.arm_agent:arms_of",
+        "agents.zoo.arms.arm_agent:nearest_arm",
+        "agents.zoo.linear.linear_agent:LinearAgent",
+        "agents.zoo.gp.gp_agent:GPAgent",
+        "agents.zoo.gp.parts:Model",
+    ),
 }
 """What users meet beside the exported names."""
 WORDS = {
@@ -25,6 +40,8 @@ WORDS = {
     "agents.base": "What an agent is, and what it may know. Start here to write one.",
     "agents.testing": "Tests that every agent should pass.",
     "agents.gp": "Kernels, posteriors, exploration and fitting, for agents of your own.",
+    "agents.zoo": "What agents of the zoo are built on. Build on it, too; it may change from one "
+    "version to the next.",
     "evaluation": "Running agents in worlds, and deciding in production.",
 }
 
@@ -37,10 +54,12 @@ class Name:
         place: The full name of the object, where it is defined.
         kind: What documents it: ``autoclass``, ``autofunction``, ``autoexception``, ``autodata``;
             ``py:data`` for the alias of a type.
+        home: The module to import it from.
     """
 
     place: str
     kind: str
+    home: str
 
 
 def exported(module: str) -> list[Name]:
@@ -64,12 +83,12 @@ def _name(module: str, name: str, thing: Any) -> Name | None:
         return None
     if inspect.isclass(thing):
         kind = "autoexception" if issubclass(thing, BaseException) else "autoclass"
-        return Name(f"{owner}.{thing.__qualname__}", kind)
+        return Name(f"{owner}.{thing.__qualname__}", kind, module)
     if inspect.isfunction(thing) or hasattr(thing, "__wrapped__"):
-        return Name(f"{owner}.{thing.__qualname__}", "autofunction")
+        return Name(f"{owner}.{thing.__qualname__}", "autofunction", module)
     # Of an alias autodoc would tell what its type says of itself, as dict does.
     plain = isinstance(thing, str | int | float)
-    return Name(f"{module}.{name}", "autodata" if plain else "py:data")
+    return Name(f"{module}.{name}", "autodata" if plain else "py:data", module)
 
 
 def api_pages() -> dict[str, str]:
@@ -87,10 +106,28 @@ def api_pages() -> dict[str, str]:
     return pages
 
 
+def imports(names: list[Name]) -> list[str]:
+    """The lines of Python that import some names."""
+    homes: dict[str, list[str]] = {}
+    for name in names:
+        homes.setdefault(name.home, []).append(name.place.rpartition(".")[2])
+    lines = []
+    for home, found in homes.items():
+        line = f"from {home} import {', '.join(found)}"
+        if len(line) > 88:
+            line = f"from {home} import (\n{textwrap.fill(', '.join(found), 84)}\n)"
+            first, *middle, last = line.split("\n")
+            lines += [first, *(f"    {part}" for part in middle), last]
+        else:
+            lines.append(line)
+    return lines
+
+
 def _page(module: str, names: list[Name]) -> str:
     doc = inspect.getdoc(import_module(module)) or ""
     # A module that shows how it is used needs no other word.
     lines = [module, "=" * len(module), "", doc if "::" in doc else WORDS[module], ""]
+    lines += [".. code-block:: python", "", *(f"   {line}" for line in imports(names)), ""]
     for name in names:
         lines += ["", f".. {name.kind}:: {name.place}"]
         if name.kind in ("autoclass", "autoexception"):

@@ -6,10 +6,10 @@ They are written to be read in a terminal: paragraphs with headings of their own
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+
+from evaluation.docstrings import blocks, literal
 
 _PAPER = re.compile(r"\[@(\w+)\]")
 _ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?([^`]+)`")
@@ -45,19 +45,6 @@ def _escaped(prose: str) -> str:
     return re.sub(r"\](?=[(\[])", r"\\]", prose)
 
 
-def blocks(docstring: str) -> Iterator[str]:
-    """Its paragraphs; what is indented belongs to the paragraph above it."""
-    block: list[str] = []
-    for line in inspect.cleandoc(docstring).splitlines():
-        fresh = bool(block) and not block[-1].strip() and line[:1].strip() != ""
-        if fresh:
-            yield "\n".join(block).rstrip()
-            block = []
-        block.append(line)
-    if block:
-        yield "\n".join(block).rstrip()
-
-
 @dataclass(frozen=True)
 class AgentText:
     """What the docstring of an agent says.
@@ -87,29 +74,6 @@ def agent_text(docstring: str) -> AgentText:
     return AgentText(" ".join(summary.split()), named, tuple(prose))
 
 
-def literal(text: str) -> str:
-    """An indented block, without its indent."""
-    return inspect.cleandoc("\n" + text.strip("\n")).strip()
-
-
 def listed(text: str) -> str:
     """A paragraph with an indented list under it, as Markdown."""
     return for_myst(literal(text))
-
-
-def arguments(docstring: str) -> dict[str, str]:
-    """Names and descriptions under "Args:" or "Attributes:", in Google's style."""
-    found: dict[str, str] = {}
-    for block in blocks(docstring):
-        first, _, rest = block.partition("\n")
-        if first.rstrip() not in ("Args:", "Attributes:"):
-            continue
-        name = ""
-        for line in literal(rest).splitlines():
-            entry = re.match(r"^(\*{0,2}\w+)(?: \([^)]*\))?: ?(.*)$", line)
-            if entry:
-                name = entry[1].lstrip("*")
-                found[name] = entry[2]
-            elif name:
-                found[name] += " " + line.strip()
-    return found

@@ -60,10 +60,20 @@ def _prose(text: str, source: Path, page: Path, root: Path) -> str:
             # Sections of the README are no sections of the page that stands for it.
             return f"[{match['text']}]({_relative(place, page)}{anchor if name in COPIED else ''})"
         if name.startswith("docs/"):
-            return f"[{match['text']}]({_relative(path, page)}{anchor})"
+            # A page that is named by its file is named by its title on the site.
+            shown = "" if path.suffix == ".md" and match["text"] == path.name else match["text"]
+            return f"[{shown}]({_relative(path, page)}{anchor})"
         return _outside(match["text"], name)
 
     return _LINK.sub(replace, text)
+
+
+def with_data(text: str, page: Path) -> str:
+    """A page with a link to the file of numbers of the same name beside it, if there is one."""
+    data = page.with_suffix(".json")
+    if not data.is_file():
+        return text
+    return f"{text.rstrip()}\n\nThe numbers of this page: {{download}}`{data.name}`.\n"
 
 
 def _outside(text: str, name: str) -> str:
