@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from evaluation.running.executors.base import ClusterLostError, SweepStoppedError
 from evaluation.running.executors.dask_watch import Watch
 from evaluation.running.executors.dask_worker import close_pool, run_in_worker
+from evaluation.running.executors.own_worlds import world_modules
 from evaluation.running.executors.starting import clean_start
 from evaluation.running.record import Record
 from evaluation.running.run import Run
@@ -168,7 +169,7 @@ class Dask:
         tokens = await self._leave_token(token)
         task = self._client.submit(
             run_in_worker,
-            *(runs, token),
+            *(runs, token, world_modules(runs)),
             key=token,
             pure=False,
             retries=0,
