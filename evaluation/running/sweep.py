@@ -211,9 +211,9 @@ def _records(
 def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> Executor:
     if dask is None and workers == 0:
         return InProcess()
-    world_modules(runs)  # what a worker could not import is said before it is started
+    modules = world_modules(runs)  # what a worker could not import is said before it is started
     if dask is not None:
         from evaluation.running.executors.dask import Dask
 
-        return Dask(dask, workers or 2)
+        return Dask(dask, workers or 2, modules)
     return Pool(os.cpu_count() or 1 if workers is None else workers)
