@@ -106,7 +106,7 @@ def _training(one: AgentEntry) -> str:
     """How an agent that can be trained is trained."""
     if not _is_trainable(one.cls):
         return ""
-    entry = f'{{ name = "{one.name}", track = "pretrained", training_steps = 25600 }}'
+    entry = f'agents = [{{ name = "{one.name}", track = "pretrained", training_steps = 25600 }}]'
     note = (
         "By the harness, in worlds of other seeds: this entry among the agents of a protocol "
         "([how](../../howto/protocols.md#tracks-and-training))."
