@@ -47,7 +47,11 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Trainable(Protocol):
-    """A class of agents that may learn from other worlds before it is judged in new ones."""
+    """A class of agents that may learn from other worlds before it is judged in new ones.
+
+    Both are class methods (``@classmethod``): there is no agent yet when they are called. In a
+    protocol ``training_steps`` asks for it.
+    """
 
     def train(
         self,
@@ -62,9 +66,10 @@ class Trainable(Protocol):
 
         Args:
             problem: What is known of such worlds.
-            envs: Many of them at once, which start anew within the step that ends them. Their
-                ``info`` is empty.
-            steps: Interactions that may be used, all copies together.
+            envs: 64 of them at once (fewer if ``steps`` is less), which start anew within the step
+                that ends them. Their ``info`` is empty but for ``final_obs``, and they choose
+                their seeds themselves: ``reset(seed=...)`` ignores the one it is given.
+            steps: Interactions that may be used, all copies together; more raise an error.
             rng: The only source of randomness.
             settings: Of the agent.
         """

@@ -245,7 +245,8 @@ COLUMNS: list[Column] = [
     Column(
         "interactions",
         "Interactions",
-        "Interactions with worlds, those of the training included",
+        "Steps of one run, and those that the harness's training used before; not what an agent "
+        "learned elsewhere",
         digits=0,
         task=TaskRuns.interactions,
         when="pretrained",

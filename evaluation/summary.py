@@ -81,9 +81,10 @@ def overall(
     rows = [{"agent": agent, **row_of(shown, tasks, agent)} for agent in agents]
     frame = pd.DataFrame(rows, columns=["agent", *_keys(shown)])
     frame = ResultsTable(frame.sort_values("normalised", ignore_index=True))
+    count = "Both" if len(results.tasks) == 2 else f"All {len(results.tasks)}"
     title = (
-        f"All {len(results.tasks)} tasks ({track}): 0 = oracle, 1 = choosing at random; normalised "
-        "regret is an interquartile mean"
+        f"{count} tasks ({track}): 0 = oracle, 1 = choosing at random; normalised regret is an "
+        "interquartile mean"
     )
     frame.attrs.update(title=title, track=track, baseline=known)
     return frame

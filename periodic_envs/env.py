@@ -36,13 +36,15 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     ``info`` after ``step`` describes the decision just made (``t``, ``phase``, ``regret``,
     ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``); after
     ``reset`` it has the ``t`` and ``phase`` of the first decision and, where the world has prior
-    information, ``warm_start`` (arrays ``t``, ``action``, ``reward``). Where rewards come from
+    information, ``warm_start`` (arrays ``t``, ``action``, ``reward``), the one part of ``info``
+    that agents may use. Where rewards come from
     data, both have ``data_source``, and the first ``data_notes`` if gaps were filled or the like.
     What ``info`` says of a step is worked out when it is first read.
 
     Args:
         world: a world, a reward process, or "module:Class" of a world (JSON-able).
-        horizon: steps in an episode; None for 200, or as many as there are data for.
+        horizon: steps in an episode; None for all that a world of days or data has (its "Episode
+            End" says how many), for 200 in any other.
         noise: "gaussian", "student-t", "heteroscedastic", "poisson" or "none"; see ``Noise``.
         noise_std: standard deviation of the noise.
         noise_df: degrees of freedom of "student-t".

@@ -11,7 +11,7 @@ from agents.rl.sb3 import FOREVER, SB3Agent
 
 
 class PPO(SB3Agent):
-    """PPO: gradient steps on the policy, none of them large.
+    """PPO: policy gradients on a clipped objective.
 
     Pseudo-code::
 
@@ -31,7 +31,7 @@ class PPO(SB3Agent):
 
 
 class A2C(SB3Agent):
-    """A2C: one gradient step on policy and value for every few decisions.
+    """A2C: an actor-critic with one gradient step every few decisions.
 
     Pseudo-code::
 
@@ -50,7 +50,7 @@ class A2C(SB3Agent):
 
 
 class DQN(SB3Agent):
-    """DQN: a network that predicts the reward of every action, and now and then a random action.
+    """DQN: a network for the value of every action, and an epsilon-greedy choice.
 
     Pseudo-code::
 
@@ -75,7 +75,7 @@ class DQN(SB3Agent):
 
 
 class SAC(SB3Agent):
-    """SAC: a random policy on a box, rewarded for being random.
+    """SAC: an off-policy actor-critic on a box, with an entropy bonus.
 
     Pseudo-code::
 
@@ -94,7 +94,7 @@ class SAC(SB3Agent):
 
 
 class TD3(SB3Agent):
-    """TD3: a policy on a box that climbs the smaller of two predicted rewards.
+    """TD3: a deterministic policy on a box, trained on the smaller of two critics.
 
     Pseudo-code::
 
@@ -120,7 +120,7 @@ class TD3(SB3Agent):
 
 
 class RecurrentPPO(SB3Agent):
-    """Recurrent PPO: PPO whose network remembers; with ``memory`` it sees what actions gave.
+    """Recurrent PPO: PPO with an LSTM; with ``memory`` it sees the last action and its reward.
 
     Pseudo-code::
 

@@ -19,6 +19,7 @@ from evaluation.cli.shared import CommandError, console, save_picture, say
 from evaluation.docstrings import described_settings, paragraphs, wrapped
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import MissingPackageError, UnknownWorldError, WorldSpec
+from evaluation.protocol.own_worlds import look_for
 from evaluation.protocol.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -171,7 +172,9 @@ def make_world(env: str) -> PeriodicBanditEnv:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
-            return WorldSpec.parse(env).make()
+            spec = WorldSpec.parse(env)
+            look_for(spec)
+            return spec.make()
     except UnknownWorldError as error:
         raise CommandError(str(error)) from error
 

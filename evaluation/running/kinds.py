@@ -33,16 +33,22 @@ def taken_by(name: str) -> str | None:
     Raises:
         ProtocolError: If its class says something else.
     """
+    found = code_of(name)
+    said = None if found is None else _said(*found, MAX_BASES)
+    if said not in (None, ARMS, BOX):
+        raise ProtocolError(f'agents: {name} says {ATTRIBUTE} = {said!r}; write "arms" or "box"')
+    return said
+
+
+def code_of(name: str) -> tuple[Path, str, list[Path]] | None:
+    """The file and name of an agent's class, and the files of its package; None if it has none."""
     place, _, wanted = names().get(name, name).partition(":")
     try:
         files = [path for path in own_files(name) if path.suffix == ".py"]
     except UnknownAgentError:
         return None  # said when it is run
     start = Path(place) if place.endswith(".py") else _file_in(place, files) or file_of(place)
-    said = None if start is None else _said(start, wanted, files, MAX_BASES)
-    if said not in (None, ARMS, BOX):
-        raise ProtocolError(f'agents: {name} says {ATTRIBUTE} = {said!r}; write "arms" or "box"')
-    return said
+    return None if start is None else (start, wanted, files)
 
 
 def fitted(protocol: Protocol) -> Protocol:
@@ -92,7 +98,7 @@ def _said(file: Path, wanted: str, files: list[Path], depth: int) -> str | None:
         return own
     for written in node.bases:
         base = str(getattr(written, "id", None) or getattr(written, "attr", ""))
-        place = _imported_from(tree, base, files) or file
+        place = imported_from(tree, base, files) or file
         if (found := _said(place, base, files, depth - 1)) is not None:
             return found
     return None
@@ -110,7 +116,7 @@ def _literal(node: ast.ClassDef) -> str | None:
     return None
 
 
-def _imported_from(tree: ast.Module, name: str, files: Iterable[Path]) -> Path | None:
+def imported_from(tree: ast.Module, name: str, files: Iterable[Path]) -> Path | None:
     """The file of the package that a name is imported from, if it is."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):

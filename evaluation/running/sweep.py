@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agents.checks import one_of
-from evaluation.protocol.entries import ProtocolError, parse_seeds
+from evaluation.protocol.entries import ProtocolError, UnknownWorldError, parse_seeds
+from evaluation.protocol.own_worlds import look_for
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES, TRAINING
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
+from evaluation.running.executors.own_worlds import world_modules
 from evaluation.running.given import Given, entries_of
 from evaluation.running.isolation import NONE, PROCESS, SANDBOX
 from evaluation.running.kinds import fitted
 from evaluation.running.notebook import default_reporter
 from evaluation.running.record import Record
 from evaluation.running.run import Run, runs_of
+from evaluation.running.trainable import check_trainings
 from evaluation.shown import ShownResults
 from evaluation.store import Store
 
@@ -74,18 +78,16 @@ def run(
             worlds. Slower by the start of Python for every run, and by some 0.1 ms a step.
         references: Whether oracle, best fixed action and their like are computed, too.
         on_progress: Called with how far it is, at the start and after every run. By default a bar
-            in a notebook, and nothing elsewhere.
+            in a notebook, nothing elsewhere, and a warning at the end if runs have failed.
 
     Raises:
         ValueError: One sentence, if an argument cannot be used.
     """
     one_of("isolation", isolation, (SANDBOX, PROCESS, NONE))
-    if on_progress is None:
-        on_progress = default_reporter()
+    report = on_progress or default_reporter()
     if not isinstance(protocol, Protocol):
         protocol = Protocol.load(protocol)
-    path = store.path if isinstance(store, Store) else None if store is None else Path(store)
-    protocol = _asked(protocol, agents, envs, seeds, path)
+    protocol = _asked(protocol, agents, envs, seeds, _path_of(store))
     if not isinstance(store, Store):
         store = Store(store)
     runs = [run for run in runs_of(protocol) if references or run.track != REFERENCES]
@@ -94,16 +96,37 @@ def run(
     finished = store.finished(by_key, failures=not retry_failed)
     missing = [replace(by_key[key], isolation=isolation) for key in by_key if key not in finished]
     failed = len(finished - store.finished(finished, failures=False))
-    on_progress(Progress(len(by_key), len(finished), failed))
+    report(Progress(len(by_key), len(finished), failed))
     if missing:
         handed_out = {run.key: run for run in missing}
-        with closing(_executor(workers, dask)) as executor:
+        with closing(_executor(workers, dask, missing)) as executor:
             records = _records(executor, missing, _trained(missing, store))
             for done, record in enumerate(records, len(finished) + 1):
                 store.save(record)
                 failed += record.reason is not None
-                on_progress(Progress(len(by_key), done, failed, handed_out[record.key], record))
-    return ShownResults(store.source(stored.id))
+                report(Progress(len(by_key), done, failed, handed_out[record.key], record))
+    results = ShownResults(store.source(stored.id))
+    if on_progress is None:
+        _warn_of_failures(results)
+    return results
+
+
+def _path_of(store: Store | Path | str | None) -> Path | None:
+    if isinstance(store, Store):
+        return store.path
+    return None if store is None else Path(store)
+
+
+def _warn_of_failures(results: ShownResults) -> None:
+    """Where nobody watches, an empty table must not be all there is to see."""
+    if not results.failures:
+        return
+    first = results.failures[0]
+    warnings.warn(
+        f"{len(results.failures):,} of {results.size:,} runs failed, the first of them "
+        f"{first.agent} in {first.env}, seed {first.seed}: {first.reason}; all are in .failures",
+        stacklevel=3,
+    )
 
 
 def _asked(
@@ -122,7 +145,17 @@ def _asked(
         envs=envs,
         seeds=None if written is None else parse_seeds(written),
     )
+    _look_for_worlds(chosen)
+    check_trainings(chosen)
     return fitted(chosen)
+
+
+def _look_for_worlds(protocol: Protocol) -> None:
+    try:
+        for entry in protocol.envs:
+            look_for(entry.spec)
+    except UnknownWorldError as error:
+        raise ProtocolError(f"envs: {error}") from error
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
@@ -149,7 +182,7 @@ def execute_all(
     """
     found: dict[str, Record] = {}
     on_progress(Progress(len(runs), 0, 0))
-    with closing(_executor(workers, None)) as executor:
+    with closing(_executor(workers, None, runs)) as executor:
         for record in _records(executor, runs, {}):
             found[record.key] = record
             failed = sum(other.reason is not None for other in found.values())
@@ -182,11 +215,12 @@ def _records(
     yield from dispatch(executor, ready)
 
 
-def _executor(workers: int | None, dask: str | None) -> Executor:
+def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> Executor:
+    if dask is None and workers == 0:
+        return InProcess()
+    modules = world_modules(runs)  # what a worker could not import is said before it is started
     if dask is not None:
         from evaluation.running.executors.dask import Dask
 
-        return Dask(dask, workers or 2)
-    if workers == 0:
-        return InProcess()
+        return Dask(dask, workers or 2, modules)
     return Pool(os.cpu_count() or 1 if workers is None else workers)

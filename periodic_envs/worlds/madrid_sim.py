@@ -52,7 +52,8 @@ class MadridSim:
     (``info["warm_start"]`` of ``reset``). Every seed starts on another day of the year.
 
     ## Episode End
-    Truncated after the last of the ``days``: 288 steps.
+    Truncated after the last of the ``days``, or after ``horizon`` steps if that is given: 288 steps
+    by default, the 24 hours of twelve days.
 
     ## Arguments
     ``start`` (None: the first day, which sets month and weekday, is drawn; or a day like

@@ -3,6 +3,7 @@
 import inspect
 import re
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,15 @@ def test_the_page_of_an_environment(
     assert "| `phase` | `reset`, `step` |" in page
     assert re.search(r"\| `auto-gp-ucb` \| 0\.\d\d \|", page)
     assert "[the zoo](../../zoo.md)" in page
+    assert "`max_episode_steps` as an argument of `gym.make` can only cut" in page
+    assert "The exception is `warm_start`" not in page
+
+
+def test_a_warm_start_is_for_everybody(
+    worlds: dict[str, environments.Environment], tmp_path: Path
+) -> None:
+    page = environments.environment_page(worlds["PeriodicGP-MadridSim-v0"], of_zoo(), tmp_path)
+    assert "The exception is `warm_start`, which every agent is given." in page
 
 
 def test_what_cannot_be_made_is_left_out_and_said(
@@ -176,6 +186,21 @@ def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> N
     assert set(agent_pages.FAMILIES) <= {one.family for one in entries.values()}
 
 
+def test_pages_say_in_which_tracks_an_agent_can_be(
+    entries: dict[str, agent_pages.AgentEntry],
+) -> None:
+    pages = {name: agent_pages.agent_page(one, {}) for name, one in entries.items()}
+    assert "Track: online; pretrained after a training." in pages["ppo"]
+    assert '{ name = "ppo", track = "pretrained", training_steps' in pages["ppo"]
+    assert "pretrained with the setting `prior`." in pages["auto-gp-ucb"]
+    assert "Track: pretrained." in pages["in-context-ucb"]
+    assert "Track: online. Class" in pages["ucb1"]
+    assert "Trained beforehand" not in pages["ucb1"]
+    assert "| `gamma` | 0; 0.95 with `memory` |" in pages["sac"]
+    assert "`ent_coef`" in pages["ppo"]
+    assert "`ent_coef`" not in pages["sac"]
+
+
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_every_setting_is_described(name: str) -> None:
     cls = find_class(name)
@@ -250,6 +275,9 @@ def test_the_api_documents_each_name_once() -> None:
         "agents.testing.AgentContract",
     ):
         assert name in directives
+    assert "periodic_envs.checks.whole" in directives
+    if find_spec("stable_baselines3"):
+        assert "agents.rl.vec_env.BatchEnv" in directives
     exported = set(periodic_envs.__all__) - {"checks"}
     assert exported <= {name.rpartition(".")[2] for name in directives}
 

@@ -4,8 +4,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import periodic_envs  # noqa: F401 (registers the ids)
+from evaluation.cli.commands import app
 from evaluation.protocol.protocol import Protocol
 from tests.test_site.conftest import ROOT
 
@@ -75,6 +80,42 @@ def test_code_of_the_first_page_runs(capsys: pytest.CaptureFixture[str]) -> None
     for block in blocks:
         exec(compile(block, "index.md", "exec"), {})
     assert re.search(r"regret of choosing at random: \d{4} requests", capsys.readouterr().out)
+
+
+def test_code_of_the_page_for_users_of_stable_baselines3_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("stable_baselines3")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "howto" / "from_sb3.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for block in code_blocks(text, PYTHON):
+        exec(compile(block, "from_sb3.md", "exec"), names)
+    assert len(names["regrets"]) == 10
+    out = capsys.readouterr().out
+    assert re.search(r"reward [\d,]+, regret [\d,]+", out)
+    assert "my PPO" in out
+    assert names["results"].failures == []
+    (command,) = (c for block in shell_blocks(text) for c in shell_commands(block))
+    assert CliRunner().invoke(app, command).exit_code == 0
+
+
+def test_batches_are_recorded_by_a_vec_monitor() -> None:
+    monitor = pytest.importorskip("stable_baselines3.common.vec_env").VecMonitor
+    from agents.rl.vec_env import BatchEnv
+
+    envs = gym.make_vec(
+        "PeriodicGP-SyntheticDiscrete-v0",
+        3,
+        horizon=4,
+        vectorization_mode="vector_entry_point",
+        autoreset_mode="SameStep",
+    )
+    watched = monitor(BatchEnv(envs))
+    watched.reset()
+    for _ in range(4):
+        infos = watched.step(np.zeros(3, dtype=int))[3]
+    assert [info["episode"]["l"] for info in infos] == [4, 4, 4]
 
 
 def test_the_protocol_on_the_page_of_formats_is_one() -> None:

@@ -66,13 +66,11 @@ def agent_entries() -> list[AgentEntry]:
 def agent_page(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
     """The page of one agent."""
     named = one.text.named
-    track = f" Track: online; pretrained {one.pretrained}." if one.pretrained else " Track: online."
-    if one.pretrained == "always":
-        track = " Track: pretrained."
     return md.page(
         f"# {one.name}",
         for_myst(one.text.summary),
-        f"Family: {one.family}.{track} Class: `{one.cls.__module__}.{one.cls.__qualname__}`.",
+        f"Family: {one.family}. {_track(one)} "
+        f"Class: `{one.cls.__module__}.{one.cls.__qualname__}`.",
         md.code(f"periodic-gp play PeriodicGP-SyntheticDiscrete-v0 {one.name} --seed 3", "sh")
         if _takes_arms(one.cls)
         else md.code(f"periodic-gp play PeriodicGP-Synthetic-v0 {one.name} --seed 3", "sh"),
@@ -84,8 +82,35 @@ def agent_page(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
         _named(named, "Recommended parameters"),
         _named(named, "Deviations from the paper"),
         _settings(one),
+        _training(one),
         _ranks(one, zoo),
     )
+
+
+def _track(one: AgentEntry) -> str:
+    if one.pretrained == "always":
+        return "Track: pretrained."
+    ways = [one.pretrained] if one.pretrained else []
+    ways += ["after a training"] if _is_trainable(one.cls) else []
+    return f"Track: online; pretrained {' or '.join(ways)}." if ways else "Track: online."
+
+
+def _is_trainable(cls: type) -> bool:
+    from agents.base import Trainable
+
+    return isinstance(cls, Trainable)
+
+
+def _training(one: AgentEntry) -> str:
+    """How an agent that can be trained is trained."""
+    if not _is_trainable(one.cls):
+        return ""
+    entry = f'agents = [{{ name = "{one.name}", track = "pretrained", training_steps = 25600 }}]'
+    note = (
+        "By the harness, in worlds of other seeds: this entry among the agents of a protocol "
+        "([how](../../howto/protocols.md#tracks-and-training))."
+    )
+    return _section("Trained beforehand", md.page(note, md.code(entry, "toml")))
 
 
 def _takes_arms(cls: type) -> bool:
@@ -137,7 +162,7 @@ def _algorithm_settings(one: AgentEntry) -> str:
     """Arguments of stable-baselines3 that have defaults of ours."""
     if not hasattr(one.cls, "algorithm"):
         return ""
-    from agents.rl.defaults import ONLINE, TRAINING
+    from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, ONLINE, TRAINING
 
     names = {**ONLINE[one.name], **TRAINING[one.name]}
     rows = [
@@ -150,6 +175,9 @@ def _algorithm_settings(one: AgentEntry) -> str:
         )
         for name in names
     ]
+    rows.append(("`gamma`", *[f"0; {MEMORY_DISCOUNT:g} with `memory`"] * 2))
+    if one.name in EXPLORING:
+        rows.append(("`ent_coef`", *[md.value(EXPLORING[one.name])] * 2))
     note = (
         f"Any other argument of the algorithm `{one.cls.algorithm}` is a setting, too. "
         "These have defaults of their own here, within one episode and in a training beforehand:"
@@ -167,7 +195,7 @@ def _ranks(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
         link = f"[{task}](../environments/{slug}.md)"
         rows.append((link, f"{rank} of {count}", f"{regret:.2f}"))
     if not rows:
-        text = "It is not in the page of [the zoo](../../zoo.md) that this site was built with."
+        text = "[The zoo](../../zoo.md) does not rank it."
         return _section("Rank in every world", text)
     note = (
         "By mean regret at its defaults, from `docs/zoo.json` (by `periodic-gp zoo`); differences "

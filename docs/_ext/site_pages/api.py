@@ -6,6 +6,7 @@ import inspect
 import textwrap
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 ORDER = (
@@ -23,7 +24,11 @@ EXTRA = {
         "evaluation.deciding.plan:Plan",
         "evaluation.store:Store",
     ),
-    "agents": ("agents.registry:find_class", "agents.registry:settings_of"),
+    "agents": (
+        "agents.registry:find_class",
+        "agents.registry:settings_of",
+        "agents.rl.vec_env:BatchEnv",
+    ),
     "agents.zoo": (
         "agents.zoo.arms.arm_agent:ArmAgent",
         "agents.zoo.arms.arm_agent:arms_of",
@@ -32,8 +37,14 @@ EXTRA = {
         "agents.zoo.gp.gp_agent:GPAgent",
         "agents.zoo.gp.parts:Model",
     ),
+    "periodic_envs": tuple(
+        f"periodic_envs.checks:{name}"
+        for name in ("positive", "greater", "at_least", "within", "whole", "truth", "one_of")
+    ),
 }
 """What users meet beside the exported names."""
+OPTIONAL = "agents.rl.vec_env"
+"""Needs an extra: left out where that is not installed."""
 WORDS = {
     "periodic_envs": "The worlds: importing the package registers every environment.",
     "agents": "Finding, making, saving and loading agents.",
@@ -73,6 +84,8 @@ def exported(module: str) -> list[Name]:
     names = [_name(module, name, getattr(found, name)) for name in listed]
     for place in EXTRA.get(module, ()):
         owner, _, attribute = place.partition(":")
+        if owner == OPTIONAL and find_spec("stable_baselines3") is None:
+            continue
         names.append(_name(owner, attribute, getattr(import_module(owner), attribute)))
     return [name for name in names if name is not None]
 

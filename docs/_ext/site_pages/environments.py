@@ -30,6 +30,12 @@ INFO = {
     "data_notes": "What was done to the data: gaps that were filled, and the like.",
     "warm_start": "Arrays `t`, `action` and `reward` of decisions made before the start.",
 }
+LENGTH = (
+    "An episode has `horizon` steps, and `env.spec.max_episode_steps` says how many. "
+    "`max_episode_steps` as an argument of `gym.make` can only cut an episode short: for a longer "
+    "one, give `horizon`. In observations the time `t` is the number of the step, not scaled; "
+    "a network wants it smaller ([how](../../howto/from_sb3.md))."
+)
 
 
 @dataclass(frozen=True)
@@ -194,6 +200,7 @@ def _arguments(one: Environment) -> str:
         md.table(("argument", "default", "type"), own_rows) if own_rows else "None.",
         "Arguments of every environment:",
         md.table(("argument", "default", "type", "meaning"), env_rows),
+        LENGTH,
     )
 
 
@@ -219,7 +226,9 @@ def _info(one: Environment) -> str:
         )
         for name in names
     ]
-    note = "`info` is for the judge. An agent must not read it."
+    note = "`info` is for evaluation: an agent must not read it."
+    if "warm_start" in names:
+        note += " The exception is `warm_start`, which every agent is given."
     return md.page("## What `info` has", note, md.table(("key", "after", "meaning"), rows))
 
 

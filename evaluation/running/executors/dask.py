@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
+from evaluation.protocol.own_worlds import WorldModule
 from evaluation.running.executors.base import ClusterLostError, SweepStoppedError
 from evaluation.running.executors.dask_watch import Watch
 from evaluation.running.executors.dask_worker import close_pool, run_in_worker
@@ -53,14 +54,15 @@ class Dask:
     Args:
         address: "tcp://host:port" of a scheduler, or "local" for a cluster on this machine.
         workers: Of a local cluster.
+        modules: Of somebody's worlds, which Dask workers import before they run anything.
     """
 
-    def __init__(self, address: str, workers: int = 2) -> None:
+    def __init__(self, address: str, workers: int = 2, modules: Sequence[WorldModule] = ()) -> None:
         try:
             import distributed  # noqa: F401
         except ImportError as error:
             raise DaskUnavailableError('Dask is not installed: pip install -e ".[dask]"') from error
-        self._address = address
+        self._address, self._modules = address, tuple(modules)
         self._client: Any = None
         self._cluster: Any = None
         self._loop = asyncio.new_event_loop()
@@ -168,7 +170,7 @@ class Dask:
         tokens = await self._leave_token(token)
         task = self._client.submit(
             run_in_worker,
-            *(runs, token),
+            *(runs, token, self._modules),
             key=token,
             pure=False,
             retries=0,

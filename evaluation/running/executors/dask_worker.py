@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import threading
+from collections.abc import Sequence
 
+from evaluation.protocol.own_worlds import WorldModule, know
 from evaluation.running.executors.base import BatchLostError, ClusterLostError, SweepStoppedError
 from evaluation.running.executors.pool import Pool
 from evaluation.running.record import Record
@@ -27,10 +29,13 @@ _pools: list[Pool] = []
 _starting = threading.Lock()
 
 
-def run_in_worker(runs: list[Run], token: str) -> list[Record] | Loss:
+def run_in_worker(
+    runs: list[Run], token: str, modules: Sequence[WorldModule] = ()
+) -> list[Record] | Loss:
     """In a thread of a Dask worker. A loss is an answer: raised, it would fill Dask's log."""
     if not _is_first(token):
         return ClusterLostError("its first worker was lost")
+    know(modules)
     try:
         return _pool().submit(runs).result()
     except (BatchLostError, SweepStoppedError) as lost:

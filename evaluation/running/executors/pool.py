@@ -23,11 +23,11 @@ from pebble import ProcessExpired
 
 from evaluation.running import ledger
 from evaluation.running.executors.base import BatchLostError, SweepStoppedError, batch_seconds
+from evaluation.running.executors.own_worlds import execute_knowing, world_modules
 from evaluation.running.executors.starting import stop, worker_pool
 from evaluation.running.process import is_alive
 from evaluation.running.record import Record
 from evaluation.running.run import Run
-from evaluation.running.worker import execute_all
 
 LEDGERS = "periodic-gp-ledgers-"
 """Begins the name of a pool's folder of ledgers; the pool's process follows."""
@@ -88,7 +88,8 @@ class Pool:
         self._open.add(batch)
         seconds = batch_seconds(runs)
         try:
-            task = self._pool.schedule(execute_all, args=[runs, batch.ledger], timeout=seconds)
+            args = [runs, batch.ledger, world_modules(runs)]
+            task = self._pool.schedule(execute_knowing, args=args, timeout=seconds)
         except RuntimeError:  # it broke just now: the batch will be given back
             return batch.future
         task.add_done_callback(lambda done: self._settle(batch, _reason(done, runs)))

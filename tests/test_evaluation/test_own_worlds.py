@@ -1,0 +1,185 @@
+"""Worlds in a file of one's own: found beside the user, known to workers, and said if not."""
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import evaluation
+from evaluation.cli.lists import make_world
+from evaluation.cli.shared import CommandError
+from evaluation.protocol.entries import ProtocolError, UnknownWorldError, WorldSpec
+from evaluation.protocol.own_worlds import WorldModule, know, look_for, modules_of
+from evaluation.running.executors.base import SweepStoppedError
+from evaluation.running.executors.dask_worker import run_in_worker
+
+WORLD = '''
+from dataclasses import dataclass
+
+import numpy as np
+
+from periodic_envs import FiniteProcess, PublicInfo, register_world
+from {name}_tools import PERIOD
+
+
+@register_world("PeriodicGP-{name}-v0", horizon=12, noise_std=0.1)
+@dataclass(frozen=True, kw_only=True)
+class Pier:
+    """Three places on a pier."""
+
+    @property
+    def public(self):
+        return PublicInfo(n_actions=3, dim=1, periods=(PERIOD,))
+
+    def draw(self, rng, horizon):
+        hours = np.arange(horizon)[:, None] + rng.uniform(0, PERIOD)
+        values = np.cos(2 * np.pi * hours / PERIOD + np.arange(3))
+        return FiniteProcess(values=values, rows=np.arange(horizon), period=PERIOD)
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A current folder that nobody imports from yet; what is imported there is forgotten again."""
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules), set(gym.registry), sys.path[:]
+    yield tmp_path
+    sys.path[:] = before[2]
+    for name in set(sys.modules) - before[0]:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+    for env_id in set(gym.registry) - before[1]:
+        del gym.registry[env_id]
+
+
+def written(folder: Path, name: str) -> str:
+    """A world in a file, which needs another one beside it; the name of the world."""
+    (folder / f"{name}_tools.py").write_text("PERIOD = 4.0\n")
+    (folder / f"{name}.py").write_text(WORLD.format(name=name))
+    return f"{name}:PeriodicGP-{name}-v0"
+
+
+def protocol(folder: Path, world: str, agents: str = '"random"') -> str:
+    text = f'envs = ["{world}"]\nagents = [{agents}]\nseeds = "0:2"\n'
+    (folder / "own.toml").write_text(text)
+    return str(folder / "own.toml")
+
+
+def test_in_workers_as_in_this_process(folder: Path) -> None:
+    mine = protocol(folder, written(folder, "pier_a"))
+    there = evaluation.run(mine, workers=1)
+    here = evaluation.run(mine, workers=0)
+    assert there.failures == []
+    assert there.totals["regret"].tolist() == here.totals["regret"].tolist()
+    assert sys.path[-1] == str(folder)  # last: nothing there comes before what is installed
+
+
+def test_a_world_that_a_script_has_imported_is_known_without_its_module(folder: Path) -> None:
+    written(folder, "pier_b")
+    script = (
+        "import pier_b, evaluation\n"
+        "if __name__ == '__main__':\n"
+        "    found = evaluation.run('own.toml', workers=1)\n"
+        "    print(len(found.failures), len(found.runs))\n"
+    )
+    protocol(folder, "PeriodicGP-pier_b-v0")
+    (folder / "script.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "script.py"], capture_output=True, text=True, env={**os.environ}
+    )
+    assert done.stdout.split() == ["0", "4"], done.stderr
+
+
+def test_a_world_of_the_script_itself_is_for_one_process(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = written(folder, "pier_c")
+    look_for(WorldSpec.parse(world))
+    kwargs = gym.registry["PeriodicGP-pier_c-v0"].kwargs
+    kwargs["world"] = "__main__:Pier"
+    monkeypatch.setattr(sys.modules["__main__"], "Pier", sys.modules["pier_c"].Pier, raising=False)
+    mine = protocol(folder, "PeriodicGP-pier_c-v0")
+    with pytest.raises(SweepStoppedError, match=r"file of its own .* or run with workers=0"):
+        evaluation.run(mine, workers=1)
+    assert evaluation.run(mine, workers=0).failures == []
+
+
+def test_a_worker_is_told_the_folder_of_a_package(folder: Path) -> None:
+    (folder / "harbours" / "north").mkdir(parents=True)
+    (folder / "harbours" / "__init__.py").touch()
+    (folder / "harbours" / "north" / "__init__.py").touch()
+    written(folder / "harbours" / "north", "pier_d")
+    code = (folder / "harbours" / "north" / "pier_d.py").read_text()
+    code = code.replace("from pier_d_tools", "from harbours.north.pier_d_tools")
+    (folder / "harbours" / "north" / "pier_d.py").write_text(code)
+    spec = WorldSpec.parse("harbours.north.pier_d:PeriodicGP-pier_d-v0")
+    look_for(spec)
+    assert modules_of([spec]) == (WorldModule("harbours.north.pier_d", str(folder.resolve())),)
+    assert modules_of([WorldSpec("PeriodicGP-Synthetic-v0"), WorldSpec("Nobody-v0")]) == ()
+
+
+def test_what_cannot_be_imported_in_a_worker_is_not_its_end(folder: Path) -> None:
+    know([WorldModule("there_is_none", str(folder))])
+    assert str(folder) not in sys.path
+    (folder / "broken_pier.py").write_text("1 / 0\n")
+    know([WorldModule("broken_pier", str(folder))])
+
+
+def test_a_dask_worker_imports_before_it_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(folder, "pier_e")
+    monkeypatch.setattr("evaluation.running.executors.dask_worker._is_first", lambda token: True)
+
+    class Pool:
+        def submit(self, runs):
+            assert "PeriodicGP-pier_e-v0" in gym.registry
+            raise SweepStoppedError("seen")
+
+    monkeypatch.setattr("evaluation.running.executors.dask_worker._pool", Pool)
+    answer = run_in_worker([], "token", (WorldModule("pier_e", str(folder)),))
+    assert str(answer) == "seen"
+
+
+@pytest.mark.parametrize(
+    ("world", "sentence"),
+    [
+        ("peer:PeriodicGP-Pier-v0", "no module 'peer' is installed, and none is in the current"),
+        ("pier.py:PeriodicGP-Pier-v0", "with its module, not with its file: pier:PeriodicGP-Pier"),
+        ("PeriodicGP-Pier-v0", "is named with its module: my_module:PeriodicGP-Pier-v0"),
+        ("broken:PeriodicGP-Pier-v0", r"cannot import 'broken': ZeroDivisionError.*broken.py, lin"),
+        ("needy:PeriodicGP-Pier-v0", "cannot import 'needy': No module named 'nowhere_at_all'"),
+    ],
+)
+def test_a_world_that_is_not_there(folder: Path, world: str, sentence: str) -> None:
+    (folder / "broken.py").write_text("1 / 0\n")
+    (folder / "needy.py").write_text("import nowhere_at_all\n")
+    with pytest.raises(CommandError, match=sentence):
+        make_world(world)
+    with pytest.raises(ProtocolError, match=f"envs: .*{sentence}"):
+        evaluation.run(protocol(folder, world), workers=0)
+
+
+def test_results_are_looked_at_without_running_what_lies_around(folder: Path) -> None:
+    (folder / "trap.py").write_text("raise SystemExit('imported')\n")
+    with pytest.raises(UnknownWorldError):
+        WorldSpec.parse("trap:PeriodicGP-Trap-v0").make()
+    assert str(folder) not in sys.path
+
+
+def test_failures_are_said_where_nobody_watches(folder: Path) -> None:
+    (folder / "lazy.py").write_text(
+        "class Lazy:\n"
+        "    def __init__(self, problem, rng):\n"
+        "        raise RuntimeError('too tired')\n"
+    )
+    mine = protocol(folder, "PeriodicGP-SyntheticDiscrete-v0:horizon=5", '"lazy.py:Lazy"')
+    with pytest.warns(UserWarning, match=r"2 of 4 runs failed, the first .* too tired.*failures"):
+        evaluation.run(mine, workers=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluation.run(mine, workers=0, on_progress=lambda progress: None)
