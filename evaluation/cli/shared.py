@@ -57,6 +57,15 @@ def say(text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+def say_prose(text: str) -> None:
+    """Sentences, wrapped between words at the width of the terminal; in a pipe one line.
+
+    For what nobody copies into a shell: a command is said as it is.
+    """
+    wraps = console.is_terminal or "COLUMNS" in os.environ
+    console.print(text, highlight=False, markup=False, soft_wrap=not wraps)
+
+
 def show_version() -> None:
     """The package and its version."""
     say(f"periodic-gp {version('periodic-gp')}")
