@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import textwrap
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -62,8 +64,11 @@ def say_prose(text: str) -> None:
 
     For what nobody copies into a shell: a command is said as it is.
     """
-    wraps = console.is_terminal or "COLUMNS" in os.environ
-    console.print(text, highlight=False, markup=False, soft_wrap=not wraps)
+    if console.is_terminal or "COLUMNS" in os.environ:
+        width = shutil.get_terminal_size().columns
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        text = "\n".join(wrapper.fill(line) for line in text.split("\n"))
+    say(text)
 
 
 def show_version() -> None:
