@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import textwrap
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ TIE = 1e-9
 """Share by which expectations may differ that are the same but for round-off."""
 MAX_STEPS = 10_000
 MAX_SHOWN_ROWS = 60
+NOTE_WIDTH = 90
+"""Letters in a line of a note below the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class Plan:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return "\n".join([self.text(), *self.notes])
+        return "\n".join([self.text(), *(textwrap.fill(note, NOTE_WIDTH) for note in self.notes)])
 
     def text(self) -> str:
         """The table as text, without the notes."""
