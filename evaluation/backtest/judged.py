@@ -55,6 +55,7 @@ class Judged:
         milliseconds: What a step took each of them.
         baseline: The row that the others are held against.
         notes: What went wrong, one sentence each.
+        timezone: Whose clocks the table was read by; None if that was not said.
     """
 
     source: str
@@ -66,6 +67,7 @@ class Judged:
     milliseconds: dict[str, float]
     baseline: str = FIXED
     notes: tuple[str, ...] = ()
+    timezone: str | None = None
 
     @property
     def sign(self) -> float:

@@ -20,8 +20,8 @@ SCHEDULES = (HINDSIGHT, LEARNED)
 """Those that need a season."""
 MEANINGS = {
     ORACLE: "the best arm of every step: nobody can know it",
-    HINDSIGHT: "the best arm of each phase (of the season told first) of each window, in hindsight",
-    LEARNED: "the best arm of each phase in all data before the window",
+    HINDSIGHT: "the best arm of each phase of the main season, in hindsight for each window",
+    LEARNED: "the best arm of each phase in all data before the window, by the season worth most",
     FIXED: "the best arm of each window, in hindsight",
     LEARNED_FIXED: "the best arm of all data before the window",
     UNIFORM: "an arm at random",

@@ -12,6 +12,7 @@ import numpy as np
 
 from evaluation.backtest.judged import Judged
 from evaluation.backtest.rewards import FIXED, MEANINGS, SCHEDULES, window_references
+from evaluation.backtest.scarce import scarce_arms
 from evaluation.backtest.windows import REPLAY, Plan, plan_windows, replay_worlds
 from evaluation.protocol.entries import (
     Limits,
@@ -84,6 +85,7 @@ class Backtest:
             warm=warm_start,
         )
         self.refused: list[str] = []
+        self.failed: list[str] = []
         self.worlds = self._worlds()
 
     def _worlds(self) -> list[dict[str, Any]]:
@@ -102,7 +104,7 @@ class Backtest:
                 kept.append(world)
                 firsts.append(first)
         if not kept:
-            raise DataError(f"no window can be used: {self.refused[0]}")
+            raise DataError(scarce_arms(self.series) or f"no window can be used: {self.refused[0]}")
         self.plan = replace(self.plan, firsts=tuple(firsts))
         return kept
 
@@ -172,8 +174,7 @@ class Backtest:
         order = [entry["label"] for entry in results.sweep.protocol["agents"]]
         agents = [agent for agent in order if agent in complete.index]
         totals = {agent: complete.loc[agent].to_numpy(dtype=np.float64) for agent in agents}
-        for run_ in results.failures:
-            self.refused.append(f"{run_.agent} failed in {run_.env}: {run_.reason}")
+        self.failed = _failures(results)
         totals |= self._references()
         if baseline not in totals:
             raise ProtocolError(f"the baseline {baseline!r} has not finished all windows")
@@ -187,7 +188,8 @@ class Backtest:
             agents=tuple(agents),
             milliseconds={agent: float(time[agent]) for agent in agents},
             baseline=baseline,
-            notes=tuple(self.refused),
+            notes=(*self.refused, *self.failed),
+            timezone=self.reading.get("timezone"),
         )
 
     def _references(self) -> dict[str, Array]:
@@ -201,3 +203,16 @@ class Backtest:
     def _schedules(self) -> tuple[float, ...]:
         """Seasons that a schedule may follow: all, if there is one that was told."""
         return self.periods if self.plan.periods else ()
+
+
+def _failures(results: Results) -> list[str]:
+    """Which agents failed and why, each reason once, with the first window that it came up in."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for run_ in results.failures:
+        found.setdefault((run_.agent, str(run_.reason)), []).append(run_.env)
+    return [
+        f"{agent} failed in {windows[0]}"
+        + (f" and {len(windows) - 1:,} more" if len(windows) > 1 else "")
+        + f": {reason}"
+        for (agent, reason), windows in found.items()
+    ]

@@ -14,6 +14,8 @@ WANTED_WINDOWS = 8
 """Windows that a table is cut into: fewer make wide intervals, more leave little to learn from."""
 MIN_WINDOWS = 4
 """With fewer windows of whole long seasons, those of a shorter season are taken."""
+MIN_STEPS = 10
+"""Shortest window that is chosen unasked: with fewer decisions agents have only begun to look."""
 MAX_STEPS = 1008
 """Longest window that is chosen unasked, six weeks of hours: agents grow slower with time."""
 MIN_REPEATS = 10
@@ -110,6 +112,11 @@ def plan_windows(
         raise DataError(f"{length:,} steps have no room for {windows:,} windows: {_lengths(found)}")
     if not firsts:
         raise DataError(f"{length:,} steps have no room for a window: {_lengths(found)}")
+    if steps is None and windows is None and season is None and each < MIN_STEPS:
+        raise DataError(
+            f"{length:,} steps are too short for a backtest: {WANTED_WINDOWS} windows of at least "
+            f"{MIN_STEPS} steps are needed; ask for fewer windows to try it all the same"
+        )
     told = (period for period in periods if period <= each)
     # Sorting is stable: seasons that come back often enough stay in their order.
     often = sorted(told, key=lambda period: known + each < MIN_REPEATS * period)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,7 @@ from evaluation.cli.reading import (
     TimeFormatOption,
     TimezoneOption,
     given,
+    in_a_shell,
 )
 from evaluation.cli.shared import (
     CommandError,
@@ -38,12 +40,15 @@ from evaluation.cli.shared import (
     check_picture,
     save_picture,
     say,
+    say_prose,
 )
 from evaluation.cli.sweeps import JsonOption
 from evaluation.cli.tables import print_table
 from evaluation.results import Results
 from periodic_envs import checks
 from periodic_envs.data.recording import OBJECTIVES
+from periodic_envs.data.seasons.check import sum_of_others
+from periodic_envs.data.tables.report import count
 
 
 def backtest(
@@ -73,8 +78,8 @@ def backtest(
         int | None,
         typer.Option(
             min=0,
-            help="Steps before each window of which everybody knows the best arm and its reward; "
-            "by default two seasons.",
+            help="Steps before each window of which every agent is told the best arm and its "
+            "reward; by default two seasons.",
         ),
     ] = None,
     baseline: Annotated[
@@ -134,7 +139,7 @@ def backtest(
     )
     if not as_json:
         for line in plan_lines(tested):
-            say(line)
+            say_prose(line)
     with Reporter(quiet=as_json) as report:
         judged, results = tested.run(
             agents, baseline=baseline, store=store, workers=workers, on_progress=report
@@ -144,7 +149,7 @@ def backtest(
         told = {"agent": advice.agent, "sentence": advice.sentence, "command": advice.command}
         print(json.dumps({**judged.content(), "recommendation": told}, indent=1))
     else:
-        _print(judged, advice)
+        _print(judged, advice, tested.failed)
     _draw(judged, results, picture, page, quiet=as_json)
     if results.failures:
         raise typer.Exit(1)
@@ -172,28 +177,42 @@ def plan_lines(tested: Backtest) -> list[str]:
     plan, series = tested.plan, tested.series
     text = f"{tested.table.name}: {len(series.values):,} steps of {series.clock.step_text()}, "
     text += f"{len(series.names):,} arms, {series.span()}."
-    seasons = ", ".join(f"{period:,.6g}" for period in tested.periods) or "none"
-    lines = [text, f"Seasons in steps: {seasons}."]
-    whole = f" ({plan.steps / plan.season:,.4g} times {plan.season:,.6g})" if plan.season else ""
+    untold = [f"{period:,.6g}" for period in tested.periods if period not in plan.periods]
+    seasons = ", ".join([*(f"{period:,.6g}" for period in plan.periods), *untold]) or "none"
+    lines = [text, f"Seasons in steps, the main one first: {seasons}."]
+    wholes = plan.steps / plan.season if plan.season else 0.0
+    whole = f" ({wholes:,.4g} season{'s' * (wholes != 1)} of {plan.season:,.6g})" if wholes else ""
     lines.append(
-        f"{len(plan.firsts):,} windows of {plan.steps:,} steps{whole}, one behind the other up to "
-        f"the end; everybody knows the best arm of the {plan.warm:,} steps before each."
+        f"{count(len(plan.firsts), 'window')} of {plan.steps:,} steps{whole}, one after the other "
+        "up to the end."
     )
+    lines += [f"Left out: {_ended(refused)}" for refused in tested.refused]
+    if plan.warm:
+        lines.append(
+            f"Before each window every agent is told the best arm of each of {plan.warm:,} steps, "
+            "and its reward."
+        )
     left = plan.firsts[0] - plan.warm
     if left:
-        lines.append(f"The first {left:,} steps fill no window: they are only learned from before.")
-    untold = [f"{period:,.6g}" for period in tested.periods if period not in plan.periods]
+        lines.append(
+            f"The first {left:,} steps fill no window; learned-fixed and learned-schedule use them."
+        )
     if untold:
-        lines.append(f"Longer than a window, and not told to agents: {', '.join(untold)}.")
+        lines.append(f"Longer than a window, so agents are not told: {', '.join(untold)}.")
     if untold and tested.periods[0] not in plan.periods:
         lines.append(
             f"The season of {untold[0]} steps gains most of all: give --window-steps "
             f"{tested.periods[0]:.0f} for agents that know it, in fewer windows."
         )
-    return lines + [trouble[0].upper() + trouble[1:] + "." for trouble in series.report.troubles()]
+    troubles = [*series.report.troubles(), *sum_of_others(series)]
+    return lines + [in_a_shell(trouble[0].upper() + trouble[1:] + ".") for trouble in troubles]
 
 
-def _print(judged: Judged, advice: Recommendation) -> None:
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _print(judged: Judged, advice: Recommendation, failed: list[str]) -> None:
     word = "cost" if judged.objective == "min" else "reward"
     shown = Table(title=f"{judged.source}: {word}", title_justify="left", box=box.SIMPLE_HEAD)
     shown.add_column("agent", no_wrap=True)
@@ -210,13 +229,13 @@ def _print(judged: Judged, advice: Recommendation) -> None:
     print_table(shown)
     for name in judged.references:
         say(f"  {name}: {MEANINGS[name]}")
-    say(
+    say_prose(
         "Intervals cover 95 %, paired over windows; the best of several agents is a little worse "
         "than it looks.\n"
     )
-    for note in judged.notes:
-        say(f"Left out: {note}")
-    say(advice.sentence)
+    for note in failed:
+        say_prose(f"Left out: {note}")
+    say_prose(advice.sentence)
     if advice.command is not None:
         say(f"  {advice.command}")
 
@@ -241,7 +260,10 @@ def _draw(
         from periodic_envs.files import write_atomically
 
         try:
-            write_atomically(page, render(store_content(results, Pictures())).encode())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # gaps were said, of the whole table
+                content = store_content(results, Pictures())
+            write_atomically(page, render(content).encode())
         except OSError as error:
             raise CommandError(f"cannot write {str(page)!r}: {error.strerror}") from error
     for path in (picture, page):

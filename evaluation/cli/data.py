@@ -27,8 +27,17 @@ from evaluation.cli.reading import (
     TimezoneOption,
     as_options,
     given,
+    in_a_shell,
 )
-from evaluation.cli.shared import CommandError, Reporter, bar, check_picture, save_picture, say
+from evaluation.cli.shared import (
+    CommandError,
+    Reporter,
+    bar,
+    check_picture,
+    save_picture,
+    say,
+    say_prose,
+)
 from evaluation.protocol.entries import WorldSpec
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
@@ -197,7 +206,7 @@ def check(
     except ValueError as error:
         raise CommandError(str(error)) from error
     for line in found.lines():
-        say(line)
+        (say if line.startswith(" ") else say_prose)(in_a_shell(line))
     asked_for = {"objective": objective} if objective != "max" else {}
     if found.gain is not None:
         rest = {**asked_for, **reading}
@@ -240,7 +249,7 @@ def _recommend(
     with Reporter(quiet=False) as report:
         judged, _ = tested.run(on_progress=report)
     advice = recommend(judged)
-    say(f"\n{advice.sentence}")
+    say_prose(f"\n{advice.sentence}")
     if advice.command:
         say(f"  {advice.command}")
 

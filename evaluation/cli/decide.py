@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,10 +22,22 @@ from evaluation.cli.reading import (
     TimeFormatOption,
     given,
 )
-from evaluation.cli.shared import CommandError, Reporter, say
+from evaluation.cli.shared import (
+    CommandError,
+    Reporter,
+    check_picture,
+    save_picture,
+    say,
+    say_prose,
+)
 from evaluation.deciding.decider import Choice, Decider
 
+if TYPE_CHECKING:  # pandas takes half a second, and asking and telling need none of it
+    import pandas as pd
+
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
+
+_COMMA = re.compile(r"[-+]?\d+,\d+", re.ASCII)
 
 StateArgument = Annotated[Path, typer.Argument(help="The file that the decider is kept in.")]
 AtOption = Annotated[
@@ -32,7 +45,10 @@ AtOption = Annotated[
 ]
 AgentOption = Annotated[
     str | None,
-    typer.Option(help="Who decides, once more, if it is not one of the names that are known."),
+    typer.Option(
+        help="The agent that the decider was made with, if it comes from a file of yours "
+        "(mine.py:Mine): the decider does not import it unless you name it again."
+    ),
 ]
 
 
@@ -45,11 +61,17 @@ def init(
     step: Annotated[str, typer.Option(help="How often choices differ, such as 15min or 1h.")],
     seasons: Annotated[
         list[str] | None,
-        typer.Option(help="What repeats, such as '1 day'; give the option for each, the main one."),
+        typer.Option(
+            help="What repeats, such as '1 day'; give the option for each season, the main one "
+            "first."
+        ),
     ] = None,
-    agent: Annotated[str, typer.Option(help="Who decides.")] = "auto-gp-ucb",
+    agent: Annotated[
+        str, typer.Option(help="The agent that decides; periodic-gp agents lists them.")
+    ] = "auto-gp-ucb",
     timezone: Annotated[
-        str | None, typer.Option(help="Of times without an offset, such as Europe/Madrid.")
+        str | None,
+        typer.Option(help="The time zone whose clocks you go by, such as Europe/Madrid."),
     ] = None,
     objective: Annotated[
         str, typer.Option(help="Whether more is better (max) or less (min).")
@@ -110,14 +132,37 @@ def _expected(choice: Choice) -> str:
 @app.command(context_settings={"ignore_unknown_options": True})
 def tell(
     state: StateArgument,
-    choice: Annotated[str, typer.Argument(metavar="ID", help="The id that ask printed.")],
-    reward: Annotated[float, typer.Argument(help="What came of it.")],
+    choice: Annotated[
+        str, typer.Argument(metavar="ID", help="The id that ask printed; open lists them.")
+    ],
+    reward: Annotated[str, typer.Argument(metavar="REWARD", help="What came of it, a number.")],
     agent: AgentOption = None,
 ) -> None:
     """Tell the reward of a choice."""
+    value = _number(reward)
     with Decider.opened(state, agent=agent) as decider:
-        decider.tell(choice, reward)
-    say(f"Learned that {choice} gave {reward:g}")
+        decider.tell(choice, value)
+    say(f"Learned that {choice} gave {value:g}")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        point = text.replace(",", ".")
+        meant = f", did you mean {point}?" if _COMMA.fullmatch(text) else ""
+        raise CommandError(f"a reward is a number such as 28.5, got {text!r}{meant}") from None
+
+
+@app.command("open")
+def list_open(state: StateArgument, agent: AgentOption = None) -> None:
+    """List the choices whose rewards were not told yet, with their ids."""
+    log = Decider.load(state, agent=agent).log
+    waiting = log.loc[log["reward"].isna(), ["choice_id", "time", "arm"]]
+    if waiting.empty:
+        say("No choice is open: all rewards were told.")
+    else:
+        say(waiting.to_string(index=False))
 
 
 @app.command()
@@ -167,19 +212,26 @@ def plan(
     csv: Annotated[
         Path | None, typer.Option(help="Write the plan into this CSV file instead.")
     ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the plan into this file.")] = None,
     agent: AgentOption = None,
 ) -> None:
-    """Show what would be chosen from a time on, and change nothing."""
+    """Show what would be chosen from a time on if no more rewards came, and change nothing.
+
+    Steps marked as a trial are taken to learn: another arm is expected to be better.
+    """
+    if picture is not None:
+        check_picture(picture)
     found = Decider.load(state, agent=agent).plan(at, steps=steps)
     if csv is None:
-        say(repr(found))
-        return
-    from periodic_envs.files import write_atomically
-
-    file = io.StringIO()
-    found.table.to_csv(file, index=False)
-    _write(csv, lambda: write_atomically(csv, file.getvalue().encode()))
-    say(f"Wrote {len(found):,} steps into {csv}")
+        say(found.text())
+    else:
+        _write_csv(found.table, csv)
+        say(f"Wrote {len(found):,} steps into {csv}")
+    if picture is not None:
+        save_picture(found.plot(), picture)
+        say(f"Drew it into {picture}")
+    for note in found.notes:
+        say_prose(note)
 
 
 @app.command("log")
@@ -187,11 +239,20 @@ def write_log(
     state: StateArgument,
     out: Annotated[Path, typer.Argument(help="The CSV file to write.")],
     agent: AgentOption = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it is there already.")
+    ] = False,
 ) -> None:
-    """Write all choices that are remembered, with rewards and probabilities."""
+    """Write all choices that are remembered, with rewards, probabilities and ids."""
+    if out.exists() and not overwrite:
+        raise CommandError(
+            f"{str(out)!r} is there already: take another name, or replace it with --overwrite"
+        )
     decider = Decider.load(state, agent=agent)
     decider.export_log(out)
-    say(f"Wrote the log into {out}; {len(decider.open_choices):,} rewards are not told yet")
+    waiting = len(decider.open_choices)
+    untold = "1 reward is" if waiting == 1 else f"{waiting:,} rewards are"
+    say(f"Wrote the log into {out}; {untold} not told yet")
 
 
 @app.command("add-arm")
@@ -218,8 +279,12 @@ def retire_arm(
     say(f"Arms: {', '.join(decider.arms)}")
 
 
-def _write(path: Path, write: Any) -> None:
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    from periodic_envs.files import write_atomically
+
+    file = io.StringIO()
+    table.to_csv(file, index=False)
     try:
-        write()
+        write_atomically(path, file.getvalue().encode())
     except OSError as error:
         raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error

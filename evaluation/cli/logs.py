@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluation.cli.log_tables import LEGEND, notes_of, plain, table_lines
 from evaluation.cli.reading import (
     ArmColumnOption,
     DecimalOption,
+    EncodingOption,
+    NaValuesOption,
     RewardColumnOption,
     SeparatorOption,
     TimeColumnOption,
     TimeFormatOption,
+    TimezoneOption,
 )
-from evaluation.cli.shared import CommandError, say
+from evaluation.cli.shared import CommandError, say, say_prose
 
 if TYPE_CHECKING:  # pandas and SciPy are too slow for a help text
     from evaluation.logs.evaluate import Estimate, OffPolicy
@@ -31,7 +35,6 @@ AsLogOption = Annotated[
         "by default that is told by whether only one arm has a reward at most times.",
     ),
 ]
-HEADER = ("policy", "estimator", "value per step", "95 % interval", "ESS", "no overlap")
 
 
 def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
@@ -67,8 +70,8 @@ def evaluate_log(
     estimator: Annotated[
         list[str] | None,
         typer.Option(
-            help="How to judge: dr (doubly robust), sndr, ips, snips, or dm (the model alone); "
-            "give the option several times for several. Agents are replayed. By default dr."
+            help="How to judge: dr (doubly robust, the default), sndr, ips, snips, or dm (the "
+            "model alone); give the option several times for several. Agents are replayed."
         ),
     ] = None,
     period: Annotated[
@@ -115,6 +118,9 @@ def evaluate_log(
     time_format: TimeFormatOption = None,
     separator: SeparatorOption = None,
     decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    na_values: NaValuesOption = None,
+    timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the estimates as JSON, and nothing else.")
@@ -134,7 +140,9 @@ def evaluate_log(
         "reward_column": reward_column,
         "time_format": time_format,
         "separator": separator,
+        "encoding": encoding,
     }
+    _check_asked(policy or [], estimator or [])
     _require_log(file, as_log, columns)
     log = read_log(
         file,
@@ -143,6 +151,8 @@ def evaluate_log(
         context_columns=context,
         step=_length(step),
         decimal=decimal,
+        na_values=na_values,
+        timezone=timezone,
     )
     off_policy = _mended(
         OffPolicy,
@@ -156,11 +166,29 @@ def evaluate_log(
     )
     if not as_json:
         for line in describe(log, off_policy.seasons):
-            say(line)
+            (say if "  " in line else say_prose)(line)  # tables have columns
         if period is None:
             say("\nNo period was given: it is taken for a day.")
     if policy or as_json:
         _answer(off_policy, policy or [], estimator or ["dr"], seed, as_json)
+
+
+def _check_asked(policies: list[str], estimators: list[str]) -> None:
+    """Before the file is read: what is wrong with it would hide what is wrong here."""
+    from agents import AgentSpec, UnknownAgentError
+    from evaluation.logs.estimators import ESTIMATORS
+    from evaluation.logs.policies import parse_policy
+
+    for estimator in estimators:
+        if estimator not in ESTIMATORS:
+            known = ", ".join(ESTIMATORS)
+            raise CommandError(f"there is no estimator {estimator!r}: there are {known}")
+    for policy in policies:
+        kind, _, agent = policy.partition(":")
+        try:
+            AgentSpec.parse(agent) if kind == "agent" else parse_policy(policy)
+        except UnknownAgentError as error:
+            raise CommandError(str(error)) from error
 
 
 def _require_log(file: Path, as_log: bool | None, columns: dict[str, str | None]) -> None:
@@ -216,26 +244,17 @@ def _answer(
             except LogError as error:
                 refused.append(f"{policy}, {estimator}: {error}")
     if as_json:
-        answer = {"estimates": [_plain(one) for one in found], "refused": refused}
+        answer = {"estimates": [plain(one) for one in found], "refused": refused}
         say(json.dumps(answer, indent=1))
     else:
         say("")
-        for line in _table(found):
+        for line in table_lines(found):
             say(line)
-        for note, about in _notes(found).items():
-            say(f"Note on {', '.join(about)}: {note}.")
+        say_prose(LEGEND)
+        for note, about in notes_of(found).items():
+            say_prose(f"Note on {', '.join(about)}: {note}.")
     if refused and not as_json:
         raise CommandError("; ".join(refused))
-
-
-def _notes(estimates: list[Estimate]) -> dict[str, list[str]]:
-    """Every note once, with the policies that it is about."""
-    found: dict[str, list[str]] = {}
-    for one in estimates:
-        for note in one.notes:
-            about = found.setdefault(note, [])
-            about.extend([one.policy] if one.policy not in about else [])
-    return found
 
 
 def _estimate(off_policy: OffPolicy, policy: str, estimator: str, seed: int) -> Estimate:
@@ -246,43 +265,3 @@ def _estimate(off_policy: OffPolicy, policy: str, estimator: str, seed: int) -> 
     if kind == "agent":
         return replay_agent(off_policy, agent, seed=seed)
     return off_policy.evaluate(parse_policy(policy), estimator)
-
-
-def _table(estimates: list[Estimate]) -> list[str]:
-    rows = [HEADER, *map(_cells, estimates)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
-    return ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
-
-
-def _cells(one: Estimate) -> tuple[str, ...]:
-    low, high = one.value.low, one.value.high
-    return (
-        one.policy,
-        one.estimator,
-        f"{one.value.estimate:,.4g}",
-        f"{low:,.4g} to {high:,.4g}",
-        f"{one.effective_size:,.0f}",
-        f"{one.blind:.1%}",
-    )
-
-
-def _aligned(row: tuple[str, ...], widths: list[int]) -> list[str]:
-    """Words to the left, numbers to the right."""
-    return [
-        f"{cell:<{w}}" if i < 2 else f"{cell:>{w}}"
-        for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-    ]
-
-
-def _plain(one: Estimate) -> dict[str, Any]:
-    return {
-        "policy": one.policy,
-        "estimator": one.estimator,
-        "value": one.value.estimate,
-        "low": one.value.low,
-        "high": one.value.high,
-        "effective_size": one.effective_size,
-        "no_overlap": one.blind,
-        "rows": one.rows,
-        "notes": list(one.notes),
-    }

@@ -75,8 +75,11 @@ def given(**options: Any) -> dict[str, Any]:
 ARGUMENTS = (
     *("time_column", "arm_column", "reward_column", "time_format", "na_values"),
     *("arms", "duplicates", "separator", "decimal", "encoding", "timezone"),
+    *("probability_column", "context_columns", "start", "agent"),
 )
-"""Arguments of the reader that are options of commands."""
+"""Arguments of readers and deciders that are options of commands."""
+OTHERWISE = {"context_columns": "--context"}
+"""Options that are called otherwise than the argument."""
 _VALUED = re.compile(rf"\b({'|'.join(ARGUMENTS)})=(\[[^]]*\])?")
 _NAMED = re.compile(rf"(?<![-\w])({'|'.join(name for name in ARGUMENTS if '_' in name)})\b")
 
@@ -89,6 +92,7 @@ def in_a_shell(sentence: str) -> str:
     >>> in_a_shell("give time_format='%d/%m'; then give arm_column")
     "give --time-format '%d/%m'; then give --arm-column"
     """
+    sentence = sentence.replace("partial=True", "--partial")
     return _NAMED.sub(lambda found: _option(found[1]), _VALUED.sub(_with_values, sentence))
 
 
@@ -104,4 +108,4 @@ def _with_values(found: re.Match[str]) -> str:
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return OTHERWISE.get(name, f"--{name.replace('_', '-')}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import textwrap
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -57,6 +59,18 @@ class CommandError(Exception):
 def say(text: str) -> None:
     """A line as it is: not wrapped, not coloured."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def say_prose(text: str) -> None:
+    """Sentences, wrapped between words at the width of the terminal; in a pipe one line.
+
+    For what nobody copies into a shell: a command is said as it is.
+    """
+    if console.is_terminal or "COLUMNS" in os.environ:
+        width = shutil.get_terminal_size().columns
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        text = "\n".join(wrapper.fill(line) for line in text.split("\n"))
+    say(text)
 
 
 def show_version() -> None:

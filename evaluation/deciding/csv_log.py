@@ -11,7 +11,8 @@ from evaluation.deciding.errors import DeciderError
 from evaluation.deciding.knowledge import Knowledge
 from periodic_envs.files import write_atomically
 
-COLUMNS = ("time", "arm", "reward", "probability")
+COLUMNS = ("time", "arm", "reward", "probability", "choice_id")
+"""Not "id", which readers of tables take for the arm."""
 
 
 def write_log(known: Knowledge, path: Path) -> None:
@@ -25,7 +26,8 @@ def write_log(known: Knowledge, path: Path) -> None:
     writer.writerow(COLUMNS)
     for entry in known.journal:
         numbers = ("" if math.isnan(x) else repr(x) for x in (entry.reward, entry.probability))
-        writer.writerow((entry.moment.isoformat(sep=" "), known.names[entry.arm], *numbers))
+        when = entry.moment.isoformat(sep=" ")
+        writer.writerow((when, known.names[entry.arm], *numbers, entry.id))
     try:
         write_atomically(path, text.getvalue().encode())
     except OSError as error:

@@ -114,7 +114,7 @@ class Decider:
 
     @property
     def open_choices(self) -> tuple[str, ...]:
-        """The ids of choices whose rewards are not told, the oldest first."""
+        """The ids of choices whose rewards are not told, the oldest first; ``log`` says more."""
         return tuple(entry.id for entry in self._known.journal if entry.is_open)
 
     def choose(self, at: Any = None) -> Choice:
@@ -155,7 +155,7 @@ class Decider:
         """Learn what is known already; how many rewards that is.
 
         The agent then starts afresh, and sees all rewards that are remembered in the order of
-        time. What is learned twice counts twice.
+        time. What is learned twice counts twice, and a warning says so.
 
         Args:
             source: A table of all arms (wide or long) or a log (time, arm, reward, and maybe more
@@ -198,7 +198,10 @@ class Decider:
 
     @property
     def log(self) -> pd.DataFrame:
-        """The choices that are remembered: time, arm, reward and probability, NaN where unknown."""
+        """The choices that are remembered: time, arm, reward, probability and the choice's id.
+
+        Rewards and probabilities are NaN where they are not known.
+        """
         from evaluation.deciding.tables import log_table
 
         return log_table(self._known)
@@ -245,4 +248,6 @@ def _spec(agent: str) -> AgentSpec:
     try:
         return AgentSpec.parse(agent)
     except UnknownAgentError as error:
-        raise DeciderError(str(error)) from None
+        sentence, names, _ = str(error).partition("; known are ")  # of some fifty agents
+        hint = "; periodic-gp agents lists those there are" if names else ""
+        raise DeciderError(sentence + hint) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -109,11 +110,23 @@ class Knowledge:
         self.begin(found[0][0])
         try:
             told = [(self.step_of(moment), self._code(arm), r) for moment, arm, r in found]
+            self._warn_of_repetition(told)
             self._rebuild(self.arms, more=told, on_progress=on_progress)
         except BaseException:
             self._origin, self._first = before
             raise
         return len(found)
+
+    def _warn_of_repetition(self, told: list[Event]) -> None:
+        """Say so if most of it is known: somebody learns the same table again."""
+        known = set(self.journal.events)
+        again = sum(event in known for event in told)
+        if again > len(told) / 2:
+            warnings.warn(
+                f"{again:,} of {len(told):,} rewards (the same time, arm and reward) were known "
+                "already; they now count twice",
+                stacklevel=4,
+            )
 
     def add(self, arm: Any) -> None:
         """Let an arm be chosen from now on."""

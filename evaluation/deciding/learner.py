@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,13 +129,20 @@ class Learner:
 
         None of an agent that has no belief, or as long as it does not know the unit of rewards.
         """
+        found = self.beliefs(step, [arm])
+        if found is None or not np.isfinite(found).all():
+            return None
+        middle, low, high = found[0].tolist()
+        return middle, low, high
+
+    def beliefs(self, step: int, arms: Sequence[int]) -> Array | None:
+        """The same of several arms: mean, low and high for each, shape (arms, 3)."""
         agent: Any = self._agent
         if not hasattr(agent, "belief") or getattr(agent, "scale", agent) is None:
             return None
-        mean, deviation = (float(each[0]) for each in agent.belief(float(step), np.array([arm])))
+        mean, deviation = agent.belief(float(step), np.array(arms))
         middle, half = self._settings.sign * mean, DEVIATIONS * deviation
-        found = (middle, middle - half, middle + half)
-        return found if all(map(math.isfinite, found)) else None
+        return np.stack([middle, middle - half, middle + half], axis=1)
 
     def copied(self) -> Learner:
         """Another with the same knowledge, whose choices and rewards this one does not see."""

@@ -131,5 +131,6 @@ def log_table(known: Knowledge) -> pd.DataFrame:
         [known.names[entry.arm] for entry in entries],
         np.array([entry.reward for entry in entries], dtype=np.float64),
         np.array([entry.probability for entry in entries], dtype=np.float64),
+        [entry.id for entry in entries],
     )
     return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from evaluation.logs.labels import phase_label
 from evaluation.logs.log import Log
 from evaluation.logs.policies import listed
 from evaluation.logs.probabilities import count_by_phase
@@ -85,23 +86,25 @@ def _arms(log: Log, seasons: Seasons) -> list[str]:
     counts = count_by_phase(seasons.phase, log.arm, seasons.phases, len(log.names))
     names = log.names[:MAX_ARMS]
     width = max(len("arm"), *(len(name) for name in names))
-    header = f"{'arm':<{width}}  decisions   share  mean reward  phases never seen in"
+    header = f"{'arm':<{width}}  decisions   share  mean reward  never chosen at"
     lines = [header]
     for arm, name in enumerate(names):
         rows = int(counts[:, arm].sum())
         mean = float(log.reward[log.arm == arm].mean()) if rows else float("nan")
         lines.append(
             f"{name:<{width}}  {rows:>9,}  {rows / len(log):>6.1%}  {mean:>11,.4g}  "
-            f"{_unseen(counts, arm)}"
+            f"{_unseen(log, seasons, counts, arm)}".rstrip()
         )
     if len(log.names) > MAX_ARMS:
         lines.append(f"and {len(log.names) - MAX_ARMS:,} arms more")
     return lines
 
 
-def _unseen(counts: Array, arm: int) -> str:
+def _unseen(log: Log, seasons: Seasons, counts: Array, arm: int) -> str:
     """The phases that the log has rows of, but none of this arm."""
     missing = np.flatnonzero((counts[:, arm] == 0.0) & (counts.sum(1) > 0.0))
     if not len(missing):
-        return "none"
-    return f"{len(missing)}: {listed([str(phase) for phase in missing])}"
+        return ""
+    labels = [phase_label(log, seasons, int(phase)) for phase in missing]
+    plain = [label.removeprefix("phase ") for label in labels]
+    return ("phase " if plain != labels else "") + listed(plain)

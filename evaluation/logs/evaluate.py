@@ -17,6 +17,7 @@ from evaluation.logs.estimators import (
     effective_size,
     ratios,
 )
+from evaluation.logs.labels import phase_label
 from evaluation.logs.log import Integers, Log, LogError
 from evaluation.logs.model import CrossFit, Model, cross_fit, fit_model
 from evaluation.logs.overlap import blind_rows
@@ -187,11 +188,12 @@ class OffPolicy:
         if share <= (1.0 - 1e-9 if self.partial else MAX_BLIND):
             return
         row = int(blind.argmax())
-        arm, phase = self.log.names[int(chosen[row])], int(self.seasons.phase[row])
-        ask = "" if self.partial else "; ask for a partial answer to leave these steps out"
+        arm = self.log.names[int(chosen[row])]
+        when = phase_label(self.log, self.seasons, int(self.seasons.phase[row]))
+        ask = "" if self.partial else "; partial=True answers for the other steps alone"
         raise LogError(
-            f"the log cannot tell about {policy.name}: in {share:.0%} of the steps it chooses an "
-            f"arm that was never logged in that phase, such as {arm!r} in phase {phase}{ask}"
+            f"the log cannot tell about {policy.name}: in {share:.0%} of the steps it takes an arm "
+            f"that the log never chose at that phase, such as {arm!r} at {when}{ask}"
         )
 
     def _notes(self, share: float, weight: Array, *, by_model: bool) -> tuple[str, ...]:

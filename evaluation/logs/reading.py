@@ -13,6 +13,7 @@ from agents.base import MAX_REWARD
 from evaluation.logs.log import Integers, Log, LogError
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.tables import absent
 from periodic_envs.data.tables.columns import Roles, check_known, find_roles
 from periodic_envs.data.tables.formats import Table, as_text, read_table
 from periodic_envs.data.tables.grid import Clock, find_clock, positions
@@ -21,7 +22,10 @@ from periodic_envs.data.tables.times import parse_times
 from periodic_envs.data.tables.values import Marks, find_marks, is_number, parse_numbers
 
 PROBABILITY = frozenset(
-    ("probability", "prob", "propensity", "propensity_score", "pscore", "action_prob")
+    (
+        *("probability", "prob", "propensity", "propensity_score", "pscore", "action_prob"),
+        "wahrscheinlichkeit",
+    )
 )
 """What a column of probabilities is called, in small letters."""
 MAX_SHARE_WITHOUT = 0.5
@@ -42,6 +46,9 @@ def read_log(
     time_format: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    encoding: str | None = None,
+    na_values: str | float | Sequence[str | float] | None = None,
+    timezone: str | None = None,
 ) -> Log:
     """Read a long table of decisions: time, arm, reward and, if known, probability and contexts.
 
@@ -63,22 +70,26 @@ def read_log(
         time_format: How times are written; None to find out.
         separator: What separates the fields of a CSV file; None to find out.
         decimal: The decimal mark of a CSV file; None to find out.
+        encoding: How the letters of a CSV file are written; None to find out.
+        na_values: Words or numbers that say that nothing was measured.
+        timezone: The zone whose clocks give the times.
 
     Raises:
         DataError: If the table cannot be used, or can be read in more than one way.
     """
-    table = read_table(source, separator=separator)
+    given = read_table(source, separator=separator, encoding=encoding)
+    table = absent.without(given, absent.checked_words(na_values))
     probability = probability_column_of(table, probability_column)
     asked = list(context_columns or ())
     check_known(asked, list(table.columns), f"column of {table.source}")
-    roles = find_roles(
+    roles = _roles(
         without(table, [probability, *asked]),
         time_column=time_column,
         arm_column=arm_column,
         reward_column=reward_column,
-        arms=None,
         time_format=time_format,
     )
+    table = absent.kept(table, given, [roles.time, roles.arm])
     if roles.arm is None or roles.reward is None:
         raise LogError(
             f"{table.source} has a column for each arm; a log is a long table with the columns "
@@ -87,7 +98,9 @@ def read_log(
     contexts = asked if context_columns is not None else _other_numbers(table, roles, probability)
     numbers = [roles.reward, *contexts, *([probability] if probability else [])]
     marks = find_marks(table, numbers, decimal)
-    moments, notes = parse_times(table, roles.time, time_format=time_format, marks=marks)
+    moments, notes = parse_times(
+        table, roles.time, time_format=time_format, marks=marks, timezone=timezone
+    )
     clock, steps = _steps(moments, step, table.source)
     origin = _origin(clock)
     names, codes = _arms(table, roles.arm)
@@ -105,6 +118,20 @@ def read_log(
         notes=(*_said(roles, probability, contexts), *notes, *table.notes, *marks.lines()),
     )
     return _known_rows(log)
+
+
+def _roles(table: Table, **columns: str | None) -> Roles:
+    """Time, arm and reward; what may be a wide table to others is a log that is not understood."""
+    try:
+        return find_roles(table, arms=None, **columns)
+    except DataError as error:
+        if "arms=[" not in str(error):
+            raise
+        raise LogError(
+            f"cannot tell which columns of {table.source} are the arm, the reward and the "
+            "probability: give arm_column, reward_column and, if there is one, "
+            f"probability_column; there are {', '.join(map(repr, list(table.columns)[:10]))}"
+        ) from None
 
 
 def probability_column_of(table: Table, asked: str | None = None) -> str | None:

@@ -210,7 +210,7 @@ def test_arms_that_replay_would_refuse_are_named() -> None:
     values[:40, 3] = np.nan
     values[:30, 5] = np.nan  # just half of it
     text = words_of(values)
-    assert "More than 50% is missing of arm 3: Replay will refuse the data unless" in text
+    assert "More than 50% is missing of arm 3: name the other arms as" in text
     assert "12 arms: arm 0, arm 1, arm 2, arm 3, arm 4, arm 5, arm 6, arm 7 and 4 more." in text
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from evaluation.backtest.judged import Judged
 from evaluation.backtest.recommend import recommend
-from evaluation.backtest.rewards import FIXED, LEARNED, MEANINGS
+from evaluation.backtest.rewards import FIXED, LEARNED, MEANINGS, UNIFORM
 from evaluation.backtest.running import Backtest
 from evaluation.backtest.windows import Plan, plan_windows
 from evaluation.deciding.decider import Decider
@@ -160,6 +160,7 @@ def made(waves: Path, **totals: Any) -> Judged:
     tested = Backtest(waves, periods=[24.0])
     count = len(tested.plan.firsts)
     rest = {name: np.full(count, 100.0) + np.arange(count) for name in MEANINGS}
+    rest[UNIFORM] = rest[UNIFORM] / 2
     given = {name: value * rest[FIXED] for name, value in totals.items()}
     schedule = given.pop("schedule", rest[LEARNED])
     agents = tuple(given)
@@ -182,16 +183,36 @@ def test_a_clear_winner_is_recommended_with_a_command_that_works(
     assert advice.sentence.startswith("linucb gained 12.0 % [12.0 %, 12.0 %] in 9 windows over")
     assert advice.sentence.endswith("use it.")
     assert advice.command == (
-        "periodic-gp decide init decider.json --arms a --arms b --arms c --step '1 hour' "
+        "periodic-gp decide init decider --arms a --arms b --arms c --step '1 hour' "
         "--seasons '1 day' --agent linucb"
     )
     assert call(*shlex.split(advice.command)[1:], cwd=tmp_path).returncode == 0
-    assert Decider.load(tmp_path / "decider.json").arms == ("a", "b", "c")
+    assert Decider.load(tmp_path / "decider").arms == ("a", "b", "c")
+
+
+def test_the_command_has_the_time_zone_of_the_table(waves: Path) -> None:
+    advice = recommend(replace(made(waves, linucb=1.12), timezone="Europe/Berlin"))
+    assert advice.command is not None
+    assert "--seasons '1 day' --timezone Europe/Berlin --agent linucb" in advice.command
+    tested = Backtest(waves, periods=[24.0], reading={"timezone": "Europe/Berlin"})
+    judged, _ = tested.run(["ucb1"], workers=0)
+    assert judged.timezone == "Europe/Berlin"
 
 
 def test_a_loser_is_not_praised(waves: Path) -> None:
     advice = recommend(made(waves, ucb1=0.9, linucb=0.95))
     assert advice.sentence.startswith("No agent beat the best fixed arm: linucb came nearest (-5.0")
+    without = made(waves, linucb=0.95, schedule=0.95)
+    assert "always b, the best arm so far, did no worse" in recommend(without).sentence
+
+
+def test_where_nothing_can_be_gained_it_is_said(waves: Path) -> None:
+    judged = made(waves, linucb=1.0)
+    same, jumps = judged.totals[LEARNED], np.resize([1.2, 0.85], 9)
+    totals = {**judged.totals, UNIFORM: same, "linucb": same * jumps}
+    advice = recommend(replace(judged, totals=totals))
+    assert advice.sentence.startswith("No gain was shown")
+    assert advice.command is None
 
 
 def test_a_gain_that_may_be_chance_is_said_to_be_one(waves: Path) -> None:
@@ -217,8 +238,8 @@ def test_the_command_says_its_windows_totals_and_advice(waves: Path, tmp_path: P
     asked += ["--store", str(store), "--workers", "0", "--windows", "4"]
     result = call(*asked, "--picture", str(picture), "--page", str(page))
     assert result.returncode == 0, result.stderr
-    assert "4 windows of 216 steps (9 times 24)" in result.stdout
-    assert "everybody knows the best arm of the 48 steps before each" in result.stdout
+    assert "4 windows of 216 steps (9 seasons of 24)" in result.stdout
+    assert "every agent is told the best arm of each of 48 steps" in result.stdout
     for row in (*MEANINGS, "linucb", f"{own}:Second"):
         assert row in result.stdout
     assert "linucb gained " in result.stdout
@@ -237,8 +258,9 @@ def test_an_agent_that_fails_is_named_and_the_others_are_judged(waves: Path) -> 
     asked = ["--agents", f"{failing}:Raises", "--agents", "ucb1", "--workers", "0"]
     result = call("backtest", str(waves), *asked)
     assert result.returncode == 1
-    assert f"Left out: {failing}:Raises failed in waves, from" in result.stdout
-    assert "ucb1" in result.stdout.splitlines()[-2]
+    assert result.stdout.count(f"Left out: {failing}:Raises failed in waves, from") == 1
+    assert " and 8 more: " in result.stdout
+    assert "ucb1" in result.stdout[result.stdout.index("Left out:") :]
 
 
 @pytest.mark.parametrize(
@@ -269,6 +291,58 @@ def test_a_log_is_no_table_to_test_on(tmp_path: Path) -> None:
     insisted = call("backtest", str(log), "--table")  # what the sentence offers
     assert insisted.returncode == 1
     assert "too much is missing" in insisted.stderr
+
+
+def test_a_table_that_is_too_short_is_said_to_be() -> None:
+    with pytest.raises(DataError, match="30 steps are too short for a backtest: 8 windows of at"):
+        plan_windows(30, ())
+    assert plan_windows(30, (), windows=2).steps == 15
+    assert plan_windows(80, ()).steps == 10
+
+
+def test_an_arm_with_hardly_a_reading_may_be_misspelt(waves: Path) -> None:
+    long = pd.read_csv(waves).rename(columns={"a": "Station", "b": "Airport"})
+    long = long.melt("time", var_name="arm", value_name="reward")
+    long.loc[7, "arm"] = "Statoin"
+    long.to_csv(waves, index=False)
+    done = call("backtest", str(waves), "--agents", "ucb1", "--table")
+    assert done.returncode == 1
+    assert "100% of 'Statoin' (is it 'Station' misspelt?)" in done.stderr
+    assert "--arms Station --arms Airport --arms c" in done.stderr
+
+
+def test_a_total_is_no_arm(waves: Path) -> None:
+    from evaluation.cli.backtest import plan_lines
+
+    frame = pd.read_csv(waves)
+    assert not any("the sum of all" in line for line in plan_lines(Backtest(waves)))
+    frame["Total"] = (frame["a"] + frame["b"] + frame["c"]).round(9)
+    frame.to_csv(waves, index=False)
+    (line,) = (line for line in plan_lines(Backtest(waves)) if "the sum of all" in line)
+    assert line.startswith("'Total' is the sum of all other arms")
+    assert "give --arms ... with the others alone" in line
+
+
+def test_seasons_have_one_order_in_words_and_in_the_command() -> None:
+    from evaluation.cli.backtest import plan_lines
+
+    tested = Backtest(EXAMPLE, window_steps=168, warm_start=96)
+    assert tested.periods == (168.0, 24.0)
+    assert "Seasons in steps, the main one first: 24, 168." in plan_lines(tested)
+    judged, _ = tested.run(["ucb1"], workers=0)
+    command = str(recommend(judged).command)
+    assert "--seasons '1 day' --seasons '1 week'" in command
+
+
+def test_windows_that_are_left_out_are_said_where_windows_are(waves: Path) -> None:
+    from evaluation.cli.backtest import plan_lines
+
+    frame = pd.read_csv(waves)
+    frame.loc[240:400, "b"] = np.nan
+    frame.to_csv(waves, index=False)
+    lines = plan_lines(Backtest(waves, periods=[24.0], window_steps=96))
+    windows = next(i for i, line in enumerate(lines) if " windows of 96 steps" in line)
+    assert lines[windows + 1].startswith("Left out: The window from 2024-01-")
 
 
 def test_a_main_season_that_fits_no_window_is_said(tmp_path: Path) -> None:

@@ -281,3 +281,18 @@ def test_worlds_do_not_mind_foreign_agents(tmp_path: Path) -> None:
     foreign_agents(tmp_path, "raise RuntimeError('do not touch')")
     code = "import gymnasium as g; g.make('periodic_envs:PeriodicGP-Synthetic-v0').reset(seed=0)"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+def test_sentences_are_wrapped_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evaluation.cli.shared import say_prose
+
+    monkeypatch.setenv("COLUMNS", "20")
+    say_prose("one two three four\nfive /a/path/without-a-space/at-all six")
+    assert capsys.readouterr().out == (
+        "one two three four\nfive\n/a/path/without-a-space/at-all\nsix\n"
+    )
+    monkeypatch.delenv("COLUMNS")
+    say_prose("one two three four " * 20)
+    assert capsys.readouterr().out.count("\n") == 1

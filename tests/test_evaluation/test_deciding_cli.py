@@ -13,6 +13,7 @@ from tests.test_evaluation.test_cli import call
 from tests.test_evaluation.test_deciding import kiosk, table
 
 QUICK = ("--agent", "periodic-gp-ucb:time_length_scale=1")
+PLAN = ["time", "arm", "expected", "low", "high", "mean_so_far", "trial"]
 INIT = ("init", "k", "--arms", "billing", "--arms", "sales", "--step", "1h", "--seasons", "1 day")
 
 
@@ -38,11 +39,11 @@ def test_from_the_first_question_to_the_log(tmp_path: Path) -> None:
     assert shown.startswith("arm billing id 2-")
     assert "expected 1" in shown
     said = decide(tmp_path, "log", "k", "log.csv")
-    assert said == "Wrote the log into log.csv; 1 rewards are not told yet"
+    assert said == "Wrote the log into log.csv; 1 reward is not told yet"
     assert pd.read_csv(tmp_path / "log.csv")["reward"].tolist()[0] == -12.5
     assert "billing" in decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "24")
     decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "30", "--csv", "plan.csv")
-    assert list(pd.read_csv(tmp_path / "plan.csv")) == ["time", "arm", "expected", "low", "high"]
+    assert list(pd.read_csv(tmp_path / "plan.csv")) == PLAN
     assert decide(tmp_path, "add-arm", "k", "chat") == "Arms: billing, sales, chat"
     assert decide(tmp_path, "retire-arm", "k", "sales") == "Arms: billing, chat"
 
@@ -55,6 +56,9 @@ def test_from_the_first_question_to_the_log(tmp_path: Path) -> None:
         (("ask", "k", "--at", "soon"), "a time is written like"),
         (("tell", "k", "1-000000", "3"), "there is no choice '1-000000'"),
         (("tell", "k", "1-000000", "nan"), "there is no choice"),
+        (("tell", "k", "1-000000", "28,5"), "got '28,5', did you mean 28.5?"),
+        (("tell", "k", "1-000000", "much"), "a reward is a number such as 28.5, got 'much'"),
+        (("plan", "k", "--picture", "plan.doc"), "a picture's name must end in"),
         (("learn", "k", "none.csv"), "cannot read 'none.csv'"),
         (("plan", "k", "--steps", "0"), "steps must be a whole number"),
         (("log", "k", "nowhere/log.csv"), "cannot write"),
@@ -85,6 +89,39 @@ def test_asking_and_telling_need_no_pandas(tmp_path: Path) -> None:
         assert "numpy" in modules
         assert not modules & {"pandas", "pyarrow", "matplotlib", "scipy.stats"}
     assert len(Decider.load(tmp_path / "k").log) == 2
+
+
+def test_open_choices_are_listed_by_their_ids(tmp_path: Path) -> None:
+    decider = kiosk()
+    first, second = decider.choose("2026-11-16 09:00"), decider.choose("2026-11-16 10:00")
+    decider.save(tmp_path / "k")
+    decide(tmp_path, "tell", "k", first.id, "3")
+    said = decide(tmp_path, "open", "k")
+    assert said == f"choice_id time arm {second.id} 2026-11-16 10:00:00 {second.arm}"
+    decide(tmp_path, "tell", "k", second.id, "3")
+    assert decide(tmp_path, "open", "k") == "No choice is open: all rewards were told."
+
+
+def test_a_log_that_is_there_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    kiosk().save(tmp_path / "k")
+    (tmp_path / "log.csv").write_text("mine")
+    assert "'log.csv' is there already" in decide(tmp_path, "log", "k", "log.csv", fails=True)
+    assert (tmp_path / "log.csv").read_text() == "mine"
+    decide(tmp_path, "log", "k", "log.csv", "--overwrite")
+    assert (tmp_path / "log.csv").read_text().startswith("time,arm,")
+
+
+def test_a_plan_is_drawn_and_advice_names_options(tmp_path: Path) -> None:
+    decider = kiosk()
+    decider.learn(table(3))
+    decider.save(tmp_path / "k")
+    words = ("plan", "k", "--at", "2026-11-05", "--steps", "3", "--picture", "plan.png")
+    assert decide(tmp_path, *words).endswith("Drew it into plan.png")
+    assert (tmp_path / "plan.png").stat().st_size > 1000
+    early = decide(tmp_path, "ask", "k", "--at", "2020-01-01", fails=True)
+    assert "make the decider with --start ..." in early
+    unknown = decide(tmp_path, "init", "z", *INIT[2:], "--agent", "qqqq", fails=True)
+    assert unknown == "Error: there is no agent 'qqqq'; periodic-gp agents lists those there are"
 
 
 def test_learning_says_how_far_it_is(tmp_path: Path) -> None:

@@ -81,9 +81,58 @@ def test_what_cannot_be_told_ends_with_a_sentence(path: Path) -> None:
     assert said.returncode == 1
     assert "the log cannot tell about arm:sales: in 32% of the steps" in said.stderr
     assert "the log's own policy" in said.stdout  # all else is said
+    assert "such as 'sales' at 04:00; --partial answers for the other steps" in said.stderr
+    assert "00:00, 01:00, 02:00" in said.stdout  # where sales was never chosen
     partly = call(*asked, "--partial")
     assert partly.returncode == 0, partly.stderr
     assert "of 68% of the steps; the log cannot tell about the others" in partly.stdout
+
+
+def test_columns_that_are_not_understood_are_named_with_their_options(path: Path) -> None:
+    log = pd.read_csv(path).rename(
+        columns={"arm": "desk", "reward": "sold", "probability": "share"}
+    )
+    log.to_csv(path, index=False)
+    said = call("data", "log", str(path))
+    assert said.returncode == 1
+    assert "give --arm-column, --reward-column and, if there is one, --prob" in said.stderr
+    assert "there are 'time', 'desk', 'sold', 'share'" in said.stderr
+    assert "--arms" not in said.stderr
+    assert call("data", "log", str(path), "--probability-column", "share").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (("--policy", "foo"), "a policy is"),
+        (("--policy", "schedule:none.csv"), "cannot read 'none.csv'"),
+        (("--policy", "agent:nobody"), "there is no agent 'nobody'"),
+        (("--estimator", "best"), "there is no estimator 'best': there are"),
+    ],
+)
+def test_what_is_asked_is_checked_before_the_file(asked: tuple[str, str], sentence: str) -> None:
+    said = call("data", "log", "no-such-file.csv", *asked)
+    assert said.returncode == 1
+    assert sentence in said.stderr
+
+
+def test_odd_letters_words_and_zones(tmp_path: Path) -> None:
+    """A decider's log has offsets: with the zone, hours are those of its clocks again."""
+    times = pd.date_range("2024-10-20", periods=24 * 14, freq="h", tz="Europe/Berlin")
+    rows = [
+        f"{time.isoformat(sep=' ')};{'Süd' if time.hour < 6 else 'Nord'};"
+        + ("defekt" if i == 5 else f"{i % 7},5")
+        for i, time in enumerate(times)
+    ]
+    rows += [f"{time.isoformat(sep=' ')};Nord;1,0" for time in times if time.hour == 3]
+    file = tmp_path / "log.csv"
+    file.write_bytes("\n".join(["Zeit;arm;reward", *rows]).encode("cp1252"))
+    options = ("--encoding", "cp1252", "--na-values", "defekt", "--timezone", "Europe/Berlin")
+    said = call("data", "log", str(file), *options)
+    assert said.returncode == 0, said.stderr
+    lines = {line.split()[0]: line for line in said.stdout.splitlines() if line}
+    assert lines["Nord"].endswith("  00:00, 01:00, 02:00, 04:00, 05:00")
+    assert "1 row without a reward left out" in said.stdout
 
 
 def test_check_points_to_log_and_log_to_check(path: Path) -> None:

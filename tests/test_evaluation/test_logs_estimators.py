@@ -240,7 +240,7 @@ def scheduled(n: int = 200, p: float | None = 1.0) -> Log:
 @pytest.mark.parametrize("estimator", ["dr", "ips", "dm"])
 def test_no_overlap_is_refused(p: float | None, estimator: str) -> None:
     asked = OffPolicy(log=scheduled(p=p), period=10.0)
-    said = r"cannot tell about arm:a: in 50% of the steps .* such as 'a' in phase 5; ask for a part"
+    said = r"cannot tell about arm:a: in 50% of the steps .* such as 'a' at phase 5; partial=True"
     with pytest.raises(LogError, match=said):
         asked.evaluate(FixedArm("a"), estimator)
 
@@ -266,7 +266,7 @@ def test_absence_by_accident_is_no_lack_of_overlap() -> None:
     asked = OffPolicy(log=log, period=10.0)
     assert asked.evaluate(FixedArm("a"), "dm").blind == 0.0
     unknown = OffPolicy(log=log, period=10.0, estimated=True)
-    with pytest.raises(LogError, match="never logged in that phase"):
+    with pytest.raises(LogError, match="never chose at that phase"):
         unknown.evaluate(FixedArm("a"), "dm")
 
 

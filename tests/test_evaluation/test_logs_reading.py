@@ -191,7 +191,7 @@ def test_a_description_names_what_was_never_seen() -> None:
     rows = frame(n, arm=["b" if i % 4 == 3 else "a" for i in range(n)], probability=0.5)
     log = read_log(rows)
     lines = describe(log, split_seasons(log.step, 4.0))
-    assert lines[-1].split() == ["b", "12", "25.0%", "25", "3:", "0,", "1,", "2"]
+    assert lines[-1].split() == ["b", "12", "25.0%", "25", "phase", "0,", "1,", "2"]
     assert any(
         line.startswith("The most frequent arm of each phase was chosen in 100%") for line in lines
     )

@@ -56,7 +56,7 @@ class Check:
             f"{len(series.values):,} steps of {clock.step_text()}, {series.span()}.",
             f"{len(series.names):,} arms: {_listed(series.names)}.",
         ]
-        troubles = [*series.report.troubles(), *self._refused()]
+        troubles = [*series.report.troubles(), *self._refused(), *sum_of_others(series)]
         return lines + ([_sentence(trouble) for trouble in troubles] or ["No gaps, nothing twice."])
 
     def _refused(self) -> list[str]:
@@ -66,8 +66,8 @@ class Check:
         if not arms:
             return []
         return [
-            f"more than {MAX_MISSING:.0%} is missing of {_listed(arms)}: Replay will refuse the "
-            "data unless the other arms are named as arms=[...]"
+            f"more than {MAX_MISSING:.0%} is missing of {_listed(arms)}: name the other arms as "
+            "arms=[...] to go on without"
         ]
 
     def _season(self) -> list[str]:
@@ -136,6 +136,21 @@ class Check:
         return text
 
 
+def sum_of_others(series: Series) -> list[str]:
+    """A sentence if a column is the total of all others, which is no arm."""
+    values = series.values[~np.isnan(series.values).any(1)]
+    if values.shape[1] < 3 or not len(values):
+        return []
+    rest = values.sum(1, keepdims=True) - values
+    close = np.isclose(values, rest, rtol=1e-6, atol=1e-9 * np.abs(values).max()).all(0)
+    return [
+        f"{series.names[i]!r} is the sum of all other arms: if it is no choice of its own, give "
+        "arms=[...] with the others alone"
+        for i in np.flatnonzero(close)[:1]
+        if values[:, i].any()
+    ]
+
+
 def _sentence(words: str) -> str:
     return words[0].upper() + words[1:] + "."
 
@@ -148,8 +163,8 @@ def _listed(names: Sequence[str]) -> str:
 def _evidence(season: Candidate) -> str:
     word = "strong" if season.strength >= 0.5 else "clear" if season.strength >= 0.1 else "weak"
     return (
-        f"{word}, it explains {season.strength:.0%} of the variance in seasons left out; "
-        f"autocorrelation {season.autocorrelation:.2f}; {_gained(season)}"
+        f"{word}, it explains {season.strength:.0%} of the variance in seasons that it was not "
+        f"fitted to; autocorrelation {season.autocorrelation:.2f}; {_gained(season)}"
     )
 
 
