@@ -87,23 +87,3 @@ def test_citations_are_in_the_bibliography() -> None:
     cited = {key for p in files for key in re.findall(r"\[@(\w+)\]", p.read_text())}
     assert cited <= keys
     assert cited
-
-
-def findings() -> list[str]:
-    """The paragraphs, items and rows of the page of findings that have figures."""
-    text = (ROOT / "docs" / "findings.md").read_text()
-    blocks = re.split(r"\n\s*\n|\n(?=- |\d+\. |\|)", text)
-    return [block for block in blocks if re.search(FIGURE, block)]
-
-
-FIGURE = r"\d+\.\d+|\d+,\d{3}"
-
-
-@pytest.mark.parametrize("block", findings(), ids=lambda block: block[:40])
-def test_what_was_found_is_on_the_page_that_is_named(block: str) -> None:
-    """Pages are made anew, and words about them are not: a figure that has changed is seen here."""
-    pages = [ROOT / "docs" / name for name in re.findall(r"\]\(([\w/-]+\.md)\)", block)]
-    assert pages, "figures without a page"
-    there = "".join(page.read_text() for page in pages)
-    missing = [figure for figure in re.findall(FIGURE, block) if figure not in there]
-    assert not missing

@@ -36,12 +36,14 @@ def look_for(spec: WorldSpec) -> None:
         UnknownWorldError: One sentence, where there is no such module or no such world.
     """
     module, _, env_id = spec.env_id.rpartition(":")
-    if module:
+    if module.endswith(".py") or all(part.isidentifier() for part in module.split(".")):
         _bring_in(module, env_id)
     elif _is_unknown(env_id):
         try:
             spec.make()
         except UnknownWorldError as error:
+            if module:
+                raise
             hint = f"a world of your own is named with its module: my_module:{env_id}"
             raise UnknownWorldError(f"{error} ({hint})") from error
 
