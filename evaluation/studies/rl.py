@@ -38,15 +38,18 @@ def track_text(results: Results, track: str) -> str:
     table = results.table(track=track)
     shares = table.pivot(index="agent", columns="task", values="normalised")[[*results.tasks]]
     order = sorted(shares.index, key=lambda a: (a in REFERENCE_ROWS, shares.loc[a].mean(), a))
+    learned = [agent for agent in order if trained.get(agent)]
     rows = [
         [
-            agent,
+            agent if agent not in REFERENCE_ROWS else f"*{agent}*",
             *("" if share != share else f"{share:.2f}" for share in shares.loc[agent]),
-            f"{steps:,}" if (steps := trained.get(agent)) else "",
+            *([f"{trained[agent]:,}" if agent in learned else ""] if learned else []),
         ]
         for agent in order
     ]
-    return markdown_table(["normalised regret", *results.tasks, "interactions in training"], rows)
+    worlds = [task.removeprefix("PeriodicGP-").removesuffix("-v0") for task in results.tasks]
+    training = ["interactions in training"] if learned else []
+    return markdown_table(["normalised regret", *worlds, *training], rows)
 
 
 def budgets(results: Results, learner: str) -> dict[int, str]:
