@@ -49,9 +49,12 @@ class DLinUCBPool(LinearAgent):
     code in [@russac2019weighted]; the constants were not checked against the paper's text.
 
     Deviations from the paper: features as in :func:`arm_features`; a box is cut
-    into points. A slave's radius counts the rewards that it has learned from; the port adds the
-    time at which the slave was made, so that later slaves have wider bounds there; another public
-    copy of the authors' code counts as we do.
+    into points. A slave's radius counts the rewards that it has learned from, as in the authors'
+    own code (NonstationaryBanditLib); the port adds the time at which the slave was made, so that
+    later slaves have wider bounds there. Otherwise the port is followed where the two differ: the
+    authors' code has d log((lam + n) / (delta lam)) in the radius for n rewards, sigma^2 in the
+    place of sigma in eps, one trial without failure more in the record, delta_2 = 0.1 by default,
+    and keeps a slave whose badness equals a bound.
 
     Args:
         record: tau, the length of a record.

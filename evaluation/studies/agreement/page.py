@@ -55,14 +55,19 @@ This is our own code beside our own code: it shows slips, but not what was misre
 
 {glr}
 
+## Decided by the authors' code
+
+- `dlinucb-pool`: the radius counts the rewards that a slave has learned from. So does the authors'
+  own code (`lib/dLinUCB.py` of qingyun-wu/NonstationaryBanditLib on GitHub, `update_num`), which is
+  for Python 2 and cannot be run here; the port of it by Russac et al. (2019) adds the time at which
+  the slave was made. Where the two differ otherwise, the agent follows the port, and its page
+  says in what.
+
 ## Not decided
 
 - `wgp-ucb`: whether the newest reward has plain noise, and whether the width has squared weights,
   is for the paper to say (Deng et al. 2022). Only its abstract could be read here, and no other
   implementation installs; the agent's docstring says what was assumed.
-- `dlinucb-pool`: the radius counts the rewards that a slave has learned from. A port of the
-  authors' code (Russac et al. 2019) adds the time at which the slave was made; another public copy
-  of it counts as we do. The paper's text could not be read here, so it stays as it is.
 - Thompson sampling, Exp3.S and all that draws its choices are not compared choice by choice: they
   would have to draw the same numbers.
 """
