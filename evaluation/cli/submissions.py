@@ -37,7 +37,11 @@ from evaluation.report.serve import ServeError
 ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
 CodeOption = Annotated[
     str | None,
-    typer.Option("--agent", help="Code of the agent, to run it: file.py:Class or module:Class."),
+    typer.Option(
+        "--agent",
+        help="Code of the agent, to run it: file.py:Class, module:Class or an installed agent's "
+        "name.",
+    ),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Number of processes; one per core if left out.")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.registry import AgentSpec, UnknownAgentError, is_built_in
+from agents.registry import AgentSpec, UnknownAgentError, is_built_in, names
 from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.copies import ACTION_TOLERANCE, equal_actions
 from evaluation.leaderboard.hidden import COUNT, HiddenSeeds, can_tell, is_worse_on_hidden_seeds
@@ -83,8 +83,10 @@ def judged(verification: Verification, protocol: Protocol, place: str | None) ->
 def _code(manifest: Manifest, place: str | None) -> str:
     """Where the submitted code is, on this machine."""
     if place is None:
+        known = manifest.agent in names()  # of an installed package
+        where = manifest.agent if known else "file.py:Class, or module:Class of a package"
         raise CannotCheckError(
-            f"say where the code of {manifest.agent!r} is, to run it: --agent file.py:Class"
+            f"say where the code of {manifest.agent!r} is, to run it: --agent {where}"
         )
     try:
         name = AgentSpec.parse(place).name

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaluation.leaderboard import trial
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
 from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.lines import Verdict
@@ -302,7 +303,7 @@ def test_another_agent_than_the_submitted_one(bundle: Path) -> None:
     assert "the agent failed in" in refusal(bundle, through="re-run", sample=1)[1]
 
 
-def test_code_is_asked_for_and_compared(tmp_path: Path) -> None:
+def test_code_is_asked_for_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No agent's code is run up to "replayed", whatever it is called."""
     file = tmp_path / "mine.py"
     file.write_text(AGENTS.read_text())
@@ -312,6 +313,9 @@ def test_code_is_asked_for_and_compared(tmp_path: Path) -> None:
     assert manifest.agent == "mine.py:Good"
     assert len(manifest.source_sha256) == 64
     with pytest.raises(CannotCheckError, match=r"say where the code of 'mine\.py:Good' is"):
+        verify(out, protocol, through="re-run", workers=1)
+    monkeypatch.setattr(trial, "names", lambda: {"mine.py:Good": "as if it were installed"})
+    with pytest.raises(CannotCheckError, match=r"to run it: --agent mine\.py:Good$"):
         verify(out, protocol, through="re-run", workers=1)
     with pytest.raises(CannotCheckError, match="was submitted, not"):
         verify(out, protocol, through="re-run", agent=f"{file}:Talks", workers=1)
