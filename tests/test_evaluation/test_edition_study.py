@@ -11,7 +11,7 @@ from evaluation.leaderboard.judge import Judge
 from evaluation.leaderboard.secret import Secret
 from evaluation.studies import edition as study
 from evaluation.studies.stamp import stamps_in
-from tests.test_evaluation.submissions import PROTOCOL, submitted
+from tests.test_evaluation.submissions import PROTOCOL, ROOT, submitted
 
 
 @pytest.fixture
@@ -63,3 +63,10 @@ def test_the_page_of_an_edition(judged: tuple[Edition, Secret], tmp_path: Path, 
 def test_an_edition_that_is_not_there_is_said_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="there is no edition in"):
         study.main(["--folder", str(tmp_path)])
+
+
+def test_the_published_page_is_of_the_published_edition() -> None:
+    edition = study.find_edition(ROOT / "leaderboard", None)
+    page = (ROOT / "docs" / "edition.md").read_text()
+    assert f"# Edition {edition.name} " in page
+    assert edition.log.head in page

@@ -16,7 +16,7 @@ from site_pages.checks import dead_links  # isort: skip
 PAGES = (
     "index.html",
     "tutorials/index.html",
-    "howto/build_this_site.html",
+    "edition.html",
     "explanation/regret.html",
     "reference/environments/ride-share.html",
     "reference/agents/auto-gp-ucb.html",

@@ -8,7 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from site_pages.board import Board
 from site_pages.repository import ROOT, rewritten, with_data
+
+CACHE = ROOT / "out" / "site-cache"
 
 
 def _generate(app: Any) -> None:
@@ -17,7 +20,16 @@ def _generate(app: Any) -> None:
     from site_pages.generate import generate
 
     logger = logging.getLogger(__name__)
-    generate(Path(app.srcdir), cache=ROOT / "out" / "site-cache", say=logger.info)
+    app.board = Board(CACHE)
+    app.board.start()
+    generate(Path(app.srcdir), cache=CACHE, say=logger.info)
+
+
+def _finish(app: Any, error: Exception | None) -> None:
+    from sphinx.errors import ExtensionError
+
+    if error is None and (said := app.board.finish(Path(app.outdir))):
+        raise ExtensionError(f"the leaderboard's page could not be made: {said}")
 
 
 def _read_source(app: Any, docname: str, content: list[str]) -> None:
@@ -40,6 +52,7 @@ def setup(app: Any) -> dict[str, Any]:
 
     mathml.setup(app)
     app.connect("builder-inited", _generate)
+    app.connect("build-finished", _finish)
     app.connect("source-read", _read_source)
     app.connect("autodoc-process-docstring", _read_docstring, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,62 @@
+"""The leaderboard as a page of the site: made beside everything else, for it takes a while."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from site_pages.repository import ROOT
+
+PAGE = "leaderboard.html"
+LEADERBOARD = ROOT / "leaderboard"
+MADE_OF = (LEADERBOARD, ROOT / "evaluation" / "report", ROOT / "evaluation" / "leaderboard")
+"""Folders whose change makes the page another one."""
+
+
+class Board:
+    """The page of the last edition, kept between two builds.
+
+    Args:
+        cache: Where what is expensive is kept.
+    """
+
+    def __init__(self, cache: Path) -> None:
+        self._kept = cache / f"leaderboard-{_key()}.html"
+        self._making: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Begin to make it, if it is not there."""
+        if self._kept.is_file():
+            return
+        self._kept.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
+        places = ["--folder", str(LEADERBOARD), "--out", str(self._kept)]
+        self._making = subprocess.Popen(
+            [*command, *places],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def finish(self, site: Path) -> str:
+        """Put it into the site; what the command said if it could not be made, else nothing."""
+        if self._making is not None:
+            said, _ = self._making.communicate()
+            if self._making.returncode:
+                return said.strip()
+        shutil.copyfile(self._kept, site / PAGE)
+        return ""
+
+
+def _key() -> str:
+    """A hash of all that the page is made of."""
+    found = hashlib.sha256()
+    for folder in MADE_OF:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                found.update(path.read_bytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,37 @@
+"""The leaderboard's page in the site: made once, and a failure is said."""
+
+from pathlib import Path
+
+import pytest
+
+from site_pages import board  # isort: skip
+
+
+def test_a_page_that_was_kept_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "_key", lambda: "same")
+    monkeypatch.setattr(board.subprocess, "Popen", lambda *_, **__: pytest.fail("made again"))
+    (tmp_path / "leaderboard-same.html").write_text("the page")
+    page = board.Board(tmp_path)
+    page.start()
+    assert page.finish(tmp_path) == ""
+    assert (tmp_path / board.PAGE).read_text() == "the page"
+
+
+def test_why_there_is_no_page_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "LEADERBOARD", tmp_path)
+    page = board.Board(tmp_path / "cache")
+    page.start()
+    assert "there is no edition in" in page.finish(tmp_path)
+    assert not (tmp_path / board.PAGE).exists()
+
+
+def test_another_log_is_another_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "MADE_OF", (tmp_path,))
+    log = tmp_path / "log.jsonl"
+    log.write_text("one line")
+    before = board._key()
+    assert board._key() == before
+    log.write_text("two lines")
+    assert board._key() != before
