@@ -251,6 +251,11 @@ def _rerun(edition: Edition, count: int | None, workers: int | None) -> None:
         found = rerun_edition(edition, count, workers=workers, on_progress=report)
     if found.skipped:
         say(f"Not run again, {EARLIER}: {', '.join(found.skipped)}")
+    if found.strangers:
+        say(
+            f"Not run again, code that is not periodic-gp's: {', '.join(found.strangers)} "
+            "(periodic-gp verify FOLDER --through re-run --agent NAME)"
+        )
     if found.broken:
         raise CommandError(
             f"{len(found.broken)} of {found.public + found.hidden} runs came to something else: "

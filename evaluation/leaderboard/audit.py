@@ -110,12 +110,14 @@ class Rerun:
         hidden: Runs on hidden seeds.
         broken: Sentences about those that came to something else.
         skipped: Names of agents whose code is not the one that was judged.
+        strangers: Names of agents whose code is not a part of periodic-gp.
     """
 
     public: int
     hidden: int
     broken: list[str]
     skipped: list[str]
+    strangers: list[str]
 
 
 def rerun_edition(
@@ -133,7 +135,8 @@ def rerun_edition(
         workers: Processes; by default one per core.
         on_progress: Called with how far it is.
     """
-    built_in = [one for one in edition.accepted() if is_built_in(one.manifest.agent)]
+    accepted = edition.accepted()
+    built_in = [one for one in accepted if is_built_in(one.manifest.agent)]
     claims = [
         claim for one in built_in if not one.is_stale for claim in _drawn(one, edition, count)
     ]
@@ -146,6 +149,7 @@ def rerun_edition(
         hidden=hidden,
         broken=[sentence for sentence in found if sentence is not None],
         skipped=[one.manifest.label for one in built_in if one.is_stale],
+        strangers=[one.manifest.label for one in accepted if one not in built_in],
     )
 
 

@@ -21,6 +21,7 @@ PAGES = {
     "auto-gp.md": "python -m evaluation.studies.flagship",
     "beyond.md": "python -m evaluation.studies.beyond --docs docs",
     "delay.md": "python -m evaluation.studies.delay --docs docs",
+    "edition.md": "python -m evaluation.studies.edition --docs docs",
     "in-context.md": "python -m evaluation.studies.in_context --docs docs",
     "logs.md": "python -m evaluation.studies.ope --docs docs",
     "madrid_simulator.md": "python -m evaluation.studies.madrid.compare",

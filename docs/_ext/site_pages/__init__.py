@@ -22,13 +22,19 @@ def _generate(app: Any) -> None:
     logger = logging.getLogger(__name__)
     app.board = Board(CACHE)
     app.board.start()
-    generate(Path(app.srcdir), cache=CACHE, say=logger.info)
+    try:
+        generate(Path(app.srcdir), cache=CACHE, say=logger.info)
+    except BaseException:
+        app.board.give_up()
+        raise
 
 
 def _finish(app: Any, error: Exception | None) -> None:
     from sphinx.errors import ExtensionError
 
-    if error is None and (said := app.board.finish(Path(app.outdir))):
+    if error is not None:
+        app.board.give_up()
+    elif said := app.board.finish(Path(app.outdir)):
         raise ExtensionError(f"the leaderboard's page could not be made: {said}")
 
 

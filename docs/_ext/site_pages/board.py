@@ -12,8 +12,8 @@ from site_pages.repository import ROOT
 
 PAGE = "leaderboard.html"
 LEADERBOARD = ROOT / "leaderboard"
-MADE_OF = (LEADERBOARD, ROOT / "evaluation" / "report", ROOT / "evaluation" / "leaderboard")
-"""Folders whose change makes the page another one."""
+MADE_OF = (LEADERBOARD, *(ROOT / name for name in ("periodic_envs", "agents", "evaluation")))
+"""Folders whose change may make the page another one."""
 
 
 class Board:
@@ -32,6 +32,8 @@ class Board:
         if self._kept.is_file():
             return
         self._kept.parent.mkdir(parents=True, exist_ok=True)
+        for old in self._kept.parent.glob("leaderboard-*.html"):
+            old.unlink()
         command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
         places = ["--folder", str(LEADERBOARD), "--out", str(self._kept)]
         self._making = subprocess.Popen(
@@ -39,7 +41,8 @@ class Board:
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
 
     def finish(self, site: Path) -> str:
@@ -51,6 +54,12 @@ class Board:
         shutil.copyfile(self._kept, site / PAGE)
         return ""
 
+    def give_up(self) -> None:
+        """End what is under way: there will be no site."""
+        if self._making is not None:
+            self._making.kill()
+            self._making.communicate()
+
 
 def _key() -> str:
     """A hash of all that the page is made of."""
@@ -58,5 +67,5 @@ def _key() -> str:
     for folder in MADE_OF:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path.suffix != ".pyc":
-                found.update(path.read_bytes())
+                found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     return found.hexdigest()[:16]

@@ -1,0 +1,5 @@
+"""Write the page of an edition, or print it."""
+
+from evaluation.studies.edition.page import main
+
+main()
