@@ -135,11 +135,8 @@ def rerun_edition(
         workers: Processes; by default one per core.
         on_progress: Called with how far it is.
     """
-    accepted = edition.accepted()
-    built_in = [one for one in accepted if is_built_in(one.manifest.agent)]
-    claims = [
-        claim for one in built_in if not one.is_stale for claim in _drawn(one, edition, count)
-    ]
+    same, skipped, strangers = _by_code(edition.accepted())
+    claims = [claim for one in same for claim in _drawn(one, edition, count)]
     alone = [replace(claim.run, isolation=PROCESS) for claim in claims]
     outcomes = execute_all(alone, workers=workers, on_progress=on_progress) if alone else {}
     found = [claim.broken(outcomes[claim.run.key]) for claim in claims]
@@ -148,9 +145,17 @@ def rerun_edition(
         public=len(claims) - hidden,
         hidden=hidden,
         broken=[sentence for sentence in found if sentence is not None],
-        skipped=[one.manifest.label for one in built_in if one.is_stale],
-        strangers=[one.manifest.label for one in accepted if one not in built_in],
+        skipped=skipped,
+        strangers=strangers,
     )
+
+
+def _by_code(accepted: list[Accepted]) -> tuple[list[Accepted], list[str], list[str]]:
+    """Those whose code is here as it was, and the names of those of earlier and of foreign code."""
+    ours = [one for one in accepted if is_built_in(one.manifest.agent)]
+    earlier = [one.manifest.label for one in ours if one.is_stale]
+    foreign = [one.manifest.label for one in accepted if one not in ours]
+    return [one for one in ours if not one.is_stale], earlier, foreign
 
 
 def _drawn(one: Accepted, edition: Edition, count: int | None) -> list[Claim]:

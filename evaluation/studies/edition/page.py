@@ -89,11 +89,7 @@ it has refused {refused}. {first} has the least regret on hidden seeds, {regret:
 
 def text_of(study: Study) -> str:
     """The page."""
-    rows, closed = study.rows, study.edition.closed
-    heads = ["agent", "rank", "public seeds [95 %]", "hidden seeds [95 %]"]
-    heads += ["not told from the first", "ms a step"]
-    worlds = ["world", "least", "second", "third", "not told from the least"]
-    names = {row.label: row.name for row in rows}
+    rows, tried = study.rows, len(study.tried)
     own = sum(row.own for row in rows)
     return TEXT.format(
         name=study.edition.name,
@@ -105,15 +101,27 @@ def text_of(study: Study) -> str:
         steps=study.protocol.horizon,
         own=own,
         others=len(rows) - own,
-        tried="All" if len(study.tried) == len(rows) else len(study.tried),
+        tried="All" if tried == len(rows) else tried,
         hidden=study.hidden_seeds,
         sandbox=_sandbox(study.sandboxes),
-        state=OPEN if closed is None else CLOSED,
-        ranking=markdown_table(heads, [_cells(row, i) for i, row in enumerate(rows, 1)]),
-        best=markdown_table(worlds, [_leaders(of, names) for of in study.leaders()], texts=4),
+        state=OPEN if study.edition.closed is None else CLOSED,
+        ranking=_ranking(rows),
+        best=_best(study),
         hidden_words=_hidden_words(study),
         settings=_settings(study.with_settings),
     )
+
+
+def _ranking(rows: list[Row]) -> str:
+    heads = ["agent", "rank", "public seeds [95 %]", "hidden seeds [95 %]"]
+    heads += ["not told from the first", "ms a step"]
+    return markdown_table(heads, [_cells(row, i) for i, row in enumerate(rows, 1)])
+
+
+def _best(study: Study) -> str:
+    heads = ["world", "least", "second", "third", "not told from the least"]
+    names = {row.label: row.name for row in study.rows}
+    return markdown_table(heads, [_leaders(of, names) for of in study.leaders()], texts=4)
 
 
 def _cells(row: Row, rank: int) -> list[str]:
