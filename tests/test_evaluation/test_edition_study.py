@@ -48,7 +48,7 @@ def test_the_page_of_an_edition(judged: tuple[Edition, Secret], tmp_path: Path, 
     assert edition.log.head in text
     for words in (
         "3 agents that learn online in 2 worlds, 4 seeds each: 2 of periodic-gp",
-        "2 of the 3 it then ran on 10 hidden seeds",
+        "It then ran 2 of the 3 on 10 hidden seeds",
         "Not all of them were run in a sandbox",
         "still open",
         "it has refused 1. ",
@@ -74,7 +74,7 @@ def test_the_page_of_an_edition(judged: tuple[Edition, Secret], tmp_path: Path, 
 
     edition.close(secret)
     page.main(board)
-    assert "is\nclosed: its log begins" in capsys.readouterr().out
+    assert "The edition is closed: its log begins" in capsys.readouterr().out
 
 
 def test_who_leads_in_every_world(judged: tuple[Edition, Secret]) -> None:

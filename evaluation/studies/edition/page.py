@@ -31,9 +31,9 @@ TEXT = """# Edition {name} of the leaderboard
 `{head}`.
 
 **What was checked.** The judge has read the steps of every agent, computed their regret itself, and
-run the agent again on a part of them. {tried} of the {agents} it then ran on {hidden} hidden seeds
-of each world, which nobody knew, other ones for every agent. {sandbox} The edition is
-{state}.
+run the agent again on a part of them. It then ran {tried} of the {agents} on {hidden} hidden seeds
+of each world, which nobody knew, other ones for every agent. {sandbox}
+The edition is {state}.
 Whoever doubts a row without a star can run it again: `periodic-gp leaderboard check --rerun 3`. For
 a row with a star install its package, and give
 `periodic-gp verify leaderboard/{name}/submissions/ID --through re-run --agent NAME`. What each
@@ -65,8 +65,9 @@ cannot be told from the first there (paired 95 % interval of the difference, as 
 
 ## What not to read into it
 
-- {settings} Runs have {steps} steps. With other widths some rivals come much closer
-  ([the zoo](zoo.md), "Controls").
+- {settings}
+  Runs have {steps} steps. With other widths some rivals come much closer ([the zoo](zoo.md),
+  "Controls").
 - The worlds are ours and need no data. On measurements the order may be another one:
   [what we found](findings.md).
 - `auto-gp-ucb` was developed on other seeds of some of these worlds.
@@ -101,7 +102,7 @@ def text_of(study: Study) -> str:
         steps=study.protocol.horizon,
         own=own,
         others=len(rows) - own,
-        tried="All" if tried == len(rows) else tried,
+        tried="all" if tried == len(rows) else tried,
         hidden=study.hidden_seeds,
         sandbox=_sandbox(study.sandboxes),
         state=OPEN if study.edition.closed is None else CLOSED,
