@@ -40,6 +40,11 @@ def judged(tmp_path: Path, no_sandbox: None) -> tuple[Edition, Secret]:
     return edition, secret
 
 
+def order_of(text: str) -> list[str]:
+    """The agents of the ranking."""
+    return re.findall(r"^\| `([\w-]+)`(?: \*)? \| \d", text, re.MULTILINE)
+
+
 def test_the_page_of_an_edition(judged: tuple[Edition, Secret], tmp_path: Path, capsys) -> None:
     edition, secret = judged
     board = ["--folder", str(edition.folder.parent)]
@@ -69,8 +74,10 @@ def test_the_page_of_an_edition(judged: tuple[Edition, Secret], tmp_path: Path, 
     }
     assert {name: [f"{kept[name]['hidden']['estimate']:.3f}"] for name in said} == said
     assert kept["EpsilonGreedy"]["hidden"] is None
-    order = re.findall(r"^\| `([\w-]+)`(?: \*)? \| \d", text, re.MULTILINE)
-    assert order == sorted(kept, key=lambda name: kept[name]["public"]["estimate"])
+    (others,) = re.findall(r"It is so with\n(.*?)\.\n", text)
+    close = {name for name, row in kept.items() if row["close"]}
+    assert set(re.findall(r"`([\w-]+)`", others)) == close - {order_of(text)[0]}
+    assert order_of(text) == sorted(kept, key=lambda name: kept[name]["public"]["estimate"])
 
     edition.close(secret)
     page.main(board)

@@ -42,9 +42,10 @@ tier proves is on the page about [trust](explanation/trust.md).
 **What is measured.** Normalised regret: 0 is an oracle, 1 is choosing at random. The first figure
 is its interquartile mean over all runs on the public seeds, with a 95 % interval. Agents are ranked
 by it, for on these seeds all of them met the same worlds and the same noise. The second figure is
-the same on hidden seeds. "Not told from the first" is said where the paired 95 % interval of the
-difference in *mean* normalised regret, on public seeds, is not above zero. That is not corrected
-for looking at many pairs, and the first was picked on the same runs.
+the same on hidden seeds. An agent cannot be told from the first where the paired 95 % interval of
+the difference in *mean* normalised regret, on public seeds, is not above zero. That is not
+corrected for looking at many pairs, and the first was picked on the same runs. It is so with
+{close}.
 
 {ranking}
 
@@ -106,6 +107,7 @@ def text_of(study: Study) -> str:
         hidden=study.hidden_seeds,
         sandbox=_sandbox(study.sandboxes),
         state=OPEN if study.edition.closed is None else CLOSED,
+        close=", ".join(row.name for row in rows[1:] if row.close) or "nobody here",
         ranking=_ranking(rows),
         best=_best(study),
         hidden_words=_hidden_words(study),
@@ -114,8 +116,7 @@ def text_of(study: Study) -> str:
 
 
 def _ranking(rows: list[Row]) -> str:
-    heads = ["agent", "rank", "public seeds [95 %]", "hidden seeds [95 %]"]
-    heads += ["not told from the first", "ms a step"]
+    heads = ["agent", "rank", "public seeds [95 %]", "hidden seeds [95 %]", "ms a step"]
     return markdown_table(heads, [_cells(row, i) for i, row in enumerate(rows, 1)])
 
 
@@ -128,8 +129,7 @@ def _best(study: Study) -> str:
 def _cells(row: Row, rank: int) -> list[str]:
     hidden = "" if row.hidden is None else shown(row.hidden, 3)
     time = "" if row.ms_per_step is None else f"{row.ms_per_step:.2f}"
-    beside = "first" if rank == 1 else "yes" if row.close else ""
-    return [row.name, str(rank), shown(row.public, 3), hidden, beside, time]
+    return [row.name, str(rank), shown(row.public, 3), hidden, time]
 
 
 def _leaders(found: Leaders, names: dict[str, str]) -> list[str]:
