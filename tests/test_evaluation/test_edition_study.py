@@ -61,6 +61,8 @@ def test_the_page_of_an_edition(judged: tuple[Edition, Secret], tmp_path: Path, 
         "| `EpsilonGreedy` * |",
     ):
         assert words in text, words
+    for one in edition.accepted():
+        assert f"| `{one.manifest.id}` |" in text
     (stamp,) = stamps_in(text)
     assert set(stamp.code["agents"]) == {"random", "gp-ucb"}  # the stranger's code is not here
 

@@ -14,7 +14,7 @@ from evaluation.leaderboard.content import EARLIER, boards
 from evaluation.leaderboard.edition import EditionError
 from evaluation.leaderboard.log import LogError
 from evaluation.studies.edition.study import Leaders, Row, Study
-from evaluation.studies.markdown import markdown_table, shown
+from evaluation.studies.markdown import folded, markdown_table, shown
 from evaluation.studies.pages import write_page
 from evaluation.studies.stamp import make_stamp
 
@@ -34,10 +34,11 @@ TEXT = """# Edition {name} of the leaderboard
 run the agent again on a part of them. It then ran {tried} of the {agents} on {hidden} hidden seeds
 of each world, which nobody knew, other ones for every agent. {sandbox}
 The edition is {state}.
-Whoever doubts a row without a star can run it again: `periodic-gp leaderboard check --rerun 3`. For
-a row with a star install its package, and give
-`periodic-gp verify leaderboard/{name}/submissions/ID --through re-run --agent NAME`. What each
-tier proves is on the page about [trust](explanation/trust.md).
+Whoever doubts a row without a star can run some of it again, on public and on hidden seeds:
+`periodic-gp leaderboard check --rerun 3`. For a row with a star install its package;
+`periodic-gp verify leaderboard/{name}/submissions/ID --through re-run --agent NAME`
+runs some of its public seeds. The ids are at the end of this page. What each tier proves is on the
+page about [trust](explanation/trust.md).
 
 **What is measured.** Normalised regret: 0 is an oracle, 1 is choosing at random. The first figure
 is its interquartile mean over all runs on the public seeds, with a 95 % interval. Agents are ranked
@@ -74,11 +75,13 @@ cannot be told from the first there (paired 95 % interval of the difference, as 
 - `auto-gp-ucb` was developed on other seeds of some of these worlds.
 
 Your agent could be in the next edition: [how to hand one in](howto/leaderboard.md).
+
+{ids}
 """
 OPEN = "still open: agents may follow, and the salt of the hidden seeds is secret"
 CLOSED = (
     "closed: its log begins with the hash of the salt that hidden seeds are made from and ends\n"
-    "with the salt itself, so everybody can see that they are of it, and run them again"
+    "with the salt itself, so everybody can see that they are of it"
 )
 NO_HIDDEN = "Fewer than two agents were tried on hidden seeds."
 HIDDEN_WORDS = """Each of the {tried} agents had hidden seeds of its own. Its normalised regret
@@ -112,7 +115,13 @@ def text_of(study: Study) -> str:
         best=_best(study),
         hidden_words=_hidden_words(study),
         settings=_settings(study.with_settings),
+        ids=_ids(study),
     )
+
+
+def _ids(study: Study) -> str:
+    rows = [[row.name, f"`{study.accepted[row.label].manifest.id}`"] for row in study.rows]
+    return folded("Ids of the submissions", markdown_table(["agent", "id"], rows, texts=2))
 
 
 def _ranking(rows: list[Row]) -> str:
