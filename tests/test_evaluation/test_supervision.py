@@ -133,7 +133,12 @@ def test_ctrl_c_at_any_time_ends_quietly(tmp_path: Path, seconds: float) -> None
     more = ["run", "smoke", "--seeds", "0:20", "--workers", "2"]
     with (tmp_path / "errors").open("wb") as errors:
         started = subprocess.Popen(
-            [*COMMAND, *more], cwd=tmp_path, stderr=errors, start_new_session=True
+            [*COMMAND, *more],
+            cwd=tmp_path,
+            stderr=errors,
+            start_new_session=True,
+            # A shell has its background commands ignore Ctrl-C, and they pass that on.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         children, end = Path(f"/proc/{started.pid}/task/{started.pid}/children"), 120.0
         begun = time.monotonic()
