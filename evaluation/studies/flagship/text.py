@@ -166,10 +166,11 @@ Such jumps are mostly chance: twelve windows tell little. The figure below is th
 CORE = f"""
 ## The core worlds
 
-200 steps (`{COMMAND} core --seeds 0:100`), against the agent of the zoo with the least regret there (all that are
-told the season, contexts, scale and noise). Where this agent does not know the season's length, the
-others still do. Nothing was set on these seeds. They were run on seeds 0:40 first, where
-Synthetic-v0 had 1.15 [1.07, 1.25] and Piecewise-v0 1.10 [0.99, 1.19], then on all hundred.
+200 steps (`{COMMAND} core --seeds 0:100`), against the agent of the zoo
+with the least regret there (all that are told the season, contexts, scale and noise). Where this
+agent does not know the season's length, the others still do. Nothing was set on these seeds. They
+were run on seeds 0:40 first, where Synthetic-v0 had 1.15 [1.07, 1.25] and Piecewise-v0 1.10
+[0.99, 1.19], then on all hundred.
 
 """
 
