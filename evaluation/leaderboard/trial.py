@@ -33,6 +33,8 @@ from periodic_envs.arrays import Array
 
 SAMPLE = 12
 """Runs that are run again."""
+NOT_FOUND = f"{UnknownAgentError.__name__}: cannot find the agent"
+"""What a run's reason begins with where the agent's code, or a library of it, is missing."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ def rerun(verification: Verification, protocol: Protocol, how: Conditions) -> st
     outcomes = _outcomes(verification, [runs[i] for i in places], how)
     for i, outcome in zip(places, outcomes, strict=True):
         where = f"{runs[i].env}, seed {runs[i].seed}"
+        if (outcome.reason or "").startswith(NOT_FOUND):
+            raise CannotCheckError(f"it cannot be made here: {outcome.reason}")
         if outcome.reason is not None:
             raise BundleError(f"the agent failed in {where}: {outcome.reason}")
         if differs := difference(outcome, verification.actions[i]):

@@ -18,7 +18,7 @@ from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_man
 from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.lines import Verdict
 from evaluation.leaderboard.steps import read_steps
-from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.submit import code_hash, submit
 from evaluation.leaderboard.verdicts import CannotCheckError
 from evaluation.leaderboard.verify import verify
 from evaluation.running.sources import agent_source
@@ -301,6 +301,14 @@ def test_another_agent_than_the_submitted_one(bundle: Path) -> None:
     assert "was submitted" in words
     edit(bundle, agent="gp-ucb", settings={"nonsense": 1})
     assert "the agent failed in" in refusal(bundle, through="re-run", sample=1)[1]
+
+
+def test_a_library_that_is_missing_here_is_no_verdict(bundle: Path) -> None:
+    file = bundle.parent / "mine.py"
+    file.write_text("import no_such_library\n" + AGENTS.read_text())
+    edit(bundle, agent="mine.py:Good", source_sha256=code_hash(f"{file}:Good"))
+    with pytest.raises(CannotCheckError, match=r"cannot be made here: .* 'no_such_library'"):
+        verify(bundle, PROTOCOL, through="re-run", agent=f"{file}:Good", sample=1, workers=1)
 
 
 def test_code_is_asked_for_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

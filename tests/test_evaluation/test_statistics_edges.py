@@ -1,10 +1,15 @@
 """Faults that ``make mutation`` put into the statistics and no other test saw."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from evaluation.statistics import (
     growth_exponent,
+    iqm,
     mean_interval,
     optimality_gap,
     paired_ratio,
@@ -12,6 +17,7 @@ from evaluation.statistics import (
     sign_flip_test,
 )
 from evaluation.statistics.paired import _ENUMERATED
+from evaluation.statistics.scores import stratified_band
 
 
 def regret_of(curve: np.ndarray, runs: int = 3) -> np.ndarray:
@@ -61,16 +67,44 @@ def test_a_ratio_of_nothing_is_nothing() -> None:
     assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
 
 
+def test_a_ratio_that_could_be_nothing_begins_at_nothing() -> None:
+    runs = np.random.default_rng(0).normal(0.2, 1.0, size=20)
+    found = paired_ratio(runs, np.full(20, 0.5))
+    assert found.estimate == pytest.approx(2 * runs.mean())
+    assert 0.0 == found.low < found.estimate < found.high
+
+
+def test_tails_are_those_of_students_t_stretched() -> None:
+    """Of a statistic that is uniform whatever is drawn, a quantile is its own probability."""
+    found = stratified_band(
+        lambda counts: np.linspace(0.0, 1.0, len(counts))[:, None],
+        runs=5,
+        tasks=2,
+        level=0.95,
+        seed=0,
+        resamples=2000,
+    )
+    tail = norm.cdf(np.sqrt(5 / 4) * t.ppf(0.025, df=2 * 4))
+    np.testing.assert_allclose([found.low[0], found.high[0]], [tail, 1 - tail], rtol=1e-9)
+
+
 def test_the_gap_is_to_one_unless_another_target_is_given() -> None:
     scores = np.full((4, 2), 0.75)
     assert optimality_gap(scores).estimate == pytest.approx(0.25)
     assert optimality_gap(scores, target=2.0).estimate == pytest.approx(1.25)
 
 
-def test_what_nobody_seeds_is_seeded_by_zero() -> None:
-    scores, thresholds = np.random.default_rng(1).normal(size=(40, 3)), np.linspace(-1, 1, 20)
-    plain = performance_profile(scores, thresholds)
-    seeded, other = (performance_profile(scores, thresholds, seed=seed) for seed in (0, 1))
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        lambda scores, **seed: performance_profile(scores, np.linspace(-1, 1, 20), **seed),
+        iqm,
+        optimality_gap,
+    ],
+)
+def test_what_nobody_seeds_is_seeded_by_zero(bounds: Callable[..., Any]) -> None:
+    scores = np.random.default_rng(1).normal(size=(40, 3))
+    plain, seeded, other = bounds(scores), bounds(scores, seed=0), bounds(scores, seed=1)
     np.testing.assert_array_equal(plain.low, seeded.low)
     np.testing.assert_array_equal(plain.high, seeded.high)
     assert not np.array_equal(plain.low, other.low)
