@@ -1,6 +1,7 @@
 """Faults that ``make mutation`` put into the statistics and no other test saw."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,21 @@ import pytest
 from scipy.stats import norm, t
 
 from evaluation.statistics import (
+    MIN_RUNS,
+    curve_band,
     growth_exponent,
     iqm,
     mean_interval,
+    mean_ranks,
     optimality_gap,
+    paired_difference,
+    paired_matrix,
     paired_ratio,
     performance_profile,
+    probability_of_improvement,
     sign_flip_test,
 )
+from evaluation.statistics.intervals import _REACH, studentised
 from evaluation.statistics.paired import _ENUMERATED
 from evaluation.statistics.scores import stratified_band
 
@@ -74,6 +82,25 @@ def test_a_ratio_that_could_be_nothing_begins_at_nothing() -> None:
     assert 0.0 == found.low < found.estimate < found.high
 
 
+def test_enough_runs_are_asked_for_their_shape_and_fewer_are_not() -> None:
+    runs = np.geomspace(1.0, 100.0, MIN_RUNS)
+    for values, shaped in ((runs[1:], False), (runs, True)):
+        found = mean_interval(values)
+        half = t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+        students = [found.estimate - half, found.estimate + half]
+        assert np.allclose([found.low, found.high], students) == (not shaped)
+
+
+@pytest.mark.parametrize(("shift", "reached"), [(0.0, 0.0), (1.0, -1.0), (-1.0, 1.0)])
+def test_samples_of_equal_values_say_nothing_at_the_estimate_and_all_beside_it(
+    shift: float, reached: float
+) -> None:
+    one, many = np.ones(1), np.ones((1, 100))
+    found = studentised(0.0 * one, one, shift * many, 0.0 * many, runs=10, level=0.95)
+    furthest = _REACH * t.ppf(0.975, 9)
+    np.testing.assert_allclose([found.low[0], found.high[0]], reached * furthest)
+
+
 def test_tails_are_those_of_students_t_stretched() -> None:
     """Of a statistic that is uniform whatever is drawn, a quantile is its own probability."""
     found = stratified_band(
@@ -94,17 +121,40 @@ def test_the_gap_is_to_one_unless_another_target_is_given() -> None:
     assert optimality_gap(scores, target=2.0).estimate == pytest.approx(1.25)
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [
-        lambda scores, **seed: performance_profile(scores, np.linspace(-1, 1, 20), **seed),
-        iqm,
-        optimality_gap,
-    ],
-)
+RUNS = np.random.default_rng(1).exponential(size=(40, 3))
+SEEDED: list[Callable[..., Any]] = [
+    partial(performance_profile, RUNS, np.linspace(0, 2, 20)),
+    partial(iqm, RUNS),
+    partial(optimality_gap, RUNS),
+    partial(mean_ranks, RUNS.T[..., None]),
+    partial(probability_of_improvement, RUNS[:, :1], RUNS[:, 1:2]),
+    partial(mean_interval, RUNS[:, 0]),
+    partial(curve_band, RUNS),
+    partial(growth_exponent, RUNS),
+    partial(paired_difference, RUNS[:, 0], RUNS[:, 1]),
+    partial(paired_ratio, RUNS[:, 0], RUNS[:, 1]),
+    partial(paired_matrix, RUNS.T),
+]
+
+
+@pytest.mark.parametrize("bounds", SEEDED, ids=lambda bounds: bounds.func.__name__)
 def test_what_nobody_seeds_is_seeded_by_zero(bounds: Callable[..., Any]) -> None:
-    scores = np.random.default_rng(1).normal(size=(40, 3))
-    plain, seeded, other = bounds(scores), bounds(scores, seed=0), bounds(scores, seed=1)
+    plain, seeded, other = bounds(), bounds(seed=0), bounds(seed=1)
     np.testing.assert_array_equal(plain.low, seeded.low)
     np.testing.assert_array_equal(plain.high, seeded.high)
-    assert not np.array_equal(plain.low, other.low)
+    assert not np.array_equal(plain.low, other.low, equal_nan=True)
+
+
+def test_signs_that_nobody_seeds_are_seeded_by_zero() -> None:
+    runs = RUNS[:, 0] - 0.8
+    assert sign_flip_test(runs) == sign_flip_test(runs, seed=0) != sign_flip_test(runs, seed=1)
+
+
+def test_a_growth_needs_regret_of_some_run_where_its_window_begins() -> None:
+    """Of any run, not of the first; and what the first loses later does not make up for it."""
+    curve = np.arange(1.0, 101.0)
+    regret = np.vstack([np.zeros((1, 100)), regret_of(curve)])
+    assert growth_exponent(regret).estimate == pytest.approx(1.0, abs=1e-9)
+    late = np.zeros((3, 100))
+    late[0, 50:] = 1.0
+    assert np.isnan(growth_exponent(late, start=0.1).estimate)
