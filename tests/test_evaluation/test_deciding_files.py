@@ -1,16 +1,21 @@
 """Deciders in files: the same afterwards, shared by processes, and safe from kills."""
 
+import errno
+import os
 import random
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from agents.registry import online_names
 from evaluation import Decider, DeciderError
+from evaluation.deciding import files
+from evaluation.deciding.files import FORMAT, to_bytes
 from tests.test_evaluation.test_deciding import QUICK, file_agent, kiosk, live, table
 
 __all__ = ["file_agent"]  # a fixture
@@ -133,6 +138,43 @@ def test_damaged_files_get_a_sentence(tmp_path: Path) -> None:
             said.append(str(error))
     assert len(said) > 20
     assert all(one.startswith("cannot load") and "\n" not in one for one in said)
+
+
+def test_files_of_something_else_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "kiosk"
+    for said, words in (
+        ({"format": "a recipe"}, "cannot load '.*kiosk': it is no decider"),
+        ({"format": FORMAT, "version": "99"}, "of version 99 of the format, this one reads"),
+    ):
+        path.write_bytes(to_bytes({"numbers": np.zeros(3)}, said))
+        with pytest.raises(DeciderError, match=words):
+            Decider.load(path)
+
+
+def test_a_file_in_use_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kiosk"
+    kiosk().save(path)
+    monkeypatch.setattr(files, "MAX_WAITING_SECONDS", 0.1)
+    with files.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
+        kiosk().save(path)
+    kiosk().save(path)
+
+
+def test_a_disk_that_is_full_keeps_the_file_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kiosk"
+    kiosk().save(path)
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DeciderError, match=r"cannot write '.*kiosk': No space left on device"):
+        kiosk().save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir() if p.suffix != ".lock"] == ["kiosk"]
 
 
 def test_there_is_no_place_to_write(tmp_path: Path) -> None:

@@ -158,3 +158,10 @@ def test_a_growth_needs_regret_of_some_run_where_its_window_begins() -> None:
     late = np.zeros((3, 100))
     late[0, 50:] = 1.0
     assert np.isnan(growth_exponent(late, start=0.1).estimate)
+
+
+def test_samples_of_runs_that_lose_nothing_at_first_are_left_out() -> None:
+    regret = np.random.default_rng(0).uniform(0.5, 1.5, size=(6, 50))
+    regret[:3, 0] = 0.0
+    found = growth_exponent(regret, start=0.0)  # a logarithm of 0 would warn
+    assert np.isfinite([found.estimate, found.low, found.high]).all()
