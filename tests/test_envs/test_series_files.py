@@ -32,6 +32,13 @@ def test_bad_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_series("a\0b.csv")
     with pytest.raises(DataError, match="has no rows"):
         read_series(pd.DataFrame({"time": [], "a": [], "b": []}))
+    levels = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    with pytest.raises(DataError, match="several levels of rows or columns: call reset_index"):
+        read_series(pd.DataFrame([[1, 2]], columns=levels))
+    with pytest.raises(DataError, match="line break or an open quotation mark within a field"):
+        read_series(write(tmp_path, 'time,a,b\n2020-01-01,1,"2\n2020-01-02,2,3\n'))
+    with pytest.raises(DataError, match=r"separator must be one of .*, got '#'"):
+        read_series(write(tmp_path, WIDE), separator="#")
     monkeypatch.setattr("periodic_envs.data.tables.limits.MAX_BYTES", 20)
     with pytest.raises(DataError, match="larger than"):
         read_series(write(tmp_path, WIDE))
