@@ -158,6 +158,7 @@ def test_a_growth_needs_regret_of_some_run_where_its_window_begins() -> None:
     late = np.zeros((3, 100))
     late[0, 50:] = 1.0
     assert np.isnan(growth_exponent(late, start=0.1).estimate)
+    assert np.isnan(growth_exponent(1.0 - np.eye(1, 100), start=0.0).estimate)
 
 
 def test_samples_of_runs_that_lose_nothing_at_first_are_left_out() -> None:
