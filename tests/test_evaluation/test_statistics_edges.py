@@ -161,6 +161,18 @@ def test_a_growth_needs_regret_of_some_run_where_its_window_begins() -> None:
     assert np.isnan(growth_exponent(1.0 - np.eye(1, 100), start=0.0).estimate)
 
 
+@pytest.mark.parametrize("runs", [2, 3])
+def test_growth_of_few_runs_by_hand(runs: int) -> None:
+    """Two steps: the slope is log2 of the ratio of means, its error that of the delta method."""
+    first, second = np.array([[1.0, 2.0, 4.0], [6.0, 5.0, 9.0]])[:, :runs]
+    found = growth_exponent(np.stack([first, second - first], axis=1), start=0.0)
+    slope = np.log2(second.mean() / first.mean())
+    influence = (second / second.mean() - first / first.mean()) / np.log(2.0)
+    half = t.ppf(0.975, runs - 1) * np.sqrt(np.mean(influence**2) / (runs - 1))
+    expected = [slope - half, slope, slope + half]
+    np.testing.assert_allclose([found.low, found.estimate, found.high], expected)
+
+
 def test_samples_of_runs_that_lose_nothing_at_first_are_left_out() -> None:
     regret = np.random.default_rng(0).uniform(0.5, 1.5, size=(6, 50))
     regret[:3, 0] = 0.0
