@@ -57,6 +57,8 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/repo-review . --show err
+	$(BIN)/codespell
+	$(BIN)/zizmor --offline --quiet .github
 
 # What takes minutes: the posterior after a million steps, the reproduction in its quick form.
 test-slow: $(VENV)/.dev
@@ -86,8 +88,6 @@ test-newest: .venv-newest
 	rm -rf $@ && $(NEW_VENV)
 	$@/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager -e ".[$(EXTRAS)]"
 	touch $@
-
-comma := ,
 
 # What of the code the tests run: figures on the screen, pages in out/coverage. Some 40 minutes.
 coverage: $(VENV)/.dev
@@ -164,5 +164,5 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@ $(VENV)/.core
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(INSTALL) -e ".[dev,rl,docs]"
+	$(call installing,periodic-gp and all that its site needs,-e ".[dev$(comma)rl$(comma)docs]")
 	touch $@ $(VENV)/.dev $(VENV)/.core
