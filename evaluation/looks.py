@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable
@@ -19,7 +20,9 @@ FIRST = (
 
 
 def looks(agents: Iterable[str]) -> dict[str, int]:
-    """The number of each agent's look, from its name.
+    """The number of each agent's look, from its name, however its label goes on.
+
+    "GP-UCB" of the paper looks like ``gp-ucb``, and "ppo, trained" like ``ppo``.
 
     Two that would look the same in one picture do not: the later one, agents without settings and
     then the alphabet going first, takes the next look that is free. So an agent looks the same
@@ -30,8 +33,13 @@ def looks(agents: Iterable[str]) -> dict[str, int]:
     """
     total = len(COLOURS) * len(DASHES)
     found: dict[str, int] = {}
-    for agent in sorted(set(agents), key=lambda name: (name not in FIRST, ":" in name, name)):
-        name = agent.partition(":")[0]
+    names = {agent: re.split("[:,]", agent)[0].lower() for agent in agents}
+
+    def precedence(agent: str) -> tuple[bool, bool, str]:
+        return names[agent] not in FIRST, len(names[agent]) < len(agent), agent
+
+    for agent in sorted(names, key=precedence):
+        name = names[agent]
         wanted = FIRST.index(name) if name in FIRST else zlib.crc32(name.encode()) % total
         rounds, used = len(found) // total, Counter(found.values())
         taken = {look for look, times in used.items() if times > rounds}

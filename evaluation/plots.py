@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from evaluation.dark import darkened
 from evaluation.looks import colour_of, dashes_of, looks
 from evaluation.results import Curves, Results
-from evaluation.simulated import WORD, simulated_tasks
+from evaluation.simulated import titles
 from evaluation.statistics import Band, curve_band, performance_profile, regret_by_phase
 from periodic_envs.arrays import Array
 
@@ -260,8 +260,8 @@ FIGURES: dict[str, Callable[..., Figure]] = {
 
 def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
     """The same by titles of panels, which say of what was simulated that it was."""
-    simulated = simulated_tasks(results)
-    return {f"{t}, {WORD}" if t in simulated else t: value for t, value in by_task.items()}
+    named = titles(results)
+    return {named[task]: value for task, value in by_task.items()}
 
 
 def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:

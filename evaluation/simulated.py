@@ -20,6 +20,12 @@ def simulated_tasks(results: Results) -> list[str]:
     return [task for task in results.tasks if task in found]
 
 
+def titles(results: Results) -> dict[str, str]:
+    """What stands above the picture of each task: its name, and that it was simulated if so."""
+    simulated = simulated_tasks(results)
+    return {task: f"{task}, {WORD}" if task in simulated else task for task in results.tasks}
+
+
 def _is_simulated(entry: Mapping[str, Any], fingerprint: str | None) -> bool:
     """Whether a world has the data that the simulator gives for its arguments."""
     name = entry["id"].rpartition(":")[2]

@@ -15,21 +15,23 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
+from evaluation.plots import agent_styles
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
+from evaluation.simulated import titles
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import regrets, study_lab, study_parser
 from evaluation.studies.markdown import listed, markdown_table, shown
 from evaluation.studies.pages import require_parts, write_part
-from evaluation.studies.pictures import BLUE, ORANGE, draw_curve, new_figure
+from evaluation.studies.pictures import draw_curve, new_figure
 from periodic_envs.files import write_figure
 
 PAGE, PICTURE, STUDY = "rl.md", "rl.png", "evaluation.studies.rl"
-LEARNERS = {"ppo": BLUE, "recurrent-ppo, memory": ORANGE}
+LEARNERS = ("ppo", "recurrent-ppo, memory")
 GP = "periodic-gp-ucb"
-OTHERS = {GP: "-", "best-fixed": ":", "uniform-random": "--"}
-"""Agents that need no training, and how their lines are drawn."""
+REFERENCES = {"best-fixed": ":", "uniform-random": "--"}
+"""What regret is compared with, and how its lines are drawn."""
 
 
 def track_text(results: Results, track: str) -> str:
@@ -62,15 +64,19 @@ def budgets(results: Results, learner: str) -> dict[int, str]:
 def draw(results: Results) -> Figure:
     """Regret against interactions, one panel per world."""
     figure, panels = new_figure(10.0, 4.0, 1, len(results.tasks))
+    styles, named = agent_styles([*LEARNERS, GP]), titles(results)
     for axes, world in zip(panels, results.tasks, strict=True):
         regret = Comparison(regrets(results).loc[world])
-        for learner, colour in LEARNERS.items():
+        for learner in LEARNERS:
             known = budgets(results, learner)
             found = [regret.mean(label) for label in known.values()]
-            draw_curve(axes, list(known), found, color=colour, label=learner)
-        for name, style in OTHERS.items():
-            axes.axhline(regret.mean(name).estimate, color="black", linestyle=style, label=name)
-        axes.set(title=world, xscale="log", xlabel="interactions in training", ylim=(0.0, None))
+            draw_curve(axes, list(known), found, **styles[learner], label=learner)
+        axes.axhline(regret.mean(GP).estimate, **styles[GP], label=GP)
+        for name, dashes in REFERENCES.items():
+            axes.axhline(regret.mean(name).estimate, color="0.5", linestyle=dashes, label=name)
+        axes.set(
+            title=named[world], xscale="log", xlabel="interactions in training", ylim=(0.0, None)
+        )
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("regret over 200 steps")
     figure.axes[-1].legend(frameon=False, fontsize=8)
@@ -83,7 +89,7 @@ def budget_text(results: Results) -> str:
     parts = []
     for world in results.tasks:
         found = Comparison(regrets(results).loc[world])
-        others = listed({name: found.mean(name) for name in OTHERS}, 0)
+        others = listed({name: found.mean(name) for name in (GP, *REFERENCES)}, 0)
         parts += [f"{world}: {others}", _budget_table(found, labels)]
     return "\n\n".join(parts)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from evaluation.plots import agent_styles
 from evaluation.studies.claims import Claim, Section, together
 from evaluation.studies.comparison import Comparison
 from evaluation.studies.lab import regrets
@@ -17,9 +18,10 @@ from evaluation.studies.paper.pretraining import synthetic_eps
 from evaluation.studies.paper.size import PaperLab
 from evaluation.studies.paper.synthetic import WORLD as SYNTHETIC
 from evaluation.studies.paper.trials import by_rule, usable_windows, window_world
-from evaluation.studies.pictures import BLUE, GREEN, ORANGE, draw_curve, new_figure
+from evaluation.studies.pictures import draw_curve, new_figure
 
 NAME = "sensitivity"
+TV = "TV-GP-UCB"
 PERIODS = (6, 12, 20, 22, 24, 26, 28)
 MINOR = (20, 22, 26, 28)
 """Wrong by a little, for Madrid: the paper says that these still do well."""
@@ -81,7 +83,7 @@ def _agents(settings: dict[str, Any]) -> list[dict[str, Any]]:
     ]
     others = [
         {"name": METHODS[method], "label": method, "settings": settings.get(method, {})}
-        for method in (GP, "TV-GP-UCB")
+        for method in (GP, TV)
     ]
     return periodic + others
 
@@ -98,7 +100,7 @@ def _madrid(lab: PaperLab, rule: str) -> Comparison:
 def _synthetic(lab: PaperLab, length_scale: float) -> Comparison:
     settings = {
         PERIODIC: {"time_length_scale": length_scale},
-        "TV-GP-UCB": {"eps": synthetic_eps()},
+        TV: {"eps": synthetic_eps()},
     }
     name = f"{NAME}-synthetic-{length_scale:g}"
     seeds = lab.size.side_seeds
@@ -149,16 +151,17 @@ def _synthetic_claim(synthetic: dict[str, Comparison]) -> Claim:
 
 
 def _table(found: Comparison) -> str:
-    return found.ratios([*map(_labelled, PERIODS), GP, "TV-GP-UCB"], [GP], head="told")
+    return found.ratios([*map(_labelled, PERIODS), GP, TV], [GP], head="told")
 
 
 def _figure(tasks: dict[str, Comparison]) -> Figure:
     figure, panels = new_figure(10.0, 6.4, 2, 2)
+    styles = agent_styles([PERIODIC, GP, TV])
     for axes, (task, found) in zip(panels, tasks.items(), strict=True):
         means = [found.mean(_labelled(period)) for period in PERIODS]
-        draw_curve(axes, PERIODS, means, color=BLUE, label=PERIODIC)
-        for method, colour in ((GP, ORANGE), ("TV-GP-UCB", GREEN)):
-            axes.axhline(found.mean(method).estimate, color=colour, linestyle="--", label=method)
+        draw_curve(axes, PERIODS, means, **styles[PERIODIC], label=PERIODIC)
+        for method in (GP, TV):
+            axes.axhline(found.mean(method).estimate, **styles[method], label=method)
         axes.set(title=task, xlabel="period told", ylabel="regret", ylim=(0.0, None))
         axes.title.set_fontsize(10)
         axes.set_xticks(PERIODS)

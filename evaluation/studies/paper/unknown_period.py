@@ -134,7 +134,6 @@ def _curves(results: Results, names: list[str]) -> Figure:
     for name in names:
         runs = results.curves(HIDDEN if name.endswith(BLIND) else KNOWN, name.removesuffix(BLIND))
         bands[name] = curve_band(runs.regret)
-    order = [*METHODS, TRUE, "", *OURS]  # the second round of seven colours is dashed
-    figure = curves_figure({WORLD: bands}, times={WORLD: runs.t}, agents=order)
+    figure = curves_figure({WORLD: bands}, times={WORLD: runs.t}, agents=[*METHODS, TRUE, *OURS])
     figure.set_size_inches(10.0, 4.4)
     return figure
