@@ -81,6 +81,14 @@ def test_a_world_may_stand_in_a_file_of_its_own(
         gym.registry.pop("Own-v0", None)
 
 
+def test_pages_say_that_madrid_is_simulated() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    of_it = [page for page in pages if "MadridSim" in page.read_text(encoding="utf-8")]
+    assert len(of_it) > 10
+    silent = [page.name for page in of_it if "simulated" not in page.read_text(encoding="utf-8")]
+    assert silent == []
+
+
 def test_citations_are_in_the_bibliography() -> None:
     keys = set(re.findall(r"@\w+\{([^,]+),", (ROOT / "references.bib").read_text()))
     files = [p for package in PACKAGES for p in (ROOT / package).rglob("*.py")]

@@ -9,6 +9,13 @@ from pathlib import Path
 from evaluation.studies.stamp import Stamp
 from periodic_envs.files import write_atomically
 
+SIMULATOR = "MadridSim"
+SIMULATED = (
+    f"*{SIMULATOR} is simulated: nitric oxide at Madrid's stations, from a simulator that was "
+    "fitted to measurements ([how like them it is](madrid_simulator.md)).*"
+)
+"""What every page says that has figures of it."""
+
 
 class PageError(ValueError):
     """A page that has no place for what is to be written: one sentence that says which."""
@@ -16,7 +23,15 @@ class PageError(ValueError):
 
 def stamped(text: str, stamps: Iterable[Stamp]) -> str:
     """A page with its stamps at the end."""
-    return "\n".join([text, *(stamp.written() for stamp in stamps)])
+    return "\n".join([noted(text), *(stamp.written() for stamp in stamps)])
+
+
+def noted(text: str) -> str:
+    """A page that says below its title what in it is simulated, if anything is."""
+    if SIMULATOR not in text:
+        return text
+    title, rest = text.split("\n\n", 1)
+    return "\n\n".join([title, SIMULATED, rest])
 
 
 def write_page(

@@ -6,9 +6,24 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from agents.gp import Box, Finite, Periodic, SquaredExponential, StateSpace, TimeSquaredExponential
+from agents.gp import (
+    Box,
+    ContextLinear,
+    ContextSquaredExponential,
+    Finite,
+    InContext,
+    Incremental,
+    Index,
+    Periodic,
+    SquaredExponential,
+    StateSpace,
+    TimeSquaredExponential,
+    fit,
+)
 from agents.gp.designs import chebyshev
 from agents.gp.posteriors.censored import MIN_EXCEEDING_PROBABILITY, at_most, none_above
+from agents.gp.posteriors.mixture import make_members
+from agents.gp.posteriors.state_space import Shortlist
 from agents.gp.relevance import Relevance, coming_times, time_scale
 
 
@@ -71,3 +86,44 @@ def test_how_long_a_kernel_remembers() -> None:
     times = coming_times(kernel, 100.0)
     assert 100.0 < times[0] < times[-1] < 130.0
     assert times.mean() == pytest.approx(115.0)
+
+
+@pytest.mark.parametrize("arm", [0, 2, 4])
+def test_one_arm_is_one_point(arm: int) -> None:
+    """A number is the usual case and has a way of its own."""
+    arms = Finite(np.arange(10.0).reshape(5, 2))
+    for number in (arm, np.int64(arm), [arm]):
+        points = arms.points(number)
+        np.testing.assert_array_equal(points.x, arms.x[[arm]])
+        np.testing.assert_array_equal(points.arm, [arm])
+
+
+def test_no_arm_that_could_win_is_left_out_whatever_its_neighbours_are() -> None:
+    """The second of every four arms has all of its variance in a feature that is late, and wins."""
+    phi = np.zeros((40, 3))
+    phi[:, 0] = 1.0
+    phi[1::4] = 0.9, 0.0, 0.09
+    covariance = np.diag([0.0025, 0.0, 1.0])
+    deviation = np.sqrt(np.einsum("qi,ij,qj->q", phi, covariance, phi))
+    kept = Shortlist(phi)(np.zeros(40), covariance, 4.0)
+    np.testing.assert_array_equal(kept, np.flatnonzero(deviation == deviation.max()))
+
+
+def test_a_noise_that_is_fixed_stays_with_any_number_of_others_free() -> None:
+    rng = np.random.default_rng(0)
+    x, t, y = rng.uniform(0, 5, (40, 2)), np.arange(40.0), rng.normal(size=40)
+    kernel = SquaredExponential(2.0) * Periodic(12.0, 0.7)
+    data, fixed = [(x, t, y)], ["noise_variance", "length_scale"]
+    found = fit(kernel, Box([0, 0], [5, 5]), data, 0.01, fixed=fixed, fit_scale=False)
+    assert found.noise_variance == pytest.approx(0.01, rel=1e-9)
+    assert found.kernel.terms[0].variance != 1.0
+
+
+def test_candidates_in_contexts_have_small_states_where_contexts_matter_in_a_line() -> None:
+    arms = InContext(Finite(np.arange(3.0)[:, None]), 1)
+    for context, kind in (
+        (ContextLinear(0.0), StateSpace),
+        (ContextSquaredExponential(0.5), Incremental),
+    ):
+        kernels = [Index() * Periodic(period) * context for period in (5.0, 7.0)]
+        assert {type(member) for member in make_members(kernels, arms, 0.1)} == {kind}

@@ -18,7 +18,14 @@ from evaluation.studies.flagship.__main__ import PARTS
 from evaluation.studies.flagship.changed_city import changed_city
 from evaluation.studies.flagship.pictures import pictures
 from evaluation.studies.lab import Lab
-from evaluation.studies.pages import PageError, require_parts, write_page, write_part
+from evaluation.studies.pages import (
+    SIMULATED,
+    PageError,
+    require_parts,
+    stamped,
+    write_page,
+    write_part,
+)
 from evaluation.studies.stale import PAGES, changes, findings, kept_findings
 from evaluation.studies.stamp import GONE, Stamp, StampError, make_stamp, stamps_in
 from evaluation.studies.zoo.study import ZooSize, write_controls, write_zoo
@@ -323,3 +330,9 @@ def test_every_part_of_a_page_has_its_place_and_stamp() -> None:
     for page, parts in ((beyond.PAGE, beyond.STUDIES), (rl.PAGE, rl.PARTS), ("auto-gp.md", PARTS)):
         found: list[Stamp] = stamps_in((docs / page).read_text())
         assert {stamp.part for stamp in found} == set(parts)
+
+
+def test_pages_with_a_simulated_world_say_so_below_their_title() -> None:
+    assert stamped("# Plain\n\nNothing.\n", []) == "# Plain\n\nNothing.\n"
+    lines = stamped("# Title\n\n| MadridSim | 0.5 |\n", []).splitlines()
+    assert lines == ["# Title", "", SIMULATED, "", "| MadridSim | 0.5 |"]
