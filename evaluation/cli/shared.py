@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -45,8 +46,8 @@ ProcessesOption = Annotated[
     ),
 ]
 
-SECONDS_BETWEEN_LINES = 10.0
-"""Seconds between two lines where the progress is a log and not a terminal."""
+SECONDS_BETWEEN_LINES = (3.0, 10.0)
+"""Between two lines of a log, where there is no bar: in the first minute, and later."""
 COUNTS_WIDTH = 56
 """Signs of a line of progress that tell how far it is, and how long it takes."""
 PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
@@ -135,24 +136,29 @@ class Reporter:
             width=bar_width,
         )
         self._quiet, self._things = quiet, things
-        self._last = self._begun = time.monotonic()
+        self._last = self._begun = self._entered = time.monotonic()
         self._first: int | None = None
+        self._known: Progress | None = None
+        self._over, self._printing = threading.Event(), threading.Lock()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Callable[[Progress], None]:
         self._bar.start()
         self._task = self._bar.add_task("Running", total=None, rate="")
+        if self._bar.disable and not self._quiet:
+            self._watcher.start()
         return self._report
 
     def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._watcher.is_alive():
+            self._watcher.join()
         self._bar.stop()
 
     def _report(self, progress: Progress) -> None:
-        training = progress.run is not None and progress.run.track == TRAINING
-        if self._first is None or training:  # trainings take longer: they say nothing of the rest
+        if self._first is None or _is_training(progress):  # it says nothing of how long others take
             self._first, self._begun = progress.done, time.monotonic()
-        rate = (progress.done - self._first) / max(time.monotonic() - self._begun, 1e-9)
-        shown = "training" if training else f"{rate:.1f}/s"
-        failed = f", {progress.failed:,} failed" if progress.failed else ""
+        self._known = progress
         if not self._bar.disable:
             agent = progress.run.agent if progress.run else ""
             self._bar.update(
@@ -160,19 +166,40 @@ class Reporter:
                 completed=progress.done,
                 total=progress.runs,
                 description=(self._title + agent)[: self._title_width].ljust(self._title_width),
-                rate=f"{shown}{failed}",
+                rate=self._speed(progress),
             )
         elif not self._quiet:
-            self._print(progress, f"{failed}, {shown}", rate)
+            self._print(progress)
 
-    def _print(self, progress: Progress, state: str, rate: float) -> None:
+    def _watch(self) -> None:
+        """Long runs, trainings above all, end long after the line before: say that they go on."""
+        while not self._over.wait(SECONDS_BETWEEN_LINES[0] / 10):
+            if self._known is not None and self._known.done < self._known.runs:
+                self._print(self._known)
+
+    def _rate(self, progress: Progress) -> float:
+        seconds = time.monotonic() - self._begun
+        return (progress.done - (self._first or 0)) / max(seconds, 1e-9)
+
+    def _speed(self, progress: Progress) -> str:
+        """Runs per second, as far as that is known, and failures."""
+        shown = "training" if _is_training(progress) else f"{self._rate(progress):.1f}/s"
+        return f"{shown}, {progress.failed:,} failed" if progress.failed else shown
+
+    def _print(self, progress: Progress) -> None:
         """A line at the end, and not too often before."""
         now, left = time.monotonic(), progress.runs - progress.done
-        if left and now - self._last <= SECONDS_BETWEEN_LINES:
-            return
-        self._last = now
-        expected = f", {left / rate:,.0f} s left" if left and rate > 0 else ""
-        line = (
-            f"{self._title}{progress.done:,} of {progress.runs:,} {self._things}{state}{expected}"
-        )
-        self._screen.print(line, highlight=False, soft_wrap=True)
+        early, late = SECONDS_BETWEEN_LINES
+        with self._printing:
+            if left and now - self._last < (early if now - self._entered < 60.0 else late):
+                return
+            self._last = now
+        rate = self._rate(progress)
+        expected = f", {left / rate:,.0f} s left" if rate > 0 else ""
+        line = f"{progress.done:,} of {progress.runs:,} {self._things}, {self._speed(progress)}"
+        line += f"{expected}, {now - self._entered:,.0f} s so far" if left else ""
+        self._screen.print(f"{self._title}{line}", highlight=False, soft_wrap=True)
+
+
+def _is_training(progress: Progress) -> bool:
+    return progress.run is not None and progress.run.track == TRAINING

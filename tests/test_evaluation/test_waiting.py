@@ -61,3 +61,27 @@ def test_a_bar_fits_the_terminal(
     assert "1199/1200" in shown
     assert "/s, 13 failed" in shown
     assert "…" not in shown
+
+
+def test_a_long_run_is_not_silent_in_a_log(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "SECONDS_BETWEEN_LINES", (0.05, 0.05))
+    with Reporter(quiet=False, title="long") as report:
+        report(Progress(2, 0, 0))
+        time.sleep(0.5)  # a training, say
+        going_on = capsys.readouterr().err.splitlines()
+        report(Progress(2, 2, 1))
+    assert len(going_on) >= 3
+    assert going_on[-1].startswith("long: 0 of 2 runs, 0.0/s")
+    assert going_on[-1].endswith("s so far")
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].startswith("long: 2 of 2 runs")
+    assert said[-1].endswith("1 failed")
+
+
+def test_who_is_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Reporter(quiet=True) as report:
+        report(Progress(2, 0, 0))
+        report(Progress(2, 2, 0))
+    assert capsys.readouterr().err == ""
