@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -38,6 +39,18 @@ MAX_REASON_LETTERS = 300
 """Of what SQLite says."""
 
 
+def path_of(store: Any) -> Path | None:
+    """The file of a store, or of a path to one; None for one in memory.
+
+    Raises:
+        ValueError: One sentence, if it is neither.
+    """
+    found = store.path if isinstance(store, Store) else store
+    if found is None or isinstance(found, str | os.PathLike):
+        return None if found is None else Path(found)
+    raise ValueError(f"store must be the path of a file, a Store or None, got {store!r}")
+
+
 class Store:
     """Results on disk.
 
@@ -48,7 +61,7 @@ class Store:
     """
 
     def __init__(self, path: Path | str | None = None, *, create: bool = True) -> None:
-        self.path = Path(path) if path is not None else None
+        self.path = path_of(path)
         if self.path is not None and not self.path.exists() and not create:
             raise StoreError(
                 f"there is no store {str(self.path)!r}; make one with: periodic-gp run"

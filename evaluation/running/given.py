@@ -8,12 +8,13 @@ import inspect
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agents.registry import AgentSpec, UnknownAgentError, names
+from agents.registry import REQUIRED, AgentSpec, UnknownAgentError, names, settings_of
+from evaluation.names import check_known, listed
 from evaluation.protocol.entries import ProtocolError
 from evaluation.running.sources import find_package
 from evaluation.running.written import written
@@ -36,11 +37,10 @@ def entries_of(agents: Collection[Given], store: Path | None) -> list[Any]:
     Raises:
         ProtocolError: One sentence, where something is no agent that workers could make.
     """
-    if isinstance(agents, str | AgentSpec) or callable(agents):
-        raise ProtocolError(f"agents must be a list, got {agents!r}: write agents=[...]")
+    every = listed("agents", agents, ProtocolError)
     try:
-        return list(_labelled([_spec(given, store) for given in agents]))
-    except UnknownAgentError as error:
+        return list(_labelled([_spec(given, store) for given in every]))
+    except ValueError as error:
         raise ProtocolError(f"agents: {error}") from error
 
 
@@ -74,7 +74,24 @@ def _spec(given: Given, store: Path | None) -> tuple[str, AgentSpec] | str:
         raise UnknownAgentError(f"{given!r} is no text, no AgentSpec and no class")
     place = name_of(given, store)
     short = place if place in names() else given.__name__
+    _check(short, given, settings)
     return str(AgentSpec(short, settings)), AgentSpec(place, settings)
+
+
+def _check(name: str, given: Callable[..., Any], settings: Mapping[str, Any]) -> None:
+    """Refuse what could not be made, or would be no agent, before all of its runs fail."""
+    missing = [f"{method}()" for method in ("act", "update") if not hasattr(given, method)]
+    if inspect.isclass(given) and missing:
+        raise UnknownAgentError(f"{name} makes no agent: it has no {' and no '.join(missing)}")
+    known = settings_of(given)
+    if known is None:  # it takes anything
+        return
+    for setting in settings:
+        check_known("setting", setting, known, f"of {name}")
+    for setting, default in known.items():
+        if default is REQUIRED and setting not in settings:
+            needed = f"functools.partial({name}, {setting}=...)"
+            raise UnknownAgentError(f"{name} needs a setting {setting!r}: give {needed}")
 
 
 def name_of(made: Any, store: Path | None = None) -> str:

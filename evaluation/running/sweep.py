@@ -8,8 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from agents.checks import one_of
+import numpy as np
+
+from agents.checks import one_of, require
+from evaluation.names import listed
 from evaluation.protocol.entries import ProtocolError, UnknownWorldError, parse_seeds
 from evaluation.protocol.own_worlds import look_for
 from evaluation.protocol.protocol import Protocol
@@ -24,7 +28,8 @@ from evaluation.running.record import Record
 from evaluation.running.run import Run, runs_of
 from evaluation.running.trainable import check_trainings
 from evaluation.shown import ShownResults
-from evaluation.store import Store
+from evaluation.store import Store, path_of
+from periodic_envs.checks import whole
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,10 @@ def run(
         ValueError: One sentence, if an argument cannot be used.
     """
     one_of("isolation", isolation, (SANDBOX, PROCESS, NONE))
-    report = on_progress or default_reporter()
-    if not isinstance(protocol, Protocol):
-        protocol = Protocol.load(protocol)
-    protocol = _asked(protocol, agents, envs, seeds, _path_of(store))
+    _check_workers(workers)
+    report = default_reporter() if on_progress is None else on_progress
+    require(callable(report), "on_progress must be a function", on_progress)
+    protocol = _asked(_loaded(protocol), agents, envs, seeds, path_of(store))
     if not isinstance(store, Store):
         store = Store(store)
     runs = [run for run in runs_of(protocol) if references or run.track != REFERENCES]
@@ -111,10 +116,18 @@ def run(
     return results
 
 
-def _path_of(store: Store | Path | str | None) -> Path | None:
-    if isinstance(store, Store):
-        return store.path
-    return None if store is None else Path(store)
+def _check_workers(workers: Any) -> None:
+    if workers is not None:  # by default one per core
+        whole("workers", workers, 0)
+
+
+def _loaded(protocol: Any) -> Protocol:
+    if isinstance(protocol, Protocol):
+        return protocol
+    if not isinstance(protocol, str | os.PathLike):
+        rule = "protocol must be a Protocol, the name of one or the path of a TOML file"
+        raise ProtocolError(f"{rule}, got {protocol!r}")
+    return Protocol.load(Path(protocol) if isinstance(protocol, os.PathLike) else protocol)
 
 
 def _warn_of_failures(results: ShownResults) -> None:
@@ -139,15 +152,20 @@ def _asked(
     """The protocol with what is asked for instead, without what agents do not take."""
     if seeds is not None and not isinstance(seeds, Iterable):
         raise ProtocolError(f'seeds must be a text ("0:20") or a list ([1, 4, 9]), got {seeds!r}')
-    written = seeds if seeds is None or isinstance(seeds, str) else [*seeds]
+    written = seeds if seeds is None or isinstance(seeds, str) else _plain(seeds)
     chosen = protocol.restricted(
         agents=None if agents is None else entries_of(agents, path),
-        envs=envs,
+        envs=None if envs is None else listed("envs", envs, ProtocolError),
         seeds=None if written is None else parse_seeds(written),
     )
     _look_for_worlds(chosen)
     check_trainings(chosen)
     return fitted(chosen)
+
+
+def _plain(seeds: Iterable[Any]) -> list[Any]:
+    """NumPy's whole numbers as Python's."""
+    return [int(seed) if isinstance(seed, np.integer) else seed for seed in seeds]
 
 
 def _look_for_worlds(protocol: Protocol) -> None:
@@ -180,6 +198,7 @@ def execute_all(
     Returns:
         What came of each, by its key.
     """
+    _check_workers(workers)
     found: dict[str, Record] = {}
     on_progress(Progress(len(runs), 0, 0))
     with closing(_executor(workers, None, runs)) as executor:

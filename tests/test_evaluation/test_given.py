@@ -185,6 +185,10 @@ class Mine:
     def act(self, observation): return 0
     def update(self, observation, action, reward): pass
 made = Mine(None, None)
+class Fine:
+    def __init__(self, problem, rng, *, width): self.width = width
+    def act(self, observation): return 0
+    def update(self, observation, action, reward): pass
 def outer():
     class Inner(Mine): pass
     return Inner
@@ -199,6 +203,11 @@ def outer():
         (lambda m: m.made, "agents are made anew for every run: give the class Mine"),
         (lambda m: m.outer(), "define it at the top of a file or cell"),
         (lambda m: partial(m.Mine, 3), "settings are given by name"),
+        (lambda m: int, r"int makes no agent: it has no act\(\) and no update\(\)"),
+        (lambda m: object, "object makes no agent"),
+        (lambda m: partial(m.Fine, foo=1), "there is no setting 'foo' of Fine; there are width"),
+        (lambda m: partial(m.Fine, widht=1), r"no setting 'widht' of Fine; did you mean 'width'\?"),
+        (lambda m: m.Fine, r"Fine needs a setting 'width': give functools.partial\(Fine, width="),
         (lambda m: 7, "7 is no text, no AgentSpec and no class"),
         (lambda m: types.new_class("Typed", (), {}, None), "has no text that could be read"),
     ],

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from evaluation.running.executors.base import (
 )
 from evaluation.running.record import Record
 from evaluation.running.run import runs_of
-from evaluation.running.sweep import run
+from evaluation.running.sweep import execute_all, run
 from evaluation.running.worker import execute
 from evaluation.store import Store
 from periodic_envs.env import PeriodicBanditEnv
@@ -263,6 +264,41 @@ def test_an_unknown_isolation_is_refused(isolation: str) -> None:
 def test_seeds_are_not_counted() -> None:
     with pytest.raises(ValueError, match=r'seeds must be a text \("0:20"\) or a list .*, got 3'):
         run(protocol("random"), workers=0, seeds=3)  # type: ignore[arg-type]
+
+
+def test_seeds_may_be_of_numpy() -> None:
+    results = run(protocol("random"), workers=0, seeds=np.arange(2))
+    assert {found.seed for found in results.runs} == {0, 1}
+    with pytest.raises(ValueError, match="seeds must be whole numbers from 0 on"):
+        run(protocol("random"), workers=0, seeds=np.array([0.5]))
+
+
+@pytest.mark.parametrize("workers", [-1, "2", 1.5, True])
+def test_a_wrong_number_of_workers_is_refused(workers: Any) -> None:
+    """A pool of -1 waited for ever."""
+    said = "workers must be a whole number of at least 0, got"
+    with pytest.raises(ValueError, match=said):
+        run(protocol("random"), workers=workers)
+    with pytest.raises(ValueError, match=said):
+        execute_all([], workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"protocol": 3}, "protocol must be a Protocol, the name of one or the path .*, got 3"),
+        ({"store": 3}, "store must be the path of a file, a Store or None, got 3"),
+        ({"on_progress": 3}, "on_progress must be a function, got 3"),
+        ({"on_progress": False}, "on_progress must be a function, got False"),
+        ({"envs": "PeriodicGP-RideShare-v0"}, r"envs must be a list, .*: write envs=\[...\]"),
+        ({"envs": 3}, r"envs must be a list, got 3: write envs=\[...\]"),
+        ({"agents": "random"}, r"agents must be a list, got 'random': write agents=\[...\]"),
+        ({"agents": 5}, r"agents must be a list, got 5: write agents=\[...\]"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_sentence(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        evaluation.run(**{"protocol": "smoke", "seeds": "0:1", "workers": 0, **given})
 
 
 class Strange:
