@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from evaluation.names import check_known
+from evaluation.names import check_known, listed
 from evaluation.results import Results
 
 
@@ -47,8 +47,11 @@ def _known(
     argument: str, what: str, chosen: Collection[str] | None, every: Collection[str]
 ) -> Collection[str]:
     """What was chosen, if there is all of it."""
-    if isinstance(chosen, str):
-        raise ValueError(f"{argument} must be a list, got {chosen!r}: write {argument}=[...]")
-    for name in chosen or ():
+    if chosen is None:
+        return every
+    names = listed(argument, chosen)
+    if not names:
+        raise ValueError(f"{argument} must not be empty: leave it out to have all")
+    for name in names:
         check_known(what, name, every)
-    return every if chosen is None else chosen
+    return names

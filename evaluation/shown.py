@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from markupsafe import Markup
 
+from agents.checks import one_of
 from evaluation.names import check_known
 from evaluation.participation import rankings, remarks
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
@@ -63,8 +64,7 @@ class ShownResults(Results):
         """
         from evaluation.plots import FIGURES
 
-        if kind not in FIGURES:
-            raise ValueError(f"kind must be one of {', '.join(FIGURES)}, got {kind!r}")
+        one_of("kind", kind, tuple(FIGURES))
         return FIGURES[kind](Selection(self, agents=agents, tasks=envs), dark=dark)
 
     def table(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
@@ -99,6 +99,8 @@ class ShownResults(Results):
             baseline: The agent or reference row that the others are compared with.
             track: Track of the agents: "online" or "pretrained".
         """
+        check_known("track", track, TRACKS)
+        check_known("agent", baseline, [*self.agents(track), *REFERENCE_ROWS])
         whole = self.table(baseline=baseline, track=track)
         keys = [key for key in whole if str(key).startswith(COMPARED)]
         found = ResultsTable(whole.loc[whole["agent"] != baseline, ["task", "agent", *keys]])
@@ -131,14 +133,27 @@ class ShownResults(Results):
             check_known("agent", baseline, known)
 
     def to_html(self, path: Path | str) -> Path:
-        """Write one self-contained page of everything, which works offline; returns its path."""
+        """Write one self-contained page of everything, which works offline; returns its path.
+
+        Raises:
+            OSError: One sentence, if it cannot be written there.
+        """
         from evaluation.report.content import store_content
         from evaluation.report.page import render
         from evaluation.report.sheet import Pictures
         from periodic_envs.files import write_atomically
 
         out = Path(path)
-        write_atomically(out, render(store_content(self, Pictures())).encode())
+        if out.is_dir():
+            raise IsADirectoryError(f"cannot write {str(out)!r}: it is a folder")
+        if not out.parent.is_dir():
+            where = str(out.parent)
+            raise FileNotFoundError(f"cannot write {str(out)!r}: there is no folder {where!r}")
+        page = render(store_content(self, Pictures())).encode()
+        try:
+            write_atomically(out, page)
+        except OSError as error:
+            raise OSError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
         return out
 
     def _frames(self) -> Iterator[ResultsTable]:

@@ -1,5 +1,6 @@
 """Results show themselves: as text that fits, in notebooks, as pictures and as a page."""
 
+import errno
 import sys
 import types
 from collections.abc import Callable
@@ -96,6 +97,11 @@ def test_compare_has_differences_from_the_baseline(shown: ShownResults) -> None:
         (lambda r: r.table(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
         (lambda r: r.overall(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
         (lambda r: r.compare("c", track="onlin"), "no track 'onlin' here"),
+        (lambda r: r.compare(None), "no agent None here; there are <b>bold</b>"),
+        (lambda r: r.plot(["x"]), r"kind must be one of curves, phases, profiles, got \['x'\]"),
+        (lambda r: r.plot(envs=3), r"envs must be a list, got 3: write envs=\[...\]"),
+        (lambda r: r.plot(envs=[["x"]]), r"no environment \['x'\] here; there are world 0"),
+        (lambda r: r.plot(agents=[]), "agents must not be empty: leave it out to have all"),
         (lambda r: r.regrets("wrld 1"), "no task 'wrld 1' here; did you mean 'world 1'"),
         (lambda r: r.curves("wrld 1", "c"), "no task 'wrld 1' here; did you mean 'world 1'"),
         (lambda r: r.curves("world 1", "d"), "no agent 'd' in the track online; there are <b>"),
@@ -238,3 +244,21 @@ def test_results_are_loaded_from_a_file(tmp_path: Path) -> None:
         evaluation.load(path, "other")
     with pytest.raises(StoreError, match=r"none\.sqlite"):
         evaluation.load(tmp_path / "none.sqlite")
+
+
+def test_a_page_that_cannot_be_written_is_a_sentence(
+    shown: ShownResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(FileNotFoundError, match=r"cannot write .*x\.html': there is no folder"):
+        shown.to_html(tmp_path / "nodir" / "x.html")
+    with pytest.raises(IsADirectoryError, match=r"cannot write .*: it is a folder"):
+        shown.to_html(tmp_path)
+
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path.with_name(".part")))
+
+    monkeypatch.setattr("evaluation.report.content.store_content", lambda *_: {})
+    monkeypatch.setattr("evaluation.report.page.render", lambda content: "")
+    monkeypatch.setattr("periodic_envs.files.write_atomically", full)
+    with pytest.raises(OSError, match=r"cannot write .*x\.html': No space left on device$"):
+        shown.to_html(tmp_path / "x.html")
