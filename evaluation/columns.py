@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.compared import AllTasks, Compared, TaskRuns
+from evaluation.few_runs import shown_difference
 from evaluation.results import UNIFORM
 from evaluation.statistics import Interval, iqm, normalised_regret, probability_of_improvement
 from evaluation.statistics.changes import FACTOR
@@ -267,7 +268,7 @@ COLUMNS: list[Column] = [
         "Regret minus the baseline's on common runs, with its 95 % interval",
         digits=1,
         interval=True,
-        task=lambda runs, agent: runs.differences.get(agent),
+        task=shown_difference,
         when="baseline",
     ),
     Column(

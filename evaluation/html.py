@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from evaluation.columns import Column, columns_in
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.summary import ResultsTable
+from evaluation.tables import about_intervals
 
 _NUMBER = Markup('style="text-align:right;white-space:nowrap"')
 _NAME = Markup('style="text-align:left"')
@@ -30,7 +31,8 @@ def table_html(frame: ResultsTable) -> str:
         '<table><caption style="text-align:left">{}</caption><thead>{}</thead><tbody>{}</tbody>'
         "</table>"
     ).format(caption, head, body)
-    return str(_WIDE.format(whole))
+    said = about_intervals(frame)
+    return str(_WIDE.format(whole if said is None else whole + Markup("<p>{}</p>").format(said)))
 
 
 def _lines(frame: ResultsTable, shown: Sequence[Column]) -> Iterator[Markup]:

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evaluation.dark import darkened
+from evaluation.few_runs import profile_bands, shown_curve
 from evaluation.looks import colour_of, dashes_of, looks
 from evaluation.results import Curves, Results
 from evaluation.simulated import titles
-from evaluation.statistics import Band, curve_band, performance_profile, regret_by_phase
+from evaluation.statistics import Band, regret_by_phase
 from periodic_envs.arrays import Array
 
 if TYPE_CHECKING:
@@ -197,10 +198,10 @@ class NothingToDrawError(Exception):
 
 
 def curves(results: Results, *, dark: bool = False) -> Figure:
-    """Mean cumulative regret over time with bands, one panel per task."""
+    """Mean cumulative regret over time, one panel per task; with bands from five runs on."""
     runs = _all_runs(results)
     bands = {
-        task: {agent: curve_band(found.regret) for agent, found in agents.items()}
+        task: {agent: shown_curve(found.regret) for agent, found in agents.items()}
         for task, agents in runs.items()
     }
     times = {task: next(iter(agents.values())).t for task, agents in runs.items()}
@@ -241,11 +242,11 @@ def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float
 def profiles(results: Results, *, dark: bool = False) -> Figure:
     """Share of runs above each score, over all tasks."""
     thresholds = np.linspace(-0.2, 1.0, 121)
-    found = {}
-    for track in results.tracks:
-        scores = results.scores(track)
-        for agent, score in zip(scores.agents, scores.values, strict=True):
-            found[_label(agent, track)] = performance_profile(score, thresholds)
+    found = {
+        _label(agent, track): band
+        for track in results.tracks
+        for agent, band in profile_bands(results, track, thresholds).items()
+    }
     if not found:
         raise NothingToDrawError("no agent has finished a run in every task: no profiles to draw")
     return profile_figure(found, thresholds, agents=_labels(results), dark=dark)

@@ -74,7 +74,8 @@ def overall(
         track: Track of the agents.
         seed: Seed of the bootstrap.
     """
-    agents = results.scores(track).agents
+    scores = results.scores(track)
+    agents, (_, runs, scored) = scores.agents, scores.values.shape
     known = baseline if baseline in agents else None
     shown = columns_of("overall", track=track, baseline=known)
     tasks = AllTasks(results, track, known, seed)
@@ -86,7 +87,7 @@ def overall(
         f"{count} tasks ({track}): 0 = oracle, 1 = choosing at random; normalised regret is an "
         "interquartile mean"
     )
-    frame.attrs.update(title=title, track=track, baseline=known)
+    frame.attrs.update(title=title, track=track, baseline=known, scored=(runs, scored))
     return frame
 
 

@@ -13,12 +13,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from evaluation.columns import columns_in
+from evaluation.few_runs import note
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.statistics import MIN_RUNS
 from evaluation.summary import ResultsTable, table
 
-NO_INTERVALS = f"No intervals: they need at least {MIN_RUNS} runs."
 GAP, EDGES = 3, 2
 """Letters between two columns, and beside the first and the last."""
 MIN_NAME_WIDTH = 20
@@ -158,17 +158,20 @@ def text_of(tables: Iterable[Table], width: int) -> str:
 def _table(title: str, frame: pd.DataFrame, baseline: str | None) -> Table:
     """An empty table with the headings of a DataFrame."""
     shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    if _has_no_intervals(frame):
-        shown.caption, shown.caption_justify = NO_INTERVALS, "left"
+    shown.caption, shown.caption_justify = about_intervals(frame), "left"
     shown.add_column("agent", no_wrap=True)
     for column in columns_in(frame):
         shown.add_column(column.heading(baseline), justify="right", no_wrap=True)
     return shown
 
 
-def _has_no_intervals(frame: pd.DataFrame) -> bool:
+def about_intervals(frame: pd.DataFrame) -> str | None:
+    """What is said below a table about its intervals, if anything is."""
     ends = [column.keys[1] for column in columns_in(frame) if column.interval]
-    return bool(ends) and bool(frame[ends].isna().all(axis=None))
+    if not ends:
+        return None
+    runs, tasks = frame.attrs.get("scored", (MIN_RUNS, 1))  # of a table over all tasks
+    return note(without=bool(frame[ends].isna().all(axis=None)), runs=runs, tasks=tasks)
 
 
 def _add_rows(shown: Table, frame: pd.DataFrame, style: str | None = None) -> None:

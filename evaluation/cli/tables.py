@@ -9,11 +9,12 @@ from rich.table import Table
 
 from evaluation import names
 from evaluation.cli.shared import CommandError, console, say, screen
+from evaluation.few_runs import NO_INTERVALS
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.statistics import MIN_RUNS
 from evaluation.summary import paired
-from evaluation.tables import NO_INTERVALS, fitted
+from evaluation.tables import fitted
 
 
 def print_table(shown: Table) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evaluation.columns import page_columns
+from evaluation.few_runs import least_runs, profile_bands
 from evaluation.looks import colour_of, dashes_of, looks
 from evaluation.participation import left_out, part_title, parts
 from evaluation.protocol.tracks import REFERENCE_ROWS
@@ -19,7 +20,6 @@ from evaluation.statistics import (
     MIN_RUNS,
     middle_half,
     paired_matrix,
-    performance_profile,
     ranks_of,
 )
 from evaluation.summary import overall, table
@@ -28,8 +28,12 @@ from periodic_envs.arrays import Array
 NOTES = (
     "Normalised regret is 0 for the oracle, which takes the best action at every step, and 1 for "
     "choosing at random. The ranking is by its interquartile mean over all runs of all worlds.",
-    "Intervals cover 95 %, by drawing whole runs again; there are none with fewer than "
-    f"{MIN_RUNS} runs. Agents met the same worlds and the same noise, so differences are paired.",
+    "Intervals and bands cover 95 %, by drawing whole runs again; there are none with fewer than "
+    f"{MIN_RUNS} runs. In the ranking and the profiles, where the runs of all worlds count "
+    f"together, {least_runs(2)} runs of each of two or three worlds are enough, or {least_runs(4)} "
+    "of each of four or more.",
+    "Agents met the same worlds and the same noise, so differences are paired. They need "
+    f"{MIN_RUNS} common runs, over all worlds, too.",
     "In a comparison of two, better means that the 95 % interval of the mean difference is clear "
     "of zero. It is not corrected for looking at many pairs: some will be clear by chance.",
 )
@@ -184,11 +188,8 @@ def _settings(entry: dict[str, Any]) -> str:
 
 def profiles(results: Results, track: str) -> dict[str, Any]:
     """Of each agent, the share of runs above each score."""
-    scores = results.scores(track)
-    return {
-        agent: band(performance_profile(score, THRESHOLDS, resamples=400))
-        for agent, score in zip(scores.agents, scores.values, strict=True)
-    }
+    found = profile_bands(results, track, THRESHOLDS, resamples=400)
+    return {agent: band(share) for agent, share in found.items()}
 
 
 def pairs(results: Results, order: list[str], track: str) -> dict[str, Any]:
@@ -212,7 +213,9 @@ def _task_pairs(results: Results, task: str, order: list[str], track: str) -> di
 def _matrix(totals: Array, agents: list[str], order: list[str]) -> dict[str, Any]:
     """Row minus row of totals (agents, runs), as a matrix of all rows of the table."""
     found = paired_matrix(totals)
-    named = {"difference": found.estimate, "low": found.low, "high": found.high, "p": found.p_value}
+    named = {"difference": found.estimate, "p": found.p_value}
+    if totals.shape[1] >= MIN_RUNS:
+        named |= {"low": found.low, "high": found.high}
     places = [order.index(agent) for agent in agents]
     padded = {}
     for name, matrix in named.items():

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from evaluation.columns import Column, page_columns
 from evaluation.dark import darkened
+from evaluation.few_runs import shown_curve
 from evaluation.plots import phase_rows
 from evaluation.protocol.entries import WorldSpec, canonical_json
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Curves, Results
 from evaluation.simulated import simulated_tasks
-from evaluation.statistics import Band, curve_band
+from evaluation.statistics import Band
 from periodic_envs.arrays import Array
 from periodic_envs.figures import world_figure
 
@@ -56,9 +57,10 @@ def cells(columns: Sequence[Column], row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def band(found: Band) -> dict[str, Any]:
-    """A curve with its band."""
-    parts = {"mean": found.estimate, "low": found.low, "high": found.high}
-    return {name: numbers(part) for name, part in parts.items()}
+    """A curve with its band, if it has one."""
+    ends = {"low": found.low, "high": found.high}
+    shown = {name: None if np.isnan(end).all() else numbers(end) for name, end in ends.items()}
+    return {"mean": numbers(found.estimate), **shown}
 
 
 class Drawn(NamedTuple):
@@ -189,7 +191,7 @@ def _curve(runs: Curves, places: NDArray[np.intp]) -> Band:
     kept = places[places < runs.regret.shape[1]]
     curves = np.cumsum(runs.regret, axis=1)[:, kept]
     # The band of a sum needs the sums only: differences of kept points are the steps between.
-    found = curve_band(np.diff(curves, axis=1, prepend=0.0), resamples=400)
+    found = shown_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
     return Band(found.estimate, np.maximum(found.low, 0.0), found.high)
 
 

@@ -1,6 +1,7 @@
 """A column of results is declared once and read by every table."""
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +114,23 @@ def test_one_entry_is_a_column_of_everything(results: Results) -> None:
     assert best["middle_regret"] == pytest.approx(2 / 9, rel=1e-4)
     assert best["envs"][1]["middle_regret"] == 2.0
     assert made["references"][0]["envs"][0]["middle_regret"] == 9.0
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+def test_the_page_has_intervals_where_tables_have(
+    results: Results, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "SEEDS", runs)
+    made = content(Results(results.source))
+    for row in made["rows"]:
+        assert isinstance(row["profile"]["low"], list)  # runs of both worlds count together
+        for world in row["envs"]:
+            assert (world["curve"]["low"] is None) == (world["curve"]["high"] is None) == (runs < 5)
+            assert (world["regret"][1] is None) == (runs < 5)
+    for pairs in (made["pairs"]["all"], *made["pairs"]["envs"]):
+        assert pairs["difference"][0][1] is not None
+        assert pairs["p"][0][1] is not None
+        assert ("low" in pairs) == ("high" in pairs) == (runs == 5)
 
 
 def test_columns_of_the_page_do_not_hide_what_else_a_row_says(results: Results) -> None:

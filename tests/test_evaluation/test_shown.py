@@ -129,6 +129,17 @@ def test_a_figure_has_one_legend_and_a_dark_variant(shown: ShownResults, kind: s
     assert all(same)
 
 
+@pytest.mark.parametrize(
+    ("kind", "runs", "drawn"),
+    [("curves", 4, False), ("curves", 5, True), ("profiles", 2, False), ("profiles", 3, True)],
+)
+def test_bands_are_drawn_where_tables_have_intervals(kind: str, runs: int, drawn: bool) -> None:
+    few = ShownResults(results({"a": A[:runs], "b": B[:runs]}).source)
+    for axes in few.plot(kind).axes:
+        bands = [path for band in axes.collections for path in band.get_paths()]
+        assert bool(bands) == drawn
+
+
 def test_a_figure_of_some_has_no_others_and_they_look_the_same(shown: ShownResults) -> None:
     def colours(figure: Any) -> dict[str, str]:
         return {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}

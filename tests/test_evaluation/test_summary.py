@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from evaluation.cli.tables import comparison_lines
+from evaluation.compared import AllTasks
+from evaluation.few_runs import least_runs
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCES
 from evaluation.results import Results
@@ -12,7 +14,7 @@ from evaluation.running.run import runs_of
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
 from evaluation.summary import overall, paired, table
-from evaluation.tables import task_tables
+from evaluation.tables import tables_of, task_tables
 
 UNIFORM = {"oracle": 0.0, "best-per-phase": 0.1, "best-fixed": 0.5, "uniform-random": 2.0}
 STEPS = 10
@@ -93,6 +95,50 @@ def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> Non
     assert list(comparison_lines(found, "a", "b"))[-1] == first.caption
     (enough, *_) = task_tables(results({"a": A}), baseline=None, track="online")
     assert enough.caption is None
+    assert "<p>No intervals: they need at least 5 runs.</p>" in frame._repr_html_()
+    assert "<p>" not in table(results({"a": A}))._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (2, "No intervals: over 2 tasks they need at least 3 runs each."),
+        (3, "Intervals over all tasks: the 3 runs of each of 2 tasks count together."),
+        (5, None),
+    ],
+)
+def test_over_all_tasks_runs_count_together_and_the_table_says_so(
+    runs: int, said: str | None
+) -> None:
+    frame = overall(results({"a": A[:runs], "b": B[:runs]}))
+    (shown,) = tables_of(frame)
+    assert shown.caption == said
+    bounds = frame.filter(regex="_(low|high)$")
+    assert bounds.isna().all(axis=None) == (runs < 3)
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 4, 5, 30])
+def test_the_least_number_of_runs_is_that_of_the_rule(
+    tasks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = AllTasks(results({"a": A}), "online", None, 0)
+    least = least_runs(tasks)
+    for runs, enough in ((least - 1, False), (least, True)):
+        monkeypatch.setattr(AllTasks, "score", lambda *_, n=runs: np.zeros((n, tasks)))
+        assert every.has_enough("a") == enough
+
+
+def test_a_difference_needs_common_runs() -> None:
+    late = [np.nan, np.nan, *A, 1.0, 1.3]
+    early = [*B, 1.4, 1.7, np.nan, np.nan]
+    frame = table(results({"a": late, "b": early}), baseline="b").set_index("agent")
+    assert frame.loc["a", "regret_low"].notna().all()
+    assert frame.loc["a", "difference_low"].notna().all()
+    fewer = [np.nan, np.nan, np.nan, *A, 1.3]
+    frame = table(results({"a": fewer, "b": early}), baseline="b").set_index("agent")
+    assert frame.loc["a", "regret_low"].notna().all()
+    assert frame.loc["a", "difference"].notna().all()
+    assert frame.loc["a", "difference_low"].isna().all()
 
 
 def test_holm_counts_the_agents_of_a_task() -> None:

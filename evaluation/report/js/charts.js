@@ -103,7 +103,10 @@ function framed(layout, height) {
 
 const finePointer = () => matchMedia("(pointer: fine)").matches;
 
-/** A line and its band: two traces. */
+/** What a label says of bands, if any curve has one. */
+const withBands = (curves) => (curves.some((curve) => curve?.low) ? ", with 95 % bands" : "");
+
+/** A line and its band, if it has one: two traces. */
 function bandTraces(row, x, { mean, low, high }) {
   const style = styleOf(row);
   const colour = resolved(style.colour);

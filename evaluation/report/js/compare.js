@@ -72,7 +72,8 @@ function verdictText(cell) {
   const [a, b] = chosenRows();
   if (!a || !b) return "";
   const said = verdict(cell);
-  if (said === null) return "Over all worlds these two cannot be compared.";
+  if (cell === null) return "Over all worlds these two cannot be compared.";
+  if (said === null) return `Over all worlds there are too few runs to tell ${a.agent} and ${b.agent} apart.`;
   if (said === 0) return `Over all worlds no clear difference between ${a.agent} and ${b.agent}.`;
   return `Over all worlds ${said < 0 ? a.agent : b.agent} is better than ${said < 0 ? b.agent : a.agent}.`;
 }
@@ -92,7 +93,10 @@ function comparison(a, b) {
 
 function tally(lines) {
   const count = (wanted) => lines.filter(({ cell }) => verdict(cell) === wanted).length;
-  const worlds = `the first is better in ${count(-1)}, the second in ${count(1)}, not clear in ${count(0)}`;
+  const few = lines.filter(({ cell }) => cell !== null && verdict(cell) === null).length;
+  const worlds =
+    `the first is better in ${count(-1)}, the second in ${count(1)}, not clear in ${count(0)}` +
+    (few ? `, too few runs in ${few}` : "");
   const sign = "Differences are first minus second: below zero the first loses less.";
   return make("p", { class: "small" }, `World by world: ${worlds}. ${sign}`);
 }
@@ -120,7 +124,7 @@ function forestHead() {
 function forestRow(a, b, { name, title, cell, unit, all }, scale) {
   const said = verdict(cell);
   const write = alike(Object.values(cell ?? {}).slice(0, 3));
-  const better = { "-1": a.agent, 1: b.agent, 0: "not clear", null: NOTHING }[said];
+  const better = { "-1": a.agent, 1: b.agent, 0: "not clear", null: cell ? "too few runs" : NOTHING }[said];
   return make(
     "tr",
     { class: all ? "total" : null },

@@ -12,8 +12,9 @@ function drawProfiles() {
   const usable = (row) => Boolean(row.profile);
   section.hidden = !rows().some(usable);
   if (section.hidden) return;
+  const bands = withBands(rows().map(({ profile }) => profile));
   const place = chart(`profiles ${board().id}`, {
-    label: "Performance profiles: the share of runs that score above each threshold, with 95 % bands",
+    label: `Performance profiles: the share of runs that score above each threshold${bands}`,
     height: 400,
     figure: profilesFigure,
   });

@@ -90,8 +90,9 @@ function showPictures() {
 
 function curvesPart(env, k) {
   const usable = (row) => Boolean(row.envs[k]?.curve);
+  const bands = withBands([...rows(), ...references()].map((row) => row.envs[k]?.curve));
   const place = chart(`curves ${board().id} ${env.name}`, {
-    label: `Mean cumulative regret in ${env.name} by step, with 95 % bands; its end is in the table below`,
+    label: `Mean cumulative regret in ${env.name} by step${bands}; its end is in the table below`,
     height: 400,
     figure: () => curvesFigure(env, k),
   });
