@@ -112,7 +112,8 @@ def _left_out(results: Results, track: str) -> Iterator[str]:
         out = [task for task in results.tasks if task not in tasks]
         if out:
             apart = "; it is ranked apart" if tasks and len(results.tasks) > 1 else ""
-            yield f"Left out: {agent}{_why(results, agent)} in {', '.join(out)}{apart}."
+            why = f" ({only})" if (only := _taken_only(results, agent)) else ""
+            yield f"Left out: {agent}{why} in {', '.join(out)}{apart}."
         elif ranked and agent not in ranked and len(results.tasks) > 1:
             missing = [t for t in tasks if agent not in results.regrets(t, track)]
             if missing:
@@ -120,7 +121,17 @@ def _left_out(results: Results, track: str) -> Iterator[str]:
                 yield f"Not ranked over all tasks: {agent} has not finished any run in {where}."
 
 
-def _why(results: Results, agent: str) -> str:
+def left_out_as(results: Results) -> dict[str, str]:
+    """Of the agents that some tasks do without by their own word: "arms only" or "boxes only"."""
+    found = {}
+    for track in results.tracks:
+        for agent, tasks in tasks_of(results, track).items():
+            if len(tasks) < len(results.tasks) and (only := _taken_only(results, agent)):
+                found[agent] = only
+    return found
+
+
+def _taken_only(results: Results, agent: str) -> str | None:
     """What an agent takes, as far as its code is still here and says so."""
     from evaluation.running.kinds import taken_by
 
@@ -128,5 +139,5 @@ def _why(results: Results, agent: str) -> str:
     try:
         takes = taken_by(entry["name"])
     except ProtocolError:
-        return ""
-    return "" if takes is None else f" ({'boxes' if takes == 'box' else takes} only)"
+        return None
+    return None if takes is None else f"{'boxes' if takes == 'box' else takes} only"

@@ -12,7 +12,7 @@ import pandas as pd
 from evaluation.columns import page_columns
 from evaluation.few_runs import least_runs, profile_bands
 from evaluation.looks import colour_of, dashes_of, looks
-from evaluation.participation import left_out, part_title, parts
+from evaluation.participation import left_out, left_out_as, part_title, parts
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
@@ -44,13 +44,23 @@ THRESHOLDS = np.linspace(-0.2, 1.0, 61)
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a row besides its numbers."""
+    """What is known of a row besides its numbers.
+
+    Attributes:
+        tier: How far a submission was checked.
+        authors: Whose it is.
+        link: Where there is more about it.
+        provenance: Names and values of what else is known.
+        ms_per_step: The agent's time per step as the maintainers measured it.
+        only: "arms only" or "boxes only" of an agent that is left out elsewhere by its own word.
+    """
 
     tier: str | None = None
     authors: str = ""
     link: str | None = None
     provenance: tuple[tuple[str, str], ...] = ()
     ms_per_step: float | None = None
+    only: str | None = None
 
     def content(self, *, complete: bool) -> dict[str, Any]:
         """Its part of the row; a time that the maintainers measured stands for the author's."""
@@ -58,6 +68,7 @@ class About:
         return {
             **({"ms_per_step": number(self.ms_per_step)} if measured else {}),
             "tier": self.tier,
+            "only": self.only,
             "authors": self.authors,
             "link": self.link,
             "provenance": [list(pair) for pair in self.provenance],
@@ -151,12 +162,6 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
     machines = [
         f"Python {m.get('python', '?')}, {m.get('platform', '?')}" for m in results.machines
     ]
-    about = {
-        entry["label"]: About(
-            provenance=(("Run as", entry["name"]), ("Settings", _settings(entry)))
-        )
-        for entry in results.sweep.protocol["agents"]
-    }
     return {
         "title": f"{results.sweep.name}: results",
         "subtitle": results.sweep.protocol["description"],
@@ -167,19 +172,31 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
             ["Machine", "; ".join(machines)],
         ],
         "notes": [*NOTES, *left_out(results)],
-        "boards": [board_content(board, pictures) for board in _boards(results, about)],
+        "boards": [board_content(board, pictures) for board in _boards(results)],
         "progress": progress_content(results),
     }
 
 
-def _boards(results: Results, about: Mapping[str, About]) -> Iterator[Board]:
+def _boards(results: Results) -> Iterator[Board]:
     """One for each track, and one for each part of the worlds that some agents are limited to."""
     for track in results.tracks:
-        yield Board(track, f"Agents, {track}", NOTE, track, results, about)
+        yield Board(track, f"Agents, {track}", NOTE, track, results, _about(results))
         for place, part in enumerate(parts(results, track), 1):
             worlds = f"{len(part.tasks)} of {len(results.tasks)} worlds"
             note = f"{part_title(part, track)}. {NOTE}"
-            yield Board(f"{track}-{place}", f"{track}, {worlds}", note, track, part, about)
+            yield Board(f"{track}-{place}", f"{track}, {worlds}", note, track, part, _about(part))
+
+
+def _about(results: Results) -> dict[str, About]:
+    """What a store knows of each agent."""
+    only = left_out_as(results)
+    return {
+        entry["label"]: About(
+            provenance=(("Run as", entry["name"]), ("Settings", _settings(entry))),
+            only=only.get(entry["label"]),
+        )
+        for entry in results.sweep.protocol["agents"]
+    }
 
 
 def _settings(entry: dict[str, Any]) -> str:

@@ -349,6 +349,43 @@ def test_own_results_have_no_column_of_trust(
     assert opened(changed(made, tmp_path, untried)).page.locator("th.c-tier").count() == 0
 
 
+def test_who_is_left_out_by_its_own_word_is_not_incomplete(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    def limit(page: dict[str, Any]) -> None:
+        page["boards"][0]["rows"][-1]["only"] = "arms only"
+
+    for change, said in ((lambda page: None, "incomplete"), (limit, "arms only")):
+        page = opened(changed(made, tmp_path, change)).page
+        assert page.locator("#ranks .partial").all_inner_texts() == [said]
+
+
+def test_too_few_runs_to_compare_are_said(
+    opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
+) -> None:
+    def shorten(page: dict[str, Any]) -> None:
+        board = page["boards"][0]
+        for pairs in (board["pairs"]["all"], *board["pairs"]["envs"]):
+            del pairs["low"], pairs["high"]
+        for row in [*board["rows"], *board["references"]]:
+            for cell in filter(None, row["envs"]):
+                cell["curve"].update(low=None, high=None)
+
+    page = opened(changed(made, tmp_path, shorten)).page
+    first, second = (row["agent"] for row in rows(made)[:2])
+    said = page.locator("#compare .lead").inner_text()
+    assert said == f"Over all worlds there are too few runs to tell {first} and {second} apart."
+    assert "not clear in 0, too few runs in 4." in page.locator("#compare").inner_text()
+    cells = page.locator("#pairs tbody tr").first.locator("td").all_inner_texts()
+    assert (cells[1], cells[-1]) == ("\u2013", "too few runs")
+    curves, profiles = (
+        page.locator(f'[data-chart^="{name}"]').first.get_attribute("aria-label")
+        for name in ("curves", "profiles")
+    )
+    assert "bands" not in curves
+    assert "with 95 % bands" in profiles
+
+
 def test_simulated_worlds_say_so_and_pictures_follow_the_theme(
     opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
 ) -> None:

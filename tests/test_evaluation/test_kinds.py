@@ -149,6 +149,8 @@ def test_commands_and_page_say_it(folder: Path) -> None:
     assert [row["rank"] for row in whole["rows"]] == [1, 2, None]
     assert sorted(row["rank"] for row in part["rows"]) == [1, 2, 3]
     assert len(part["envs"]) == 2
+    assert [row["only"] for row in whole["rows"]] == [None, None, "arms only"]
+    assert {row["only"] for row in part["rows"]} == {None}  # it is left out of none of these
     assert any("arms only" in note for note in content["notes"])
 
 

@@ -34,8 +34,10 @@ function agentCell(row) {
     make("span", { class: "chevron", "aria-hidden": "true" }, "›"),
     make("span", { class: "name" }, row.agent),
   );
-  const partial = "Not run in every world: no rank over all of them";
-  return row.complete === false ? [name, make("span", { class: "partial", title: partial }, "incomplete")] : [name];
+  if (row.complete !== false) return [name];
+  const why = row.only ? "Left out of other worlds by its own word" : "Not run in every world";
+  const mark = { class: "partial", title: `${why}: no rank over all of them` };
+  return [name, make("span", mark, row.only ?? "incomplete")];
 }
 
 const tierOrder = (row) => (TIERS.includes(row.tier) ? TIERS.indexOf(row.tier) : null);
