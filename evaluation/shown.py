@@ -55,6 +55,9 @@ class ShownResults(Results):
     ) -> Figure:
         """A picture that shows itself in a notebook; ``savefig`` writes it into a file.
 
+        Curves and profiles have 95 % bands where tables have intervals: of five runs or more, or,
+        in profiles, of all tasks together.
+
         Args:
             kind: "curves" (regret over time), "phases" (regret by phase of the season) or
                 "profiles" (share of runs above each score).
