@@ -118,12 +118,16 @@ def _left_out(one: Environment) -> str:
         text = f"Not all of this page could be made where the site was built: {one.missing}"
         return md.directive("admonition", "Left out", for_myst(text))
     origin = one.env.setup.origin
-    if origin is not None and origin.source == "simulator":
-        text = (
-            "There were no measurements where this site was built. Picture and regrets below are "
-        )
-        return md.directive("admonition", "Simulated", text + "of simulated data.")
-    return ""
+    if origin is None or origin.source != "simulator":
+        return ""
+    from periodic_envs.worlds.madrid_sim import MadridSim
+
+    if issubclass(one.world, MadridSim):
+        text = "All rewards of this world are simulated: it never uses measurements."
+    else:
+        text = "There were no measurements where this site was built. "
+        text += "Picture and regrets below are of simulated data."
+    return md.directive("admonition", "Simulated", text)
 
 
 def _film(one: Environment) -> str:
@@ -237,7 +241,8 @@ def _regrets(found: Regrets | None) -> str:
         return ""
     rows = [(f"`{name}`", f"{found.values[name]:.2f}") for name in SHOWN if name in found.values]
     note = (
-        "Regret after 200 steps as a share of what choosing at random loses: 0 is the oracle. "
+        f"Regret after {found.steps:,} steps as a share of what choosing at random loses: 0 is the "
+        "oracle. "
         "`best-fixed` and `best-per-phase` are the best single action, and the best action for "
         f"each phase, in hindsight. World: `{found.task}`. Source: {found.source}."
     )

@@ -26,11 +26,13 @@ class Regrets:
     Attributes:
         task: The world, as the source names it.
         values: By agent or reference: 0 is the oracle, 1 is choosing at random.
+        steps: How long the runs are.
         source: Where they come from, in Markdown.
     """
 
     task: str
     values: dict[str, float]
+    steps: int
     source: str
 
 
@@ -60,11 +62,21 @@ def regrets_of(env_id: str, zoo: dict[str, dict[str, float]], cache: Path) -> Re
     for task, values in zoo.items():
         if task == env_id or task.startswith(f"{env_id},"):
             source = "`docs/zoo.json`, by `periodic-gp zoo`: [the zoo](../../zoo.md)"
-            return Regrets(task, values, source)
+            return Regrets(task, values, _steps_of_zoo(task), source)
     try:
-        return Regrets(env_id, _cached_runs(env_id, cache), f"made with this page: {command()}")
+        values, steps = _cached_runs(env_id, cache)
+        return Regrets(env_id, values, steps, f"made with this page: {command()}")
     except (ImportError, ValueError):  # an extra or data that are not here; the page says which
         return None
+
+
+def _steps_of_zoo(task: str) -> int:
+    """How long runs of the zoo are in a world: its protocol says so."""
+    from evaluation.protocol.protocol import Protocol
+
+    protocol = Protocol.load("standard")
+    (entry,) = (entry for entry in protocol.envs if entry.label == task)
+    return int(protocol.arguments(entry)["horizon"])
 
 
 def command() -> str:
@@ -73,7 +85,7 @@ def command() -> str:
     return f'`evaluation.run("standard", envs=[ID], agents=[{agents}], seeds="{SEEDS}")`'
 
 
-def _cached_runs(env_id: str, cache: Path) -> dict[str, float]:
+def _cached_runs(env_id: str, cache: Path) -> tuple[dict[str, float], int]:
     from evaluation.protocol.entries import WorldSpec
     from evaluation.running.sources import agent_source, world_source
 
@@ -86,15 +98,15 @@ def _cached_runs(env_id: str, cache: Path) -> dict[str, float]:
     path = cache / "regrets" / f"{env_id}.json"
     if path.is_file():
         kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if kept["key"] == key:
-            return dict(kept["values"])
-    values = _runs(env_id)
+        if kept["key"] == key and "steps" in kept:
+            return dict(kept["values"]), int(kept["steps"])
+    values, steps = _runs(env_id)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"key": key, "values": values}), "utf-8")
-    return values
+    path.write_text(json.dumps({"key": key, "values": values, "steps": steps}), "utf-8")
+    return values, steps
 
 
-def _runs(env_id: str) -> dict[str, float]:
+def _runs(env_id: str) -> tuple[dict[str, float], int]:
     import evaluation
 
     with warnings.catch_warnings():
@@ -103,4 +115,5 @@ def _runs(env_id: str) -> dict[str, float]:
     totals = results.totals
     by_agent = totals.groupby("agent")["regret"].mean()
     chance = float(by_agent["uniform-random"])
-    return {str(name): float(value) / chance for name, value in by_agent.items()}
+    values = {str(name): float(value) / chance for name, value in by_agent.items()}
+    return values, int(totals["steps"].max())
