@@ -70,7 +70,12 @@ class AutoGPUCB(Saveable):
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
     [@minka2001expectation] for what an expert's choices tell.
 
-    Deviations from the paper: all of the above; seasons have at most eleven harmonics.
+    Deviations from the paper: Periodic-GP-UCB has one season of a known period, one kernel with
+    hyper-parameters that are given, and a bonus for all that is uncertain now. Here a season is one
+    part among several, an unknown period is searched for, and several kernels are weighed by
+    evidence. Where the scale of the rewards is not known, it and the variances are learned. Past
+    choices may be taken for an expert's. The bonus is for what a choice teaches about later steps.
+    Seasons have at most eleven harmonics.
 
     Args:
         prior: "madrid", or a file with what was learned elsewhere (``agents/auto/knowledge.py``):
@@ -82,8 +87,8 @@ class AutoGPUCB(Saveable):
         persistence: Whether what is good now may stay so for a while.
         shared: Whether all actions may rise and fall together.
         sharp: Whether a season may have a sharp part.
-        lookahead: Whether exploring is for what lasts (``exploration.py``); else for all that is
-            uncertain now.
+        lookahead: Whether the bonus is for what a choice teaches about later steps
+            (``exploration.py``). Without it, the bonus is for all that is uncertain now.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """

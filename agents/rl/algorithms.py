@@ -22,6 +22,11 @@ class PPO(SB3Agent):
 
     Reference: [@schulman2017proximal], by [@raffin2021stable].
 
+    Deviations from the paper: the discount is 0, for an action changes nothing but its own reward
+    (it is 0.95 with ``memory``). Within one episode there is one actor, not several in parallel.
+    Networks and rounds are small (``defaults.py``). Rewards are scaled by the mean and the
+    deviation of those seen so far.
+
     Args: those of :class:`SB3Agent`.
     """
 
@@ -41,6 +46,11 @@ class A2C(SB3Agent):
 
     Reference: [@mnih2016asynchronous], by [@raffin2021stable].
 
+    Deviations from the paper: no actors that run side by side at their own pace; within one episode
+    there is one, in a training beforehand all copies take each step together. The discount is 0,
+    for an action changes nothing but its own reward (it is 0.95 with ``memory``). Networks are
+    small (``defaults.py``). Rewards are scaled by the mean and the deviation of those seen so far.
+
     Args: those of :class:`SB3Agent`.
     """
 
@@ -58,6 +68,12 @@ class DQN(SB3Agent):
         remember (observation, a, reward); descend (Q - reward)^2 on a random batch of memories
 
     Reference: [@mnih2015human], by [@raffin2021stable].
+
+    Deviations from the paper: two small layers in the place of a network for pictures. The discount
+    is 0, for an action changes nothing but its own reward, so the target network has no effect
+    (with ``memory`` the discount is 0.95, and it has one). Random actions become rare over half of
+    the episode (``defaults.py``). Rewards are scaled by the mean and the deviation of those seen so
+    far, and cut off at five deviations; the paper cuts them off at 1.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -84,6 +100,11 @@ class SAC(SB3Agent):
 
     Reference: [@haarnoja2018soft], by [@raffin2021stable].
 
+    Deviations from the paper: there is no network for the value of a state, and alpha is adjusted
+    while it learns, as stable-baselines3 does. The discount is 0, for an action changes nothing but
+    its own reward, so both critics learn that reward (it is 0.95 with ``memory``). Networks are
+    small (``defaults.py``). Rewards are scaled by the mean and the deviation of those seen so far.
+
     Args: those of :class:`SB3Agent`.
     """
 
@@ -102,6 +123,12 @@ class TD3(SB3Agent):
         on a random batch: descend (Q_i - reward)^2, every other time ascend Q_1(pi)
 
     Reference: [@fujimoto2018addressing], by [@raffin2021stable].
+
+    Deviations from the paper: the discount is 0, for an action changes nothing but its own reward.
+    So both critics learn that reward, and neither the smaller of them nor the noise on target
+    actions has an effect (with ``memory`` the discount is 0.95, and they have). The noise of its
+    choices has a deviation of 0.3, where the paper has 0.1. Networks are small (``defaults.py``).
+    Rewards are scaled by the mean and the deviation of those seen so far.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -128,6 +155,11 @@ class RecurrentPPO(SB3Agent):
         every n_steps decisions as PPO, back through time
 
     Reference: [@duan2016rl2] for learning to learn; [@schulman2017proximal], by sb3-contrib.
+
+    Deviations from the paper: an LSTM of 32 units and PPO, where [@duan2016rl2] has a GRU and TRPO.
+    Without ``memory``, which is the default, it does not see its last action and reward, and the
+    discount is 0; with it the discount is 0.95. Rewards are scaled by the mean and the deviation of
+    those seen so far.
 
     Args: those of :class:`SB3Agent`.
     """

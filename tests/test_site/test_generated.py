@@ -87,6 +87,7 @@ def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> N
         assert "[@" not in page, one.name
         assert ":class:" not in page, one.name
         assert "## Rank in every world" in page, one.name
+        assert "## Deviations from the paper" in page or one.family == "baselines", one.name
     assert set(agent_pages.FAMILIES) <= {one.family for one in entries.values()}
 
 
