@@ -15,7 +15,7 @@ from tests.test_site.conftest import ROOT
 
 from site_pages import agent_pages, api, command_line, kernels  # isort: skip
 from site_pages.docstrings import agent_text, for_myst, for_sphinx  # isort: skip
-from site_pages.regrets import of_zoo, ranks  # isort: skip
+from site_pages.regrets import of_edition, of_zoo, ranks  # isort: skip
 from site_pages.repository import ADDRESS, project_pages, rewritten, source_link, with_data  # isort: skip
 
 
@@ -82,11 +82,11 @@ def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> N
     zoo = of_zoo()
     for one in entries.values():
         assert f"[{one.name}]({one.name}.md)" in index
-        page = agent_pages.agent_page(one, zoo)
+        page = agent_pages.agent_page(one, zoo, {})
         assert "## Pseudo-code" in page, one.name
         assert "[@" not in page, one.name
         assert ":class:" not in page, one.name
-        assert "## Rank in every world" in page, one.name
+        assert "## Ranks" in page, one.name
         assert "## Deviations from the paper" in page or one.family == "baselines", one.name
     assert set(agent_pages.FAMILIES) <= {one.family for one in entries.values()}
 
@@ -94,7 +94,7 @@ def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> N
 def test_pages_say_in_which_tracks_an_agent_can_be(
     entries: dict[str, agent_pages.AgentEntry],
 ) -> None:
-    pages = {name: agent_pages.agent_page(one, {}) for name, one in entries.items()}
+    pages = {name: agent_pages.agent_page(one, {}, {}) for name, one in entries.items()}
     assert "Track: online; pretrained after a training." in pages["ppo"]
     assert '{ name = "ppo", track = "pretrained", training_steps' in pages["ppo"]
     assert "pretrained with the setting `prior`." in pages["auto-gp-ucb"]
@@ -119,6 +119,21 @@ def test_ranks_leave_references_and_variants_out() -> None:
     assert ranks(zoo, "b") == [("W", 2, 2, 0.3)]
     assert ranks(zoo, "a") == [("W", 1, 2, 0.2)]
     assert ranks(zoo, "c") == []
+
+
+def test_worlds_without_a_rank_are_named(entries: dict[str, agent_pages.AgentEntry]) -> None:
+    zoo = of_zoo()
+    edition = of_edition(besides=zoo)
+    assert list(edition) == ["PeriodicGP-Shift-v0"]
+    page = agent_pages.agent_page(entries["auto-gp-ucb"], zoo, edition)
+    shift = "[PeriodicGP-Shift-v0](../environments/shift.md)"
+    assert f"| {shift} | 1 of 44 | 0.42 |" in page  # as on the page of the edition
+    assert f"11 worlds, and, in {shift}, of [the edition]" in page
+    (without,) = re.findall(r"^No ranks in (.*): zoo and edition", page, re.MULTILINE)
+    assert re.findall(r"PeriodicGP-(\w+)-v0", without) == ["Flights", "Madrid", "Replay"]
+    for name, where in {"ppo": "rl.md", "in-context-ucb": "in-context.md"}.items():
+        page = agent_pages.agent_page(entries[name], zoo, edition)
+        assert re.search(rf"^None: .*no generic RL.*\.\./{where}\)\.$", page, re.MULTILINE), name
 
 
 # --- kernels, commands, names --------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,12 @@ from site_pages import markdown as md
 from site_pages.docstrings import AgentText, agent_text, for_myst, listed
 from site_pages.regrets import ranks
 
+Tables = dict[str, dict[str, float]]
+"""Normalised regrets: by world, then by agent."""
+UNRANKED = (
+    "None: [the zoo](../../zoo.md) and [the edition](../../edition.md) rank agents that learn "
+    "online and are no generic RL. "
+)
 FAMILIES = {
     "GP, periodic": "Gaussian processes that know of seasons.",
     "GP, forgetting": "Gaussian processes in which old rewards count less.",
@@ -63,8 +70,14 @@ def agent_entries() -> list[AgentEntry]:
     return found
 
 
-def agent_page(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
-    """The page of one agent."""
+def agent_page(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
+    """The page of one agent.
+
+    Args:
+        one: The agent.
+        zoo: Normalised regrets of all agents in the worlds of the zoo's page.
+        edition: The same in worlds that only the last edition has.
+    """
     named = one.text.named
     return md.page(
         f"# {one.name}",
@@ -83,7 +96,7 @@ def agent_page(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
         _named(named, "Deviations from the paper"),
         _settings(one),
         _training(one),
-        _ranks(one, zoo),
+        _ranks(one, zoo, edition),
     )
 
 
@@ -185,26 +198,64 @@ def _algorithm_settings(one: AgentEntry) -> str:
     return md.page(note, md.table(("argument", "online", "training"), rows))
 
 
-def _ranks(one: AgentEntry, zoo: dict[str, dict[str, float]]) -> str:
+def _ranks(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
+    found = [*ranks(zoo, one.name), *ranks(edition, one.name)]
+    if not found:
+        return _section("Ranks", UNRANKED + _instead(one))
+    rows = [
+        (_linked(task), f"{rank} of {count}", f"{regret:.2f}")
+        for task, rank, count, regret in found
+    ]
+    note = (
+        "By mean regret at its defaults, among all agents of this package that learn online, "
+        f"generic RL left out. {_sources(zoo, edition)} Differences between neighbours may be "
+        "chance: the zoo has intervals. Regret is a share of what choosing at random loses."
+    )
+    table = md.table(("world", "rank", "regret"), rows, "lrr")
+    return _section("Ranks", md.page(note, table, _without({task for task, *_ in found})))
+
+
+def _sources(zoo: Tables, edition: Tables) -> str:
+    source = f"The ranks are those of [the zoo](../../zoo.md), {len(zoo)} worlds"
+    if not edition:
+        return f"{source}."
+    return f"{source}, and, in {_all_of(edition)}, of [the edition](../../edition.md)."
+
+
+def _without(ranked: set[str]) -> str:
+    """Which worlds have no rank, and why."""
+    import periodic_envs
+
+    known = {task.partition(",")[0] for task in ranked}
+    others = [env_id for env_id in periodic_envs.ids() if env_id not in known]
+    if not others:
+        return ""
+    return (
+        f"No ranks in {_all_of(others)}: zoo and edition have no worlds that replay a "
+        "table of data. What was found on data is on the page of [findings](../../findings.md)."
+    )
+
+
+def _instead(one: AgentEntry) -> str:
+    """Where the regret of an agent without ranks is."""
+    if hasattr(one.cls, "algorithm"):
+        return (
+            "Its regret in SyntheticDiscrete, Synthetic and MadridSim, as far as it takes their "
+            "actions, is on the page about [generic RL](../../rl.md)."
+        )
+    return "Its regret is on the page about [a learner in context](../../in-context.md)."
+
+
+def _all_of(tasks: Collection[str]) -> str:
+    *most, last = (_linked(task) for task in tasks)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _linked(task: str) -> str:
     from site_pages.environments import Environment
 
-    rows = []
-    for task, rank, count, regret in ranks(zoo, one.name):
-        env_id = task.partition(",")[0]
-        slug = Environment(env_id, object, {}, None).slug
-        link = f"[{task}](../environments/{slug}.md)"
-        rows.append((link, f"{rank} of {count}", f"{regret:.2f}"))
-    if not rows:
-        text = "[The zoo](../../zoo.md) does not rank it."
-        return _section("Rank in every world", text)
-    note = (
-        "By mean regret at its defaults, from `docs/zoo.json` (by `periodic-gp zoo`); differences "
-        "between neighbours may be chance: [the zoo](../../zoo.md) has intervals. Regret is a "
-        "share of what choosing at random loses."
-    )
-    return _section(
-        "Rank in every world", md.page(note, md.table(("world", "rank", "regret"), rows, "lrr"))
-    )
+    slug = Environment(task.partition(",")[0], object, {}, None).slug
+    return f"[{task}](../environments/{slug}.md)"
 
 
 def agents_index(found: list[AgentEntry]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ REFERENCES = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
 SHOWN = ("best-per-phase", "best-fixed", "random", "periodic-gp-ucb", "auto-gp-ucb")
 SEEDS = "0:3"
 ZOO = ROOT / "docs" / "zoo.json"
+LEADERBOARD = ROOT / "leaderboard"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,21 @@ class Regrets:
 def of_zoo(path: Path = ZOO) -> dict[str, dict[str, float]]:
     """Normalised regrets of every agent in the worlds of the zoo's page."""
     found: dict[str, dict[str, float]] = json.loads(path.read_text("utf-8"))["normalised"]
+    return found
+
+
+def of_edition(besides: Collection[str], folder: Path = LEADERBOARD) -> dict[str, dict[str, float]]:
+    """Normalised regrets of our agents in the last edition, in worlds besides these."""
+    from agents.registry import is_built_in
+    from evaluation.cli.editions import find_edition
+    from evaluation.leaderboard.content import boards
+
+    found: dict[str, dict[str, float]] = {}
+    for board in (board for board in boards(find_edition(folder, None)) if board.track == "online"):
+        for task, rows in board.results.table(track="online").groupby("task", sort=False):
+            if task not in besides:
+                own = zip(rows["agent"], rows["normalised"], strict=True)
+                found[str(task)] = {name: float(v) for name, v in own if is_built_in(name)}
     return found
 
 
