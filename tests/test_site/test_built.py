@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from site_pages.checks import dead_links  # isort: skip
 
 PAGES = (
     "index.html",
-    "tutorials/index.html",
+    "tutorials/02_own_agent.html",
     "edition.html",
     "explanation/regret.html",
     "reference/environments/ride-share.html",
@@ -36,7 +37,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     },
 }
 LETTERS = "getComputedStyle(document.querySelector('.page')).color"
-PICTURES = "[...document.images].every(image => image.complete && image.naturalWidth > 0)"
+PICTURES = """[...document.images].filter(image => image.checkVisibility()).every(
+    image => image.complete && image.naturalWidth > 0)"""
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,31 @@ def test_wide_tables_scroll_on_a_phone(site: Path, opened: Callable[..., Watched
         box => box.scrollWidth > box.clientWidth)"""
     assert page.evaluate(f"{wide}.length") > 0
     assert page.evaluate(f"{wide}.every(box => getComputedStyle(box).overflowX === 'auto')")
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_pictures_of_the_build_follow_the_look(
+    site: Path, opened: Callable[..., Watched], look: str
+) -> None:
+    """Of the two variants one is shown; other pictures are no bright boxes in the dark."""
+    page = opened((site / PAGES[0]).as_uri(), **LOOKS[look]).page
+    other = {"light": "dark", "dark": "light"}[look]
+    for name in (
+        "reference/environments/ride-share.html",
+        *(f"tutorials/{p.stem}.html" for p in sorted((site / "tutorials").glob("0[1235]_*.html"))),
+    ):
+        page.goto((site / name).as_uri())
+        assert page.locator(f".only-{look}").is_visible(), name
+        assert not page.locator(f".only-{other}").is_visible(), name
+    page.goto((site / "zoo.html").as_uri())
+    dimmed = page.evaluate("getComputedStyle(document.querySelector('article img')).filter")
+    assert (dimmed != "none") == (look == "dark")
+
+
+def test_a_tutorial_shows_results_as_tables(site: Path) -> None:
+    text = (site / "tutorials/02_own_agent.html").read_text(encoding="utf-8")
+    _, cell = text.split('<span class="n">results</span>\n</pre>')
+    assert re.findall(r"<caption[^>]*>([A-Z]\w+)", cell) == ["Regret", "Both"]
 
 
 def test_search_finds_pages(address: str, opened: Callable[..., Watched]) -> None:

@@ -44,6 +44,8 @@ def test_the_page_of_an_environment(
     assert "[the zoo](../../zoo.md)" in page
     assert "`max_episode_steps` as an argument of `gym.make` can only cut" in page
     assert "The exception is `warm_start`" not in page
+    assert "pictures/ride-share.webp\n" in page
+    assert "pictures/ride-share-dark.webp\n" in page
 
 
 def test_a_warm_start_is_for_everybody(
@@ -119,6 +121,18 @@ def test_films_are_small_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(films, "MAX_BYTES", 5_000)
     with pytest.raises(ValueError, match="larger than 5,000 bytes"):
         films.write_film(frames, tmp_path / "large.webp")
+
+
+def test_films_have_a_dark_variant() -> None:
+    actions = np.arange(8) % 3
+    light, dark = (
+        films.frames_of("PeriodicGP-RideShare-v0", actions, dark=dark) for dark in (False, True)
+    )
+    assert len(light) == len(dark) == 8
+    assert light[0][0, 0].tolist() == [255, 255, 255]
+    assert max(dark[0][0, 0]) < 40
+    again = films.frames_of("PeriodicGP-RideShare-v0", actions)
+    assert np.array_equal(light[-1], again[-1])  # the dark style is left
 
 
 def test_films_depend_on_the_code(worlds: dict[str, environments.Environment]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from evaluation.docstrings import arguments
 from site_pages import markdown as md
 from site_pages.docstrings import for_myst
-from site_pages.films import AGENT, SEED
+from site_pages.films import AGENT, SEED, dark_film
 from site_pages.regrets import SHOWN, Regrets, regrets_of
 
 OWN_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
@@ -131,10 +131,18 @@ def _left_out(one: Environment) -> str:
 
 
 def _film(one: Environment) -> str:
+    """The film twice, of which the theme shows that for light or that for dark pages."""
     caption = f"`{AGENT}` at work, seed {SEED}: the landscape of rewards over time, its choices, "
     caption += 'and its regret. Frames of `render_mode="rgb_array"`.'
-    alt = f"{AGENT} at work in {one.env_id}"
-    return md.directive("figure", f"pictures/{one.slug}.webp", caption, alt=alt, figclass="film")
+    light = Path("pictures") / f"{one.slug}.webp"
+    films = [(light, "only-light"), (dark_film(light), "only-dark")]
+    options = {"alt": f"{AGENT} at work in {one.env_id}", "loading": "lazy"}
+    return md.page(
+        *(
+            md.directive("figure", path.as_posix(), caption, figclass=f"film {look}", **options)
+            for path, look in films
+        )
+    )
 
 
 def _facts(one: Environment) -> str:

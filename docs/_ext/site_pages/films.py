@@ -29,38 +29,53 @@ def film_key(world: object) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def make_film(env_id: str, path: Path) -> None:
-    """Let the agent play in the world of one seed, and write what it did as a WebP."""
-    import gymnasium as gym
+def dark_film(path: Path) -> Path:
+    """Where the film for dark pages is, beside that for light ones."""
+    return path.with_stem(f"{path.stem}-dark")
 
+
+def make_film(env_id: str, path: Path) -> None:
+    """Let the agent play in the world of one seed; write what it did for light and dark pages."""
+    actions = _choices(env_id)
+    write_film(frames_of(env_id, actions), path)
+    write_film(frames_of(env_id, actions, dark=True), dark_film(path))
+
+
+def _choices(env_id: str) -> Any:
+    """What the agent does, as long as the film is."""
     from agents.registry import AgentSpec
     from evaluation.running.play import play
 
+    env = _made(env_id, max_episode_steps=MAX_STEPS)  # cut short: another horizon, another world
+    return play(env, AgentSpec.parse(AGENT), SEED).action
+
+
+def frames_of(env_id: str, actions: Any, *, dark: bool = False) -> list[Any]:
+    """The world's own frames while these actions are taken."""
+    import matplotlib.style
+
+    from evaluation.dark import PAPER
+
+    ground = {"figure.facecolor": PAPER, "axes.facecolor": PAPER}
+    every = max(1, len(actions) // FRAMES)
+    frames = []
+    with matplotlib.style.context(["dark_background", ground] if dark else []):
+        env = _made(env_id, render_mode="rgb_array")
+        env.reset(seed=SEED)
+        for step, action in enumerate(actions[: every * FRAMES], 1):
+            env.step(action)
+            if step % every == 0:
+                frames.append(env.render())
+        env.close()
+    return frames
+
+
+def _made(env_id: str, **arguments: Any) -> Any:
+    import gymnasium as gym
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that Madrid is simulated is said on the page
-        env = gym.make(env_id, render_mode="rgb_array", disable_env_checker=True)
-    every = max(1, min(env.unwrapped.horizon, MAX_STEPS) // FRAMES)  # type: ignore[attr-defined]
-    frames: list[Any] = []
-    step = 0
-
-    class Enough(Exception):
-        """The film is long enough."""
-
-    def look() -> None:
-        nonlocal step
-        step += 1
-        if step % every == 0:
-            frames.append(env.render())
-        if len(frames) == FRAMES:
-            raise Enough
-
-    try:
-        play(env, AgentSpec.parse(AGENT), SEED, on_step=look)
-    except Enough:
-        pass
-    finally:
-        env.close()
-    write_film(frames, path)
+        return gym.make(env_id, disable_env_checker=True, **arguments)
 
 
 def write_film(frames: list[Any], path: Path) -> None:
