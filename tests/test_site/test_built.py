@@ -91,6 +91,14 @@ def test_wide_tables_scroll_on_a_phone(site: Path, opened: Callable[..., Watched
     assert page.evaluate(f"{wide}.every(box => getComputedStyle(box).overflowX === 'auto')")
 
 
+def test_words_of_types_are_whole_on_a_phone(site: Path, opened: Callable[..., Watched]) -> None:
+    """Code that is broken has its letters in two lines."""
+    page = opened((site / "reference/environments/ride-share.html").as_uri(), **LOOKS["phone"]).page
+    lines = """[...document.querySelectorAll('#arguments td:nth-child(3) > p > code')].map(
+        code => code.getClientRects().length)"""
+    assert set(page.evaluate(lines)) == {1}
+
+
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_pictures_of_the_build_follow_the_look(
     site: Path, opened: Callable[..., Watched], look: str
@@ -114,6 +122,12 @@ def test_a_tutorial_shows_results_as_tables(site: Path) -> None:
     text = (site / "tutorials/02_own_agent.html").read_text(encoding="utf-8")
     _, cell = text.split('<span class="n">results</span>\n</pre>')
     assert re.findall(r"<caption[^>]*>([A-Z]\w+)", cell) == ["Regret", "Both"]
+
+
+def test_percent_signs_stay_with_their_numbers(site: Path) -> None:
+    text = (site / "edition.html").read_text(encoding="utf-8")
+    assert "public seeds [95\u00a0%]" in text
+    assert not re.search(r"<th[^>]*><p>[^<]*\d %", text)
 
 
 def test_search_finds_pages(address: str, opened: Callable[..., Watched]) -> None:

@@ -211,7 +211,8 @@ def test_links_to_files_of_the_repository(monkeypatch: pytest.MonkeyPatch) -> No
     same = "[z](zoo.md#y) [w](https://e.org/a) ![i](a.png)"
     text = f"[a](../agents/auto) [s](../SECURITY.md#x) {same}"
     assert rewritten(text, page) == f"a (`agents/auto`) [s](project/security.md#x) {same}"
-    fenced = "```sh\n[a](../agents/auto)\n```\n"
+    assert rewritten("| public seeds [95 %] |", page) == "| public seeds [95\u00a0%] |"
+    fenced = "```sh\n[a](../agents/auto) 95 %\n```\n"
     assert rewritten(fenced, page) == fenced
     monkeypatch.setenv(ADDRESS, "https://e.org/blob/main/")
     assert rewritten("[a](../agents/auto)", page) == "[a](https://e.org/blob/main/agents/auto)"

@@ -29,11 +29,14 @@ PLACES = {
     "references.bib": "docs/reference/bibliography.md",
 }
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s#]+)(?P<anchor>#[^()\s]*)?\)")
+_PERCENT = re.compile(r"(?<=\d) %")
 _FENCE = re.compile(r"^(```+|~~~+|:::+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
 
 def rewritten(text: str, source: Path, *, page: Path | None = None, root: Path = ROOT) -> str:
     """The text of a page with links that lead somewhere on the site.
+
+    A number and its percent sign stay in one line, in narrow headings of tables, too.
 
     Args:
         text: In Markdown.
@@ -65,7 +68,7 @@ def _prose(text: str, source: Path, page: Path, root: Path) -> str:
             return f"[{shown}]({_relative(path, page)}{anchor})"
         return _outside(match["text"], name)
 
-    return _LINK.sub(replace, text)
+    return _PERCENT.sub("\u00a0%", _LINK.sub(replace, text))
 
 
 def with_data(text: str, page: Path) -> str:
