@@ -10,6 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+from site_pages.inventories import mapping  # noqa: E402
 from site_pages.repository import ADDRESS, source_link  # noqa: E402
 
 # Agents in notebooks and in reference runs share the cores with Sphinx's own processes.
@@ -61,15 +62,12 @@ if os.environ.get(ADDRESS):
     extensions.append("sphinx.ext.linkcode")
     linkcode_resolve = source_link
 
-# Inventories of other projects are fetched: only where that is asked for, never in CI.
+# Inventories of other projects are fetched only where that is asked for, as docs.yml does when it
+# publishes. One that cannot be fetched is a note and no error.
 if os.environ.get("PERIODIC_GP_DOCS_INTERSPHINX"):
     extensions.append("sphinx.ext.intersphinx")
-    intersphinx_mapping = {
-        "python": ("https://docs.python.org/3", None),
-        "numpy": ("https://numpy.org/doc/stable", None),
-        "pandas": ("https://pandas.pydata.org/docs", None),
-        "gymnasium": ("https://gymnasium.farama.org", None),
-    }
+    intersphinx_mapping = mapping(HERE.parent / "out" / "site-cache")
+    intersphinx_timeout = 10
 
 # --- papers ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from agents.registry import find_class
 from evaluation.docstrings import arguments, blocks, paragraphs
 from tests.test_site.conftest import ROOT
 
-from site_pages import agent_pages, api, command_line, kernels  # isort: skip
+from site_pages import agent_pages, api, command_line, inventories, kernels  # isort: skip
 from site_pages.docstrings import agent_text, for_myst, for_sphinx  # isort: skip
 from site_pages.regrets import of_edition, of_zoo, ranks  # isort: skip
 from site_pages.repository import ADDRESS, project_pages, rewritten, source_link, with_data  # isort: skip
@@ -233,6 +233,17 @@ def test_files_beside_docs_become_pages() -> None:
     pages = project_pages()
     assert set(pages) == {"project/contributing.md", "project/changelog.md", "project/security.md"}
     assert "](contributing.md#what-a-version-promises)" in pages["project/changelog.md"]
+
+
+def test_inventories_that_cannot_be_fetched_stop_nothing(tmp_path: Path) -> None:
+    """A build with warnings as errors, of one page and a project whose server does not answer."""
+    build = pytest.importorskip("sphinx.cmd.build", reason="the extra docs is not installed")
+    (tmp_path / "index.rst").write_text("Title\n=====\n\nA page.\n")
+    found = inventories.mapping(tmp_path / "cache", {"nobody": "http://127.0.0.1:9"})
+    names = {"extensions": ["sphinx.ext.intersphinx"], "intersphinx_mapping": found}
+    (tmp_path / "conf.py").write_text("".join(f"{k} = {v!r}\n" for k, v in names.items()))
+    out = str(tmp_path / "out")
+    assert build.build_main(["-q", "-W", "-b", "dummy", str(tmp_path), out]) == 0
 
 
 def test_formulas_are_elements_of_a_page() -> None:
