@@ -12,11 +12,16 @@ def test_a_page_that_was_kept_is_not_made_again(
 ) -> None:
     monkeypatch.setattr(board, "_key", lambda: "same")
     monkeypatch.setattr(board.subprocess, "Popen", lambda *_, **__: pytest.fail("made again"))
-    (tmp_path / "leaderboard-same.html").write_text("the page")
+    kept = tmp_path / "leaderboard-same.html"
+    kept.write_text('<header class="top"><h1>the page</h1></header>')
     page = board.Board(tmp_path)
     page.start()
     assert page.finish(tmp_path) == ""
-    assert (tmp_path / board.PAGE).read_text() == "the page"
+    text = (tmp_path / board.PAGE).read_text()
+    assert text.endswith("<h1>the page</h1></header>")
+    assert '<a href="index.html">' in text
+    kept.write_text("another page")
+    assert "for the link to the site" in page.finish(tmp_path)
 
 
 def test_why_there_is_no_page_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

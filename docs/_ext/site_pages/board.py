@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,9 @@ from pathlib import Path
 from site_pages.repository import ROOT
 
 PAGE = "leaderboard.html"
+HEADER = '<header class="top">'
+LINK = '\n  <p><a href="index.html">periodic-gp documentation</a></p>'
+"""The way back to the site, for a page that is made to stand alone."""
 LEADERBOARD = ROOT / "leaderboard"
 MADE_OF = (LEADERBOARD, *(ROOT / name for name in ("periodic_envs", "agents", "evaluation")))
 """Folders whose change may make the page another one."""
@@ -51,7 +53,10 @@ class Board:
             said, _ = self._making.communicate()
             if self._making.returncode:
                 return said.strip()
-        shutil.copyfile(self._kept, site / PAGE)
+        text = self._kept.read_text("utf-8")
+        if HEADER not in text:
+            return f"there is no {HEADER} for the link to the site"
+        (site / PAGE).write_text(text.replace(HEADER, HEADER + LINK, 1), "utf-8")
         return ""
 
     def give_up(self) -> None:
