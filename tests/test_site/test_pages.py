@@ -33,7 +33,7 @@ except ImportError:
 FOLDERS = ("tutorials", "howto", "explanation", "reference", "results")
 PAGES = [
     ROOT / "README.md",
-    ROOT / "docs" / "index.md",
+    *sorted((ROOT / "docs").glob("*.md")),
     *(p for folder in FOLDERS for p in sorted((ROOT / "docs" / folder).glob("*.md"))),
 ]
 
