@@ -70,7 +70,7 @@ def draw(results: Results) -> Figure:
         for learner in LEARNERS:
             known = budgets(results, learner)
             found = [regret.mean(label) for label in known.values()]
-            draw_curve(axes, list(known), found, **styles[learner], label=learner)
+            draw_curve(axes, list(known), found, color=styles[learner]["color"], label=learner)
         axes.axhline(regret.mean(GP).estimate, **styles[GP], label=GP)
         for name, dashes in REFERENCES.items():
             axes.axhline(regret.mean(name).estimate, color="0.5", linestyle=dashes, label=name)

@@ -159,7 +159,7 @@ def _figure(tasks: dict[str, Comparison]) -> Figure:
     styles = agent_styles([PERIODIC, GP, TV])
     for axes, (task, found) in zip(panels, tasks.items(), strict=True):
         means = [found.mean(_labelled(period)) for period in PERIODS]
-        draw_curve(axes, PERIODS, means, **styles[PERIODIC], label=PERIODIC)
+        draw_curve(axes, PERIODS, means, color=styles[PERIODIC]["color"], label=PERIODIC)
         for method in (GP, TV):
             axes.axhline(found.mean(method).estimate, **styles[method], label=method)
         axes.set(title=task, xlabel="period told", ylabel="regret", ylim=(0.0, None))
