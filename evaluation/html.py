@@ -12,8 +12,8 @@ from markupsafe import Markup, escape
 
 from evaluation.columns import Column, columns_in
 from evaluation.protocol.tracks import REFERENCE_ROWS
-from evaluation.summary import ResultsRows
-from evaluation.tables import about_intervals, blocks
+from evaluation.summary import ResultsTable
+from evaluation.tables import about_intervals
 
 _NUMBER = Markup('style="text-align:right;white-space:nowrap"')
 _NAME = Markup('style="text-align:left"')
@@ -21,7 +21,7 @@ _REFERENCE = Markup('style="opacity:0.65;font-style:italic"')
 _WIDE = Markup('<div style="overflow-x:auto;max-width:100%">{}</div>')
 
 
-def table_html(frame: ResultsRows) -> str:
+def table_html(frame: ResultsTable) -> str:
     """A table of results: regret first, task by task, the best agent on top."""
     shown, baseline = columns_in(frame), frame.attrs["baseline"]
     head = _line("th", ["agent", *(column.heading(baseline) for column in shown)], shown)
@@ -35,13 +35,17 @@ def table_html(frame: ResultsRows) -> str:
     return str(_WIDE.format(whole if said is None else whole + Markup("<p>{}</p>").format(said)))
 
 
-def _lines(frame: ResultsRows, shown: Sequence[Column]) -> Iterator[Markup]:
+def _lines(frame: ResultsTable, shown: Sequence[Column]) -> Iterator[Markup]:
     if "task" not in frame:
         yield from (_row(row, shown) for row in frame.to_dict("records"))
         return
-    for title, rows in blocks(frame):
+    for task, title in frame.attrs["tasks"].items():
+        rows = frame[frame["task"] == task]
+        rows = rows.sort_values("regret") if "regret" in rows else rows
         yield Markup('<tr><th colspan="{}" {}>{}</th></tr>').format(len(shown) + 1, _NAME, title)
-        yield from (_row(row, shown) for row in rows.to_dict("records"))
+        below = rows["agent"].isin(REFERENCE_ROWS)
+        for part in (rows[~below], rows[below]):
+            yield from (_row(row, shown) for row in part.to_dict("records"))
 
 
 def _row(row: Mapping[Any, Any], shown: Sequence[Column]) -> Markup:

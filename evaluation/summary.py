@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from numbers import Real
 
 import pandas as pd
 
-from evaluation.columns import Column, columns_in, columns_of, row_of
+from evaluation.columns import Column, columns_of, row_of
 from evaluation.compared import AllTasks, TaskRuns
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
@@ -16,48 +15,24 @@ from evaluation.simulated import WORD, simulated_tasks
 from evaluation.statistics import PairedDifference, paired_difference
 
 
-class ResultsRows(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
-    """Rows of a table of results, which print whole and in their order.
+class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
+    """A DataFrame of results that prints whole, and shows itself in a notebook.
 
-    What has other columns, or is computed from them, prints as every DataFrame does.
+    What is made of it (rows, columns, sums) is a plain DataFrame.
     """
-
-    @property
-    def _constructor(self) -> type[pd.DataFrame]:
-        """What pandas makes of some of the rows."""
-        return ResultsRows
 
     def __repr__(self) -> str:
         """As ``periodic-gp show`` prints it, no wider than the screen."""
         from evaluation.tables import tables_of, text_of
 
-        if not self._is_of_results():
-            return str(super().__repr__())
         return text_of(tables_of(self), shutil.get_terminal_size().columns)
 
     __str__ = __repr__
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         from evaluation.html import table_html
 
-        return table_html(self) if self._is_of_results() else super()._repr_html_()
-
-    def _is_of_results(self) -> bool:
-        """Whether it has the columns of a table of results, each with its interval."""
-        keys = _keys(columns_in(self))
-        names = ["task", "agent"] if "task" in self else ["agent"]
-        if self.empty or list(self.columns) != [*names, *keys]:
-            return False
-        texts = all(isinstance(name, str) for key in names for name in self[key])
-        numbers = all(x is None or isinstance(x, Real) for key in keys for x in self[key])
-        return texts and numbers and ("tasks" if "task" in self else "title") in self.attrs
-
-
-class ResultsTable(ResultsRows):
-    """A DataFrame of results that prints whole, the best agent of a task first.
-
-    It shows itself in a notebook, too.
-    """
+        return table_html(self)
 
 
 def table(

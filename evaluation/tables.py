@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 
 import pandas as pd
 from rich import box
@@ -18,7 +17,7 @@ from evaluation.few_runs import note
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.statistics import MIN_RUNS
-from evaluation.summary import ResultsRows, ResultsTable, table
+from evaluation.summary import ResultsTable, table
 
 GAP, EDGES = 3, 2
 """Letters between two columns, and beside the first and the last."""
@@ -31,28 +30,7 @@ def task_tables(results: Results, *, baseline: str | None, track: str) -> Iterat
     yield from tables_of(table(results, baseline=baseline, track=track))
 
 
-def blocks(frame: ResultsRows) -> Iterator[tuple[str, ResultsRows]]:
-    """The rows of each task under its title.
-
-    A whole table has the best agent first and references last; rows of one are left in their order,
-    with a new title wherever the task changes.
-    """
-    titles = frame.attrs["tasks"]
-    if isinstance(frame, ResultsTable):
-        for task, title in titles.items():
-            rows = frame[frame["task"] == task]
-            rows = rows.sort_values("regret") if "regret" in rows else rows
-            below = rows["agent"].isin(REFERENCE_ROWS)
-            yield title, rows.loc[[*rows.index[~below], *rows.index[below]]]
-        return
-    first = 0
-    for task, same in groupby(frame["task"]):
-        last = first + len(list(same))
-        yield titles.get(task, task), frame.iloc[first:last]
-        first = last
-
-
-def tables_of(frame: ResultsRows) -> Iterator[Table]:
+def tables_of(frame: ResultsTable) -> Iterator[Table]:
     """A table of results for the screen; one for each task.
 
     Where a world changes, what that costs has a table of its own: one were too wide for a screen.
@@ -64,7 +42,9 @@ def tables_of(frame: ResultsRows) -> Iterator[Table]:
         yield shown
         return
     around = [column.key for column in columns_in(frame) if column.when == "changes"]
-    for title, rows in blocks(frame):
+    for task, title in frame.attrs["tasks"].items():
+        rows = frame[frame["task"] == task]
+        rows = rows.sort_values("regret") if "regret" in rows else rows
         yield _task_table(title, rows.drop(columns=around), baseline)
         if around and rows[around].notna().to_numpy().any():
             shown = _task_table(f"{title}, around its changes", rows[["agent", *around]], baseline)
@@ -81,11 +61,10 @@ def _legend(frame: pd.DataFrame, baseline: str | None) -> Iterator[str]:
 
 def _task_table(title: str, rows: pd.DataFrame, baseline: str | None) -> Table:
     shown = _table(title, rows, baseline)
-    references = rows["agent"].isin(REFERENCE_ROWS).to_numpy()
-    for place, is_reference in enumerate(references):
-        if place and is_reference != references[place - 1]:
-            shown.add_section()
-        _add_rows(shown, rows.iloc[[place]], style="dim" if is_reference else None)
+    below = rows["agent"].isin(REFERENCE_ROWS)
+    _add_rows(shown, rows[~below])
+    shown.add_section()
+    _add_rows(shown, rows[below], style="dim")
     return shown
 
 
