@@ -17,6 +17,7 @@ from agents.registry import AgentSpec, UnknownAgentError, is_built_in, names
 from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.copies import ACTION_TOLERANCE, equal_actions
 from evaluation.leaderboard.hidden import COUNT, HiddenSeeds, can_tell, is_worse_on_hidden_seeds
+from evaluation.leaderboard.libraries import missing_libraries
 from evaluation.leaderboard.lines import HiddenRuns
 from evaluation.leaderboard.replay import references
 from evaluation.leaderboard.submit import agent_runs, code_hash
@@ -33,8 +34,6 @@ from periodic_envs.arrays import Array
 
 SAMPLE = 12
 """Runs that are run again."""
-NOT_FOUND = f"{UnknownAgentError.__name__}: cannot find the agent"
-"""What a run's reason begins with where the agent's code, or a library of it, is missing."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,11 @@ def _code(manifest: Manifest, place: str | None) -> str:
         raise CannotCheckError(f"{manifest.agent!r} was submitted, not {place!r}")
     if not same:
         raise CannotCheckError(f"the code of {place!r} is not the code that was submitted")
+    if missing := missing_libraries(name):
+        raise CannotCheckError(
+            f"{place!r} needs what is not installed here: {', '.join(missing)}; install it, and "
+            "give the same command again"
+        )
     return name
 
 
@@ -121,8 +125,6 @@ def rerun(verification: Verification, protocol: Protocol, how: Conditions) -> st
     outcomes = _outcomes(verification, [runs[i] for i in places], how)
     for i, outcome in zip(places, outcomes, strict=True):
         where = f"{runs[i].env}, seed {runs[i].seed}"
-        if (outcome.reason or "").startswith(NOT_FOUND):
-            raise CannotCheckError(f"it cannot be made here: {outcome.reason}")
         if outcome.reason is not None:
             raise BundleError(f"the agent failed in {where}: {outcome.reason}")
         if differs := difference(outcome, verification.actions[i]):

@@ -307,8 +307,17 @@ def test_a_library_that_is_missing_here_is_no_verdict(bundle: Path) -> None:
     file = bundle.parent / "mine.py"
     file.write_text("import no_such_library\n" + AGENTS.read_text())
     edit(bundle, agent="mine.py:Good", source_sha256=code_hash(f"{file}:Good"))
-    with pytest.raises(CannotCheckError, match=r"cannot be made here: .* 'no_such_library'"):
+    with pytest.raises(CannotCheckError, match="what is not installed here: no_such_library;"):
         verify(bundle, PROTOCOL, through="re-run", agent=f"{file}:Good", sample=1, workers=1)
+    # What the agent itself says is no excuse.
+    file.write_text(
+        "from agents import UnknownAgentError\n"
+        "try:\n    import no_such_library\nexcept ImportError:\n"
+        "    raise UnknownAgentError('cannot find the agent today')\n" + AGENTS.read_text()
+    )
+    edit(bundle, agent="mine.py:Good", source_sha256=code_hash(f"{file}:Good"))
+    again = {"through": "re-run", "agent": f"{file}:Good", "sample": 1}
+    assert "the agent failed in" in refusal(bundle, **again)[1]
 
 
 def test_code_is_asked_for_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
