@@ -36,7 +36,7 @@ def looks(agents: Iterable[str]) -> dict[str, int]:
     names = {agent: re.split("[:,]", agent)[0].lower() for agent in agents}
 
     def precedence(agent: str) -> tuple[bool, bool, str]:
-        return names[agent] not in FIRST, len(names[agent]) < len(agent), agent
+        return names[agent] not in FIRST, names[agent] != agent, agent
 
     for agent in sorted(names, key=precedence):
         name = names[agent]

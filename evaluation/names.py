@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 
-def check_known(what: str, given: str, known: Collection[str], where: str = "here") -> None:
+def check_known(what: str, given: Any, known: Collection[str], where: str = "here") -> None:
     """Refuse a name that is not known, with those that it may have been meant for.
 
     Args:
@@ -19,7 +19,7 @@ def check_known(what: str, given: str, known: Collection[str], where: str = "her
     Raises:
         ValueError: One sentence.
     """
-    if given in [*known]:  # what has no hash is no name, too
+    if isinstance(given, str) and given in known:
         return
     close = difflib.get_close_matches(str(given), known, n=3, cutoff=0.5)
     mean = " or ".join(repr(name) for name in close)
@@ -27,7 +27,7 @@ def check_known(what: str, given: str, known: Collection[str], where: str = "her
     raise ValueError(f"there is no {what} {given!r} {where}; {hint}")
 
 
-def listed(argument: str, given: Any, error: type[ValueError] = ValueError) -> list[Any]:
+def as_list(argument: str, given: Any, error: type[ValueError] = ValueError) -> list[Any]:
     """What was given as a list; one text alone is none, since it would be taken letter by letter.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from evaluation.names import check_known, listed
+from evaluation.names import as_list, check_known
 from evaluation.results import Results
 
 
@@ -49,7 +49,7 @@ def _known(
     """What was chosen, if there is all of it."""
     if chosen is None:
         return every
-    names = listed(argument, chosen)
+    names = as_list(argument, chosen)
     if not names:
         raise ValueError(f"{argument} must not be empty: leave it out to have all")
     for name in names:

@@ -46,7 +46,7 @@ ProcessesOption = Annotated[
     ),
 ]
 
-SECONDS_BETWEEN_LINES = (3.0, 10.0)
+SECONDS_BETWEEN_COUNTS = (3.0, 10.0)
 """Between two lines of a log, where there is no bar: in the first minute, and later."""
 COUNTS_WIDTH = 56
 """Signs of a line of progress that tell how far it is, and how long it takes."""
@@ -173,7 +173,7 @@ class Reporter:
 
     def _watch(self) -> None:
         """Long runs, trainings above all, end long after the line before: say that they go on."""
-        while not self._over.wait(SECONDS_BETWEEN_LINES[0] / 10):
+        while not self._over.wait(SECONDS_BETWEEN_COUNTS[0] / 10):
             if self._known is not None and self._known.done < self._known.runs:
                 self._print(self._known)
 
@@ -188,13 +188,16 @@ class Reporter:
 
     def _print(self, progress: Progress) -> None:
         """A line at the end, and not too often before."""
-        now, left = time.monotonic(), progress.runs - progress.done
-        early, late = SECONDS_BETWEEN_LINES
         with self._printing:
-            if left and now - self._last < (early if now - self._entered < 60.0 else late):
-                return
-            self._last = now
-        rate = self._rate(progress)
+            if progress is self._known:  # else somebody else has printed a later one
+                self._print_alone(progress)
+
+    def _print_alone(self, progress: Progress) -> None:
+        now, left = time.monotonic(), progress.runs - progress.done
+        early, late = SECONDS_BETWEEN_COUNTS
+        if left and now - self._last < (early if now - self._entered < 60.0 else late):
+            return
+        self._last, rate = now, self._rate(progress)
         expected = f", {left / rate:,.0f} s left" if rate > 0 else ""
         line = f"{progress.done:,} of {progress.runs:,} {self._things}, {self._speed(progress)}"
         line += f"{expected}, {now - self._entered:,.0f} s so far" if left else ""

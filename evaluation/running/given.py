@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.registry import REQUIRED, AgentSpec, UnknownAgentError, names, settings_of
-from evaluation.names import check_known, listed
+from evaluation.names import as_list, check_known
 from evaluation.protocol.entries import ProtocolError
 from evaluation.running.sources import find_package
 from evaluation.running.written import written
@@ -37,7 +37,7 @@ def entries_of(agents: Collection[Given], store: Path | None) -> list[Any]:
     Raises:
         ProtocolError: One sentence, where something is no agent that workers could make.
     """
-    every = listed("agents", agents, ProtocolError)
+    every = as_list("agents", agents, ProtocolError)
     try:
         return list(_labelled([_spec(given, store) for given in every]))
     except ValueError as error:

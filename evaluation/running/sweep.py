@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from agents.checks import one_of, require
-from evaluation.names import listed
+from evaluation.names import as_list
 from evaluation.protocol.entries import ProtocolError, UnknownWorldError, parse_seeds
 from evaluation.protocol.own_worlds import look_for
 from evaluation.protocol.protocol import Protocol
@@ -155,7 +155,7 @@ def _asked(
     written = seeds if seeds is None or isinstance(seeds, str) else _plain(seeds)
     chosen = protocol.restricted(
         agents=None if agents is None else entries_of(agents, path),
-        envs=None if envs is None else listed("envs", envs, ProtocolError),
+        envs=None if envs is None else as_list("envs", envs, ProtocolError),
         seeds=None if written is None else parse_seeds(written),
     )
     _look_for_worlds(chosen)

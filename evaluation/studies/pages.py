@@ -23,15 +23,16 @@ class PageError(ValueError):
 
 def stamped(text: str, stamps: Iterable[Stamp]) -> str:
     """A page with its stamps at the end."""
-    return "\n".join([noted(text), *(stamp.written() for stamp in stamps)])
+    return "\n".join([with_note(text), *(stamp.written() for stamp in stamps)])
 
 
-def noted(text: str) -> str:
+def with_note(text: str) -> str:
     """A page that says below its title what in it is simulated, if anything is."""
     if SIMULATOR not in text:
         return text
-    title, rest = text.split("\n\n", 1)
-    return "\n\n".join([title, SIMULATED, rest])
+    title, _, rest = text.partition("\n\n")
+    parts = [title, SIMULATED, rest] if title.startswith("# ") else [SIMULATED, text]
+    return "\n\n".join(parts)
 
 
 def write_page(

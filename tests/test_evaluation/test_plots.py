@@ -41,6 +41,7 @@ def test_an_agent_looks_the_same_in_every_picture() -> None:
     assert looks(["gp-ucb", "nobody's"])["gp-ucb"] == everybody["gp-ucb"]
     assert looks(["gp-ucb:beta=1"]) == {"gp-ucb:beta=1": everybody["gp-ucb"]}
     assert looks(["GP-UCB"])["GP-UCB"] == everybody["gp-ucb"]
+    assert looks(["GP-UCB", "gp-ucb"])["gp-ucb"] == everybody["gp-ucb"]
     assert looks(["d-ucb, trained"])["d-ucb, trained"] == everybody["d-ucb"]
     both = looks(["gp-ucb:beta=1", "gp-ucb"])
     assert both["gp-ucb"] == everybody["gp-ucb"] != both["gp-ucb:beta=1"]

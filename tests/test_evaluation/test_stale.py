@@ -336,3 +336,4 @@ def test_pages_with_a_simulated_world_say_so_below_their_title() -> None:
     assert stamped("# Plain\n\nNothing.\n", []) == "# Plain\n\nNothing.\n"
     lines = stamped("# Title\n\n| MadridSim | 0.5 |\n", []).splitlines()
     assert lines == ["# Title", "", SIMULATED, "", "| MadridSim | 0.5 |"]
+    assert stamped("MadridSim: 0.5", []) == f"{SIMULATED}\n\nMadridSim: 0.5"

@@ -66,7 +66,7 @@ def test_a_bar_fits_the_terminal(
 def test_a_long_run_is_not_silent_in_a_log(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "SECONDS_BETWEEN_LINES", (0.05, 0.05))
+    monkeypatch.setattr(shared, "SECONDS_BETWEEN_COUNTS", (0.05, 0.05))
     with Reporter(quiet=False, title="long") as report:
         report(Progress(2, 0, 0))
         time.sleep(0.5)  # a training, say

@@ -255,7 +255,8 @@ def _linked(task: str) -> str:
     from site_pages.environments import Environment
 
     slug = Environment(task.partition(",")[0], object, {}, None).slug
-    return f"[{task}](../environments/{slug}.md)"
+    simulated = ", simulated" if "MadridSim" in task else ""
+    return f"[{task}](../environments/{slug}.md){simulated}"
 
 
 def agents_index(found: list[AgentEntry]) -> str:
