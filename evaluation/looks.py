@@ -35,8 +35,9 @@ def looks(agents: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     names = {agent: re.split("[:,]", agent)[0].lower() for agent in agents}
 
-    def precedence(agent: str) -> tuple[bool, bool, str]:
-        return names[agent] not in FIRST, names[agent] != agent, agent
+    def precedence(agent: str) -> tuple[bool, bool, bool, str]:
+        varied = names[agent] != agent.lower()
+        return names[agent] not in FIRST, varied, names[agent] != agent, agent
 
     for agent in sorted(names, key=precedence):
         name = names[agent]

@@ -43,6 +43,9 @@ def test_an_agent_looks_the_same_in_every_picture() -> None:
     assert looks(["GP-UCB"])["GP-UCB"] == everybody["gp-ucb"]
     assert looks(["GP-UCB", "gp-ucb"])["gp-ucb"] == everybody["gp-ucb"]
     assert looks(["d-ucb, trained"])["d-ucb, trained"] == everybody["d-ucb"]
+    ours = ["Periodic-GP-UCB", "GP-UCB", "auto-gp-ucb", "C-GP-UCB", "R-GP-UCB", "TV-GP-UCB"]
+    varied = looks([*ours, "Periodic-GP-UCB, l = 1", "C-GP-UCB, eps = 0.1"])
+    assert [varied[agent] for agent in ours] == list(range(6))
     both = looks(["gp-ucb:beta=1", "gp-ucb"])
     assert both["gp-ucb"] == everybody["gp-ucb"] != both["gp-ucb:beta=1"]
 
