@@ -17,11 +17,16 @@ PEERS = Path(__file__).parents[2] / "examples" / "peers"
 """A package of agents that use other libraries, which the tests here do without."""
 
 
+def without_sandbox(patch: pytest.MonkeyPatch) -> None:
+    """A system without a sandbox, which is also quicker: agents are forked, not started."""
+    patch.setattr("evaluation.running.sandbox.available", lambda: None)
+    patch.setattr("evaluation.running.sandbox.why_not", lambda: "not here")
+
+
 @pytest.fixture
 def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system without a sandbox, which is also quicker: agents are forked, not started."""
-    monkeypatch.setattr("evaluation.running.sandbox.available", lambda: None)
-    monkeypatch.setattr("evaluation.running.sandbox.why_not", lambda: "not here")
+    """The same for one test."""
+    without_sandbox(monkeypatch)
 
 
 def peers_entry_points() -> dict[str, str]:

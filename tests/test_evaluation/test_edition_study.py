@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,29 +16,45 @@ from evaluation.leaderboard.standing import Accepted
 from evaluation.leaderboard.submit import submit
 from evaluation.studies.edition import page, study
 from evaluation.studies.stamp import stamps_in
+from tests.test_evaluation.conftest import without_sandbox
 from tests.test_evaluation.submissions import CHEAT, PROTOCOL, ROOT, entry, submitted
 
 STRANGER = f"{ROOT / 'examples' / 'custom_agent.py'}:EpsilonGreedy"
 
 
-@pytest.fixture
-def judged(tmp_path: Path, no_sandbox: None) -> tuple[Edition, Secret]:
-    """Two agents on hidden seeds, a stranger that was only run again, and one who was caught."""
+@pytest.fixture(scope="module")
+def judged_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Secret]:
+    """Two agents on hidden seeds, a stranger that was only run again, and one who was caught.
+
+    Made once: it takes half a minute.
+    """
+    tmp_path = tmp_path_factory.mktemp("judged")
     secret = Secret.create(tmp_path / "secret.json")
     edition = Edition.open(tmp_path / "board" / "one", PROTOCOL, secret)
     how = {"without_sandbox": True, "sample": 1, "workers": 1}
-    for name in ("random", "gp-ucb"):
-        bundle = submitted(tmp_path / name, name)
-        assert Judge(edition, secret, through="hidden-seed", **how).judge(bundle)[1]
-    for name, through, welcome in (
-        (STRANGER, "re-run", True),
-        (f"{CHEAT}:Memoriser", "hidden-seed", False),
-    ):
-        label = name.rpartition(":")[2]
-        submit(entry(name, label), PROTOCOL, tmp_path / label, authors=["S"], workers=1)
-        judge = Judge(edition, secret, through=through, agent=name, **how)
-        assert judge.judge(tmp_path / label)[1] == welcome
-    return edition, secret
+    with pytest.MonkeyPatch.context() as patch:
+        without_sandbox(patch)
+        for name in ("random", "gp-ucb"):
+            bundle = submitted(tmp_path / name, name)
+            assert Judge(edition, secret, through="hidden-seed", **how).judge(bundle)[1]
+        for name, through, welcome in (
+            (STRANGER, "re-run", True),
+            (f"{CHEAT}:Memoriser", "hidden-seed", False),
+        ):
+            label = name.rpartition(":")[2]
+            submit(entry(name, label), PROTOCOL, tmp_path / label, authors=["S"], workers=1)
+            judge = Judge(edition, secret, through=through, agent=name, **how)
+            assert judge.judge(tmp_path / label)[1] == welcome
+    return edition.folder, secret
+
+
+@pytest.fixture
+def judged(
+    judged_once: tuple[Path, Secret], tmp_path: Path, no_sandbox: None
+) -> tuple[Edition, Secret]:
+    """A copy of it, to be closed or changed."""
+    folder, secret = judged_once
+    return Edition(shutil.copytree(folder, tmp_path / "board" / folder.name)), secret
 
 
 def order_of(text: str) -> list[str]:
