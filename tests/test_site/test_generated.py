@@ -91,6 +91,16 @@ def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> N
     assert set(agent_pages.FAMILIES) <= {one.family for one in entries.values()}
 
 
+def test_pages_of_agents_say_that_madrid_is_simulated(
+    entries: dict[str, agent_pages.AgentEntry],
+) -> None:
+    zoo = of_zoo()
+    pages = {name: agent_pages.agent_page(one, zoo, {}) for name, one in entries.items()}
+    of_it = {name: page for name, page in pages.items() if "MadridSim" in page}
+    assert len(of_it) > 10
+    assert [name for name, page in of_it.items() if "simulated" not in page] == []
+
+
 def test_pages_say_in_which_tracks_an_agent_can_be(
     entries: dict[str, agent_pages.AgentEntry],
 ) -> None:

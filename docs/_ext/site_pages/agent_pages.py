@@ -240,8 +240,8 @@ def _instead(one: AgentEntry) -> str:
     """Where the regret of an agent without ranks is."""
     if hasattr(one.cls, "algorithm"):
         return (
-            "Its regret in SyntheticDiscrete, Synthetic and MadridSim, as far as it takes their "
-            "actions, is on the page about [generic RL](../../rl.md)."
+            "Its regret in SyntheticDiscrete, Synthetic and MadridSim (simulated), as far as it "
+            "takes their actions, is on the page about [generic RL](../../rl.md)."
         )
     return "Its regret is on the page about [a learner in context](../../in-context.md)."
 
