@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 from site_pages.inventories import mapping  # noqa: E402
-from site_pages.repository import ADDRESS, source_link  # noqa: E402
+from site_pages.repository import ADDRESS, PACKAGES, hash_of, source_link  # noqa: E402
 
 # Agents in notebooks and in reference runs share the cores with Sphinx's own processes.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -41,7 +41,10 @@ nitpicky = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE.parent / "out" / "site-cache" / "notebooks")
+# Notebooks show what the code does: they are run again where it has changed, not only their text.
+nb_execution_cache_path = str(
+    HERE.parent / "out" / "site-cache" / f"notebooks-{hash_of(*PACKAGES)}"
+)
 nb_execution_timeout = 90
 nb_execution_raise_on_error = True
 nb_merge_streams = True

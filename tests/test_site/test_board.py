@@ -10,7 +10,7 @@ from site_pages import board  # isort: skip
 def test_a_page_that_was_kept_is_not_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "_key", lambda: "same")
+    monkeypatch.setattr(board, "hash_of", lambda *_: "same")
     monkeypatch.setattr(board.subprocess, "Popen", lambda *_, **__: pytest.fail("made again"))
     kept = tmp_path / "leaderboard-same.html"
     kept.write_text('<header class="top"><h1>the page</h1></header>')
@@ -33,10 +33,10 @@ def test_why_there_is_no_page_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_another_log_is_another_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "MADE_OF", (tmp_path,))
+    monkeypatch.setattr(board, "LEADERBOARD", tmp_path)
     log = tmp_path / "log.jsonl"
     log.write_text("one line")
-    before = board._key()
-    assert board._key() == before
+    before = board.Board(tmp_path)._kept
+    assert board.Board(tmp_path)._kept == before
     log.write_text("two lines")
-    assert board._key() != before
+    assert board.Board(tmp_path)._kept != before

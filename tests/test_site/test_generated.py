@@ -16,7 +16,7 @@ from tests.test_site.conftest import ROOT
 from site_pages import agent_pages, api, command_line, inventories, kernels  # isort: skip
 from site_pages.docstrings import agent_text, for_myst, for_sphinx  # isort: skip
 from site_pages.regrets import of_edition, of_zoo, ranks  # isort: skip
-from site_pages.repository import ADDRESS, project_pages, rewritten, source_link, with_data  # isort: skip
+from site_pages.repository import ADDRESS, hash_of, project_pages, rewritten, source_link, with_data  # isort: skip
 
 
 # --- docstrings ----------------------------------------------------------------------------------
@@ -267,3 +267,14 @@ def test_formulas_are_elements_of_a_page() -> None:
     assert "Big" not in text
     with pytest.raises(MathError):
         mathml(r"\nosuchcommand{x}", block=False)
+
+
+def test_other_code_has_another_hash(tmp_path: Path) -> None:
+    """Outputs of notebooks are kept by it, so that none is of older code."""
+    (tmp_path / "code.py").write_text("one = 1")
+    before = hash_of(tmp_path)
+    assert hash_of(tmp_path) == before
+    (tmp_path / "code.py").write_text("one = 2")
+    assert hash_of(tmp_path) != before
+    conf = (ROOT / "docs" / "conf.py").read_text("utf-8")
+    assert 'f"notebooks-{hash_of(*PACKAGES)}"' in conf

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ def _generate(app: Any) -> None:
     from site_pages.generate import generate
 
     logger = logging.getLogger(__name__)
+    for old in CACHE.glob("notebooks*"):
+        if old != Path(app.config.nb_execution_cache_path):
+            shutil.rmtree(old)
     app.board = Board(CACHE)
     app.board.start()
     try:

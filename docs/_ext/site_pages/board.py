@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import sys
 from pathlib import Path
 
-from site_pages.repository import ROOT
+from site_pages.repository import PACKAGES, ROOT, hash_of
 
 PAGE = "leaderboard.html"
 HEADER = '<header class="top">'
 LINK = '\n  <p><a href="index.html">periodic-gp documentation</a></p>'
 """The way back to the site, for a page that is made to stand alone."""
 LEADERBOARD = ROOT / "leaderboard"
-MADE_OF = (LEADERBOARD, *(ROOT / name for name in ("periodic_envs", "agents", "evaluation")))
-"""Folders whose change may make the page another one."""
 
 
 class Board:
@@ -26,7 +23,7 @@ class Board:
     """
 
     def __init__(self, cache: Path) -> None:
-        self._kept = cache / f"leaderboard-{_key()}.html"
+        self._kept = cache / f"leaderboard-{hash_of(LEADERBOARD, *PACKAGES)}.html"
         self._making: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -64,13 +61,3 @@ class Board:
         if self._making is not None:
             self._making.kill()
             self._making.communicate()
-
-
-def _key() -> str:
-    """A hash of all that the page is made of."""
-    found = hashlib.sha256()
-    for folder in MADE_OF:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.suffix != ".pyc":
-                found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return found.hexdigest()[:16]

@@ -7,6 +7,7 @@ own browser where its address is known, and otherwise it is a name.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
+PACKAGES = tuple(ROOT / name for name in ("periodic_envs", "agents", "evaluation"))
 ADDRESS = "PERIODIC_GP_REPOSITORY"
 """The variable with the address of a folder view, such as ``https://.../blob/main``."""
 COPIED = {
@@ -31,6 +33,16 @@ PLACES = {
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s#]+)(?P<anchor>#[^()\s]*)?\)")
 _PERCENT = re.compile(r"(?<=\d) %")
 _FENCE = re.compile(r"^(```+|~~~+|:::+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+
+
+def hash_of(*folders: Path) -> str:
+    """A hash of all files in folders: what was made of them is made anew where it is another."""
+    found = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def rewritten(text: str, source: Path, *, page: Path | None = None, root: Path = ROOT) -> str:
