@@ -25,7 +25,13 @@ import pandas as pd
 from evaluation.compared import AllTasks, Compared, TaskRuns
 from evaluation.few_runs import shown_difference
 from evaluation.results import UNIFORM
-from evaluation.statistics import Interval, iqm, normalised_regret, probability_of_improvement
+from evaluation.statistics import (
+    MIN_RUNS,
+    Interval,
+    iqm,
+    normalised_regret,
+    probability_of_improvement,
+)
 from evaluation.statistics.changes import FACTOR
 
 Table = Literal["task", "overall"]
@@ -54,6 +60,8 @@ class Column:
         when: When it is there: always, in the track "pretrained", with a baseline, or where a world
             of the sweep changes.
         least: The least value that makes sense: no interval reaches below it.
+        counted: Whether it counts who is before whom, which few runs do in few ways: over all tasks
+            its interval, too, needs ``MIN_RUNS`` runs of each.
         page: The tables of the page that it is in.
     """
 
@@ -66,6 +74,7 @@ class Column:
     overall: Callable[[AllTasks, str], Value] | None = None
     when: Literal["always", "pretrained", "baseline", "changes"] = "always"
     least: float = -math.inf
+    counted: bool = False
     page: tuple[Table, ...] = ("task", "overall")
 
     @property
@@ -132,9 +141,11 @@ def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict
     """The cells of an agent's row of a table."""
     table: Table = "task" if isinstance(runs, TaskRuns) else "overall"
     enough = runs.has_enough(agent)
+    enough_to_count = isinstance(runs, TaskRuns) or len(runs.score(agent)) >= MIN_RUNS
     cells: dict[str, float | None] = {}
     for column in columns:
-        cells |= column.cells(getattr(column, table)(runs, agent), enough=enough)
+        shown = enough and (enough_to_count or not column.counted)
+        cells |= column.cells(getattr(column, table)(runs, agent), enough=shown)
     return cells
 
 
@@ -205,6 +216,7 @@ COLUMNS: list[Column] = [
         "Rank within a world, averaged over worlds",
         digits=2,
         interval=True,
+        counted=True,
         overall=lambda tasks, agent: tasks.ranks[tasks.scores.agents.index(agent)],
     ),
     Column(
@@ -285,6 +297,7 @@ COLUMNS: list[Column] = [
         "Chance that a run scores higher than one of the baseline",
         digits=2,
         interval=True,
+        counted=True,
         overall=_better,
         when="baseline",
     ),

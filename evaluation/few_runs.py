@@ -2,7 +2,9 @@
 
 Intervals of a task, bands of its curves and differences of two rows need ``MIN_RUNS`` runs. Over
 all tasks runs are drawn again within each and count together (``AllTasks.has_enough``): there must
-be as many degrees of freedom, ``tasks * (runs - 1)``, as ``MIN_RUNS`` runs of one task have.
+be as many degrees of freedom, ``tasks * (runs - 1)``, as ``MIN_RUNS`` runs of one task have. What
+counts who is before whom (ranks, chances of being better) needs ``MIN_RUNS`` of each task all the
+same: few runs can be drawn again in so few ways that its interval may have no width at all.
 """
 
 from __future__ import annotations
@@ -67,5 +69,6 @@ def note(*, without: bool, runs: int = MIN_RUNS, tasks: int = 1) -> str | None:
     if without:
         return f"No intervals: over {tasks} tasks they need at least {least_runs(tasks)} runs each."
     if runs < MIN_RUNS:
-        return f"Intervals over all tasks: the {runs} runs of each of {tasks} tasks count together."
+        together = f"the {runs} runs of each of {tasks} tasks count together"
+        return f"Intervals over all tasks: {together}. Ranks need {MIN_RUNS} runs of each for one."
     return None

@@ -31,7 +31,7 @@ NOTES = (
     "Intervals and bands cover 95 %, by drawing whole runs again; there are none with fewer than "
     f"{MIN_RUNS} runs. In the ranking and the profiles, where the runs of all worlds count "
     f"together, {least_runs(2)} runs of each of two or three worlds are enough, or {least_runs(4)} "
-    "of each of four or more.",
+    "of each of four or more, but not for mean ranks.",
     "Agents met the same worlds and the same noise, so differences are paired. They need "
     f"{MIN_RUNS} common runs, over all worlds, too.",
     "In a comparison of two, better means that the 95 % interval of the mean difference is clear "

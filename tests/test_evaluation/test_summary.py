@@ -103,7 +103,11 @@ def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> Non
     ("runs", "said"),
     [
         (2, "No intervals: over 2 tasks they need at least 3 runs each."),
-        (3, "Intervals over all tasks: the 3 runs of each of 2 tasks count together."),
+        (
+            3,
+            "Intervals over all tasks: the 3 runs of each of 2 tasks count together. "
+            "Ranks need 5 runs of each for one.",
+        ),
         (5, None),
     ],
 )
@@ -113,8 +117,9 @@ def test_over_all_tasks_runs_count_together_and_the_table_says_so(
     frame = overall(results({"a": A[:runs], "b": B[:runs]}))
     (shown,) = tables_of(frame)
     assert shown.caption == said
-    bounds = frame.filter(regex="_(low|high)$")
-    assert bounds.isna().all(axis=None) == (runs < 3)
+    assert frame["normalised_low"].isna().all() == (runs < 3)
+    counted = overall(results({"a": A[:runs], "b": B[:runs]}), baseline="b")
+    assert counted[["mean_rank_low", "better_high"]].isna().all(axis=None) == (runs < 5)
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 4, 5, 30])
