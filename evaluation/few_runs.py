@@ -21,6 +21,18 @@ from periodic_envs.arrays import Array
 NO_INTERVALS = f"No intervals: they need at least {MIN_RUNS} runs."
 
 
+def enough_runs(runs: TaskRuns | AllTasks, agent: str, *, counted: bool) -> bool:
+    """Whether an agent has enough runs for an interval.
+
+    Args:
+        runs: Of a task or of all.
+        agent: A row of their table.
+        counted: Whether it is one of what counts who is before whom.
+    """
+    few = isinstance(runs, AllTasks) and len(runs.score(agent)) < MIN_RUNS
+    return runs.has_enough(agent) and not (counted and few)
+
+
 def shown_curve(regret: Array, *, resamples: int = 1000) -> Band:
     """``curve_band`` of regret (runs, steps), without its bounds if runs are too few."""
     return _shown(curve_band(regret, resamples=resamples), enough=len(regret) >= MIN_RUNS)

@@ -10,7 +10,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from evaluation.columns import Column, columns_in
+from evaluation.column import Column
+from evaluation.columns import columns_in
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.summary import ResultsTable
 from evaluation.tables import about_intervals

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from evaluation.columns import Column, columns_of, row_of
+from evaluation.column import Column
+from evaluation.columns import columns_of, row_of
 from evaluation.compared import AllTasks, TaskRuns
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.columns import Column, page_columns
+from evaluation.column import Column
+from evaluation.columns import page_columns
 from evaluation.dark import darkened
 from evaluation.few_runs import shown_curve
 from evaluation.plots import phase_rows

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from evaluation import columns
-from evaluation.columns import COLUMNS, Column, columns_of
+from evaluation.column import Column
+from evaluation.columns import COLUMNS, columns_of
 from evaluation.protocol.protocol import Protocol
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.records import StoredRun, StoredSweep
