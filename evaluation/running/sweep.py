@@ -23,6 +23,7 @@ from evaluation.running.executors.own_worlds import world_modules
 from evaluation.running.given import Given, entries_of
 from evaluation.running.isolation import NONE, PROCESS, SANDBOX
 from evaluation.running.kinds import fitted
+from evaluation.running.makeable import check_settings
 from evaluation.running.notebook import default_reporter
 from evaluation.running.record import Record
 from evaluation.running.run import Run, runs_of
@@ -160,6 +161,7 @@ def _asked(
     )
     _look_for_worlds(chosen)
     check_trainings(chosen)
+    check_settings(chosen)
     return fitted(chosen)
 
 
