@@ -17,6 +17,8 @@ endef
 PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Tests start hundreds of processes; without compiled files each would compile all of the code again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo docs check test lint test-slow test-lowest test-newest coverage mutation dist kills fuzz \
 	attacks peers peers-light bench format clean
