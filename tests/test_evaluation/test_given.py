@@ -80,7 +80,7 @@ def test_a_class_of_a_notebook_is_run_from_a_file_beside_the_store(
     results = run([notebook.Mine, "random"], store=tmp_path / "kept.sqlite")
     assert results.failures == []
     assert results.agents() == ["Mine", "random"]
-    (file,) = (tmp_path / "kept-agents").iterdir()
+    (file,) = (tmp_path / "kept-agents").glob("*.py")
     entry = results.sweep.protocol["agents"][0]
     assert entry["name"] == f"{file}:Mine"
     # The file is the provenance: the same class again is the same file, and nothing is run.

@@ -176,6 +176,7 @@ def test_failures_are_said_where_nobody_watches(folder: Path) -> None:
         "class Lazy:\n"
         "    def __init__(self, problem, rng):\n"
         "        raise RuntimeError('too tired')\n"
+        "    act = update = None\n"
     )
     mine = protocol(folder, "PeriodicGP-SyntheticDiscrete-v0:horizon=5", '"lazy.py:Lazy"')
     with pytest.warns(UserWarning, match=r"2 of 4 runs failed, the first .* too tired.*failures"):

@@ -170,7 +170,8 @@ def test_compiled_code_leaves_no_place_to_write(tmp_path: Path, monkeypatch) -> 
     package = tmp_path / "folder" / "writers"
     (package / "__pycache__").mkdir(parents=True)
     (package / "__init__.py").write_text(
-        "import pathlib\nclass Agent:\n    def __init__(self, problem, rng):\n"
+        "import pathlib\nclass Agent:\n    act = update = None\n"
+        "    def __init__(self, problem, rng):\n"
         "        (pathlib.Path(__file__).parent / '__pycache__' / 'x').touch()\n"
     )
     monkeypatch.syspath_prepend(package.parent)
