@@ -74,9 +74,10 @@ def _class(file: Path, wanted: str, files: list[Path], depth: int) -> ClassText 
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return None
-    node = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == wanted), None)
-    if node is None or not _is_plain(node) or not depth:
+    nodes = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == wanted]
+    if len(nodes) != 1 or not depth or not _is_plain(nodes[0]) or _is_changed_later(tree, wanted):
         return None
+    (node,) = nodes
     above = []
     for base in _bases(node):
         place = imported_from(tree, base, files) or file
@@ -89,6 +90,13 @@ def _class(file: Path, wanted: str, files: list[Path], depth: int) -> ClassText 
 def _is_plain(node: ast.ClassDef) -> bool:
     decorated = node.decorator_list or node.keywords
     return not decorated and all(isinstance(line, READ) for line in node.body)
+
+
+def _is_changed_later(tree: ast.Module, name: str) -> bool:
+    """Whether something is assigned to the class or to a part of it: ``Mine.act = choose``."""
+    stored = [n for n in ast.walk(tree) if isinstance(getattr(n, "ctx", None), ast.Store)]
+    held = (node.value if isinstance(node, ast.Attribute) else node for node in stored)
+    return any(isinstance(node, ast.Name) and node.id == name for node in held)
 
 
 def _bases(node: ast.ClassDef) -> list[str]:
@@ -113,4 +121,5 @@ def _names(node: ast.ClassDef) -> Iterator[tuple[str, bool]]:
             yield line.name, any(kind in OF_A_CLASS for kind in kinds)
         elif isinstance(line, ast.Assign | ast.AnnAssign):
             targets = line.targets if isinstance(line, ast.Assign) else [line.target]
-            yield from ((t.id, True) for t in targets if isinstance(t, ast.Name))
+            parts = (part for target in targets for part in ast.walk(target))
+            yield from ((part.id, True) for part in parts if isinstance(part, ast.Name))

@@ -48,8 +48,21 @@ class Alone(Bare):
 class ByName(Bare):
     def __init__(self, problem, *, rng): ...
 
-class HandedOn(Bare):
+class HandedOn:
     def __init__(self, *given): ...
+
+class Patched:
+    def act(self, observation): ...
+
+Patched.update = made
+
+class Wrapped:
+    pass
+
+Wrapped = functools.partial(Wrapped)
+
+class Unpacked(HandedOn):
+    act, update = made, made
 
 def made(problem, rng, width=1): ...
 
@@ -80,7 +93,9 @@ def protocol(tmp_path: Path, *agents: object) -> Protocol:
         "mine:Foreign:anything=3",
         "mine:Dynamic",
         "mine:Conditional",
-        "mine:HandedOn",
+        "mine:Patched",
+        "mine:Wrapped",
+        "mine:Unpacked",
         "mine:made:width=3",
         "gp-ucb",
         "periodic-gp-ucb:time_length_scale=1",
