@@ -29,7 +29,10 @@ from periodic_envs.files import write_figure
 
 PAGE, PICTURE, STUDY = "rl.md", "rl.png", "evaluation.studies.rl"
 LEARNERS = ("ppo", "recurrent-ppo, memory")
-GP = "periodic-gp-ucb"
+BASELINES = ("auto-gp-ucb", "periodic-gp-ucb")
+"""What trained agents are compared with, at its defaults."""
+UNTRAINED = (*BASELINES, "periodic-gp-ucb:time_length_scale=1", "auto-gp-ucb:prior=madrid")
+"""Agents that are not trained in the worlds; some are not in all of them."""
 REFERENCES = {"best-fixed": ":", "uniform-random": "--"}
 """What regret is compared with, and how its lines are drawn."""
 
@@ -64,14 +67,15 @@ def budgets(results: Results, learner: str) -> dict[int, str]:
 def draw(results: Results) -> Figure:
     """Regret against interactions, one panel per world."""
     figure, panels = new_figure(10.0, 4.0, 1, len(results.tasks))
-    styles, named = agent_styles([*LEARNERS, GP]), titles(results)
+    styles, named = agent_styles([*LEARNERS, *UNTRAINED]), titles(results)
     for axes, world in zip(panels, results.tasks, strict=True):
         regret = Comparison(regrets(results).loc[world])
         for learner in LEARNERS:
             known = budgets(results, learner)
             found = [regret.mean(label) for label in known.values()]
             draw_curve(axes, list(known), found, color=styles[learner]["color"], label=learner)
-        axes.axhline(regret.mean(GP).estimate, **styles[GP], label=GP)
+        for name in _untrained(results, world):
+            axes.axhline(regret.mean(name).estimate, **styles[name], label=name)
         for name, dashes in REFERENCES.items():
             axes.axhline(regret.mean(name).estimate, color="0.5", linestyle=dashes, label=name)
         axes.set(
@@ -89,15 +93,29 @@ def budget_text(results: Results) -> str:
     parts = []
     for world in results.tasks:
         found = Comparison(regrets(results).loc[world])
-        others = listed({name: found.mean(name) for name in (GP, *REFERENCES)}, 0)
+        beside = (*_untrained(results, world), *REFERENCES)
+        others = listed({name: found.mean(name) for name in beside}, 0)
         parts += [f"{world}: {others}", _budget_table(found, labels)]
     return "\n\n".join(parts)
 
 
 def _budget_table(found: Comparison, labels: Sequence[str]) -> str:
-    """Regret of each agent, and what it is above that of Periodic-GP-UCB."""
-    rows = [[name, shown(found.mean(name), 0), shown(found.minus(name, GP), 0)] for name in labels]
-    return markdown_table(["agent, interactions", "regret", f"minus {GP}"], rows)
+    """Regret of each agent, and what it is above those that are not trained."""
+    rows = [
+        [
+            name,
+            *(shown(x, 0) for x in (found.mean(name), *(found.minus(name, b) for b in BASELINES))),
+        ]
+        for name in labels
+    ]
+    minus = [f"minus {baseline}" for baseline in BASELINES]
+    return markdown_table(["agent, interactions", "regret", *minus], rows)
+
+
+def _untrained(results: Results, world: str) -> list[str]:
+    """The agents that are not trained and take part in a world."""
+    entries = {entry["label"]: entry for entry in results.sweep.protocol["agents"]}
+    return [name for name in UNTRAINED if world in (entries[name]["envs"] or [world])]
 
 
 PARTS: dict[str, tuple[str, Callable[[Results], str]]] = {
