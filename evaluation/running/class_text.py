@@ -1,7 +1,9 @@
 """What the text of somebody's class says of it: it is read, and never imported.
 
-Where a part of it cannot be read (a base class of another package, a decorator, a method that is
-defined under an ``if``), nothing is known, and whoever asks gives it the benefit of the doubt.
+Python lets a class become what it is in many ways. Only the usual one is read: methods and
+constants in its body, base classes of its own package one behind the other, and nothing assigned
+to it later. Of any other class nothing is known, and whoever asks gives it the benefit of the
+doubt.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from evaluation.running.kinds import MAX_BASES, code_of, imported_from
 OF_A_CLASS = ("classmethod", "staticmethod")
 GIVEN = ("self", "problem", "rng")
 """Parameters of ``__init__`` before the settings, whatever they are called."""
-READ = (ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.Expr, ast.Pass)
-"""Statements in the body of a class that are understood."""
+MAGIC = {"__new__", "__getattr__", "__getattribute__", "__init_subclass__", "setattr"}
+"""Names by which a class may have more than its text says."""
 
 
 class Setting(NamedTuple):
@@ -31,7 +33,8 @@ class ClassText(NamedTuple):
     """What a class binds, those of its base classes included.
 
     Attributes:
-        names: Names, and whether each can be called on the class.
+        names: Names, those that its methods give to ``self`` too, and whether each can be called
+            on the class.
         maker: Its ``__init__``, None if there is none.
     """
 
@@ -42,7 +45,7 @@ class ClassText(NamedTuple):
     def made_from_problem_and_rng(self) -> bool:
         """Whether ``Class(problem, rng)`` can be called, as far as it can be seen."""
         if self.maker is None:
-            return "__new__" in self.names
+            return False
         args = self.maker.args
         enough = len(args.posonlyargs + args.args) >= len(GIVEN)
         return enough or args.vararg is not None or bool(self.maker.decorator_list)
@@ -75,51 +78,49 @@ def _class(file: Path, wanted: str, files: list[Path], depth: int) -> ClassText 
     except (OSError, SyntaxError, ValueError):
         return None
     nodes = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == wanted]
-    if len(nodes) != 1 or not depth or not _is_plain(nodes[0]) or _is_changed_later(tree, wanted):
+    if len(nodes) != 1 or not depth or not _is_usual(nodes[0], tree):
         return None
     (node,) = nodes
-    above = []
-    for base in _bases(node):
-        place = imported_from(tree, base, files) or file
-        if (found := _class(place, base, files, depth - 1)) is None:
-            return None
-        above.append(found)
-    return _together(node, above)
+    bases = [name for base in node.bases if (name := getattr(base, "id", "")) != "object"]
+    if not bases:
+        return _together(node, ClassText({}, None))
+    place = imported_from(tree, bases[0], files) or file
+    above = _class(place, bases[0], files, depth - 1) if len(bases) == 1 else None
+    return None if above is None else _together(node, above)
 
 
-def _is_plain(node: ast.ClassDef) -> bool:
-    decorated = node.decorator_list or node.keywords
-    return not decorated and all(isinstance(line, READ) for line in node.body)
-
-
-def _is_changed_later(tree: ast.Module, name: str) -> bool:
-    """Whether something is assigned to the class or to a part of it: ``Mine.act = choose``."""
+def _is_usual(node: ast.ClassDef, tree: ast.Module) -> bool:
+    """Whether a class is what its body says."""
+    if node.decorator_list or node.keywords or not all(_is_plain(line) for line in node.body):
+        return False
     stored = [n for n in ast.walk(tree) if isinstance(getattr(n, "ctx", None), ast.Store)]
-    held = (node.value if isinstance(node, ast.Attribute) else node for node in stored)
-    return any(isinstance(node, ast.Name) and node.id == name for node in held)
+    held = (part.value if isinstance(part, ast.Attribute) else part for part in stored)
+    changed = any(isinstance(part, ast.Name) and part.id == node.name for part in held)
+    used = {getattr(part, "id", getattr(part, "name", "")) for part in ast.walk(tree)}
+    return not changed and not used & MAGIC
 
 
-def _bases(node: ast.ClassDef) -> list[str]:
-    written = [base.id if isinstance(base, ast.Name) else "" for base in node.bases]
-    return [base for base in written if base != "object"]
+def _is_plain(line: ast.stmt) -> bool:
+    """A method, a name for a constant, or a docstring."""
+    if isinstance(line, ast.FunctionDef | ast.Pass):
+        return True
+    names = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
+    named = isinstance(line, ast.Expr) or all(isinstance(name, ast.Name) for name in names)
+    return named and isinstance(getattr(line, "value", None), ast.Constant | None)
 
 
-def _together(node: ast.ClassDef, above: list[ClassText]) -> ClassText:
-    """What a class binds itself, then what its base classes do, the first of them first."""
-    names: dict[str, bool] = {}
-    for base in reversed(above):
-        names |= base.names
+def _together(node: ast.ClassDef, above: ClassText) -> ClassText:
+    """What a class binds itself, then what its base class does."""
     own = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-    makers = [*own, *(base.maker for base in above if base.maker is not None)]
-    return ClassText({**names, **dict(_names(node))}, next(iter(makers), None))
+    maker = own[-1] if own else above.maker  # of two with one name the last one counts
+    return ClassText({**above.names, **dict(_names(node))}, maker)
 
 
 def _names(node: ast.ClassDef) -> Iterator[tuple[str, bool]]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store):
+            yield part.id if isinstance(part, ast.Name) else part.attr, True
     for line in node.body:
         if isinstance(line, ast.FunctionDef):
             kinds = [getattr(decorator, "id", None) for decorator in line.decorator_list]
             yield line.name, any(kind in OF_A_CLASS for kind in kinds)
-        elif isinstance(line, ast.Assign | ast.AnnAssign):
-            targets = line.targets if isinstance(line, ast.Assign) else [line.target]
-            parts = (part for target in targets for part in ast.walk(target))
-            yield from ((part.id, True) for part in parts if isinstance(part, ast.Name))

@@ -119,7 +119,9 @@ def _literal(node: ast.ClassDef) -> str | None:
 def imported_from(tree: ast.Module, name: str, files: Iterable[Path]) -> Path | None:
     """The file of the package that a name is imported from, if it is."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
+        if isinstance(node, ast.ImportFrom) and any(
+            alias.name == name and alias.asname in (None, name) for alias in node.names
+        ):
             return _file_in(node.module or "", files)
     return None
 
@@ -128,4 +130,5 @@ def _file_in(module: str, files: Iterable[Path]) -> Path | None:
     """The file of a module among those of its package."""
     tail = tuple(module.split("."))
     ends = (tail, (*tail, "__init__"))
-    return next((f for f in files for e in ends if f.with_suffix("").parts[-len(e) :] == e), None)
+    found = [f for f in files for e in ends if f.with_suffix("").parts[-len(e) :] == e]
+    return found[0] if len(found) == 1 else None  # of two with one name it could be either

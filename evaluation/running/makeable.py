@@ -37,8 +37,7 @@ def _settings_of_ours(name: str) -> list[Setting] | None:
 
 
 def _check_class(entry: AgentEntry, text: ClassText) -> None:
-    missing = [f"{method}()" for method in METHODS if method not in text.names]
-    if missing and "__getattr__" not in text.names:
+    if missing := [f"{method}()" for method in METHODS if method not in text.names]:
         raise ProtocolError(
             f"agents: the class of {entry.label!r} has no {' and no '.join(missing)}; an agent has "
             "act() and update()"

@@ -1,24 +1,27 @@
 """What is wrong with an agent or its settings is said before anything is run."""
 
 from pathlib import Path
+from textwrap import dedent
 
+import numpy as np
 import pytest
 
 import evaluation
+from agents.base import Problem
+from agents.registry import AgentSpec
 from evaluation.protocol.entries import ProtocolError
 from evaluation.protocol.protocol import Protocol
 from evaluation.running.makeable import check_settings
 from evaluation.running.trainable import check_trainings
 
-MODULE = """
-import functools
-from somewhere import Elsewhere
-
+USUAL = """
 class Base:
+    takes = "arms"
     def __init__(self, problem, rng, window=10, *, decay=0.9): ...
     def act(self, observation): ...
 
 class Whole(Base):
+    \"\"\"Has all it needs.\"\"\"
     def update(self, observation, action, reward): ...
 
 class Needy(Whole):
@@ -26,17 +29,6 @@ class Needy(Whole):
 
 class Open(Whole):
     def __init__(self, problem, rng, **anything): ...
-
-class Foreign(Elsewhere):
-    pass
-
-class Dynamic:
-    def __new__(cls, problem, rng): ...
-    def __getattr__(self, name): ...
-
-class Conditional:
-    if True:
-        def act(self, observation): ...
 
 class Bare:
     def act(self, observation): ...
@@ -48,30 +40,107 @@ class Alone(Bare):
 class ByName(Bare):
     def __init__(self, problem, *, rng): ...
 
-class HandedOn:
-    def __init__(self, *given): ...
-
-class Patched:
-    def act(self, observation): ...
-
-Patched.update = made
-
-class Wrapped:
-    pass
-
-Wrapped = functools.partial(Wrapped)
-
-class Unpacked(HandedOn):
-    act, update = made, made
-
 def made(problem, rng, width=1): ...
 
 raise RuntimeError("it must not be imported")
 """
+START = """
+import dataclasses, functools
+def act(self, observation): return 0
+def update(self, observation, action, reward): ...
+def init(self, problem, rng, width=1): ...
+class Plain:
+    def __init__(self, problem, rng): ...
+    def act(self, observation): return 0
+    def update(self, observation, action, reward): ...
+"""
+UNUSUAL = {
+    "methods are unpacked": """
+        class Mine:
+            def __init__(self, problem, rng, width=1): ...
+            act, update = act, update
+    """,
+    "methods are given to the agent": """
+        class Mine:
+            def __init__(self, problem, rng, width=1):
+                self.act, self.update = Plain(problem, rng).act, print
+    """,
+    "methods come later": """
+        class Mine:
+            def __init__(self, problem, rng, width=1): ...
+        Mine.act, Mine.update = act, update
+    """,
+    "methods are set by name": """
+        class Mine:
+            def __init__(self, problem, rng, width=1): ...
+        for method in (act, update):
+            setattr(Mine, method.__name__, method)
+    """,
+    "methods are looked up": """
+        class Mine:
+            def __init__(self, problem, rng, width=1): ...
+            def __getattr__(self, name): return functools.partial(globals()[name], self)
+    """,
+    "methods stand under an if": """
+        class Mine:
+            def __init__(self, problem, rng, width=1): ...
+            if True:
+                act, update = act, update
+    """,
+    "methods are a subclass's gift": """
+        class Hook:
+            def __init_subclass__(cls): cls.act, cls.update = act, update
+        class Mine(Hook):
+            def __init__(self, problem, rng, width=1): ...
+    """,
+    "the maker is assigned": """
+        class Mine(Plain):
+            __init__ = init
+    """,
+    "the maker is new": """
+        class Mine(Plain):
+            def __init__(self, problem, rng, width=1): ...
+            def __new__(cls, *given, **settings): return object.__new__(cls)
+    """,
+    "the maker is there twice": """
+        class Mine(Plain):
+            def __init__(self): ...
+            def __init__(self, problem, rng, width=1): ...
+    """,
+    "the class is there twice": """
+        class Mine: ...
+        class Mine(Plain):
+            def __init__(self, problem, rng, width=1): ...
+    """,
+    "the class is wrapped": """
+        class Mine(Plain):
+            def __init__(self, problem, rng, size, width=1): ...
+        Mine = functools.partial(Mine, size=3)
+    """,
+    "the class is decorated": """
+        @dataclasses.dataclass
+        class Mine(Plain):
+            problem: object
+            rng: object
+            width: int = 1
+    """,
+    "two classes share a base": """
+        class Left(Plain): ...
+        class Right(Plain):
+            def __init__(self, problem, rng, width=1): ...
+        class Mine(Left, Right): ...
+    """,
+    "a base has another name there": """
+        from other import Mine as Theirs
+        class Mine(Theirs):
+            def __init__(self, problem, rng, width=1): ...
+            def update(self, observation, action, reward): ...
+    """,
+}
 
 
 def protocol(tmp_path: Path, *agents: object) -> Protocol:
-    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "mine.py").write_text(USUAL)
     place = f"{tmp_path / 'mine.py'}:"
     return Protocol.from_dict(
         {
@@ -90,20 +159,30 @@ def protocol(tmp_path: Path, *agents: object) -> Protocol:
         "mine:Whole:window=3,decay=0.5",
         "mine:Needy:size=3",
         "mine:Open:anything=3",
-        "mine:Foreign:anything=3",
-        "mine:Dynamic",
-        "mine:Conditional",
-        "mine:Patched",
-        "mine:Wrapped",
-        "mine:Unpacked",
         "mine:made:width=3",
         "gp-ucb",
         "periodic-gp-ucb:time_length_scale=1",
         "ppo:n_steps=8",
     ],
 )
-def test_what_is_right_or_cannot_be_read_is_left_alone(tmp_path: Path, agent: str) -> None:
+def test_what_is_right_is_left_alone(tmp_path: Path, agent: str) -> None:
     check_settings(protocol(tmp_path, agent))
+
+
+@pytest.mark.parametrize("source", UNUSUAL.values(), ids=UNUSUAL)
+@pytest.mark.parametrize("settings", ["", ":width=3"])
+def test_what_can_be_made_is_not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, settings: str
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "other.py").write_text(
+        "class Mine:\n    def __init__(self, problem, rng): ...\n    def act(self, seen): ...\n"
+    )
+    (tmp_path / "odd.py").write_text(START + dedent(source))
+    text = f"{tmp_path / 'odd.py'}:Mine{settings}"
+    problem = Problem.__new__(Problem)  # these agents look at nothing
+    AgentSpec.parse(text).make(problem, np.random.default_rng(0))
+    check_settings(protocol(tmp_path, text))
 
 
 @pytest.mark.parametrize(
