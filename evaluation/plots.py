@@ -248,7 +248,10 @@ def profiles(results: Results, *, dark: bool = False) -> Figure:
         for agent, band in profile_bands(results, track, thresholds).items()
     }
     if not found:
-        raise NothingToDrawError("no agent has finished a run in every task: no profiles to draw")
+        raise NothingToDrawError(
+            "no agent has finished a run in every task: no profiles to draw; for agents that take "
+            "part in some tasks only, draw these (envs)"
+        )
     return profile_figure(found, thresholds, agents=_labels(results), dark=dark)
 
 

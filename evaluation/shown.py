@@ -12,11 +12,11 @@ from markupsafe import Markup
 
 from agents.checks import one_of
 from evaluation.names import check_known
-from evaluation.participation import rankings, remarks
+from evaluation.participation import Part, rankings, remarks
 from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.results import Curves, Results
 from evaluation.selection import Selection
-from evaluation.summary import ResultsTable, overall, table
+from evaluation.summary import ResultsTable, overall, pair_table, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,36 +77,65 @@ class ShownResults(Results):
             baseline: An agent of the track or a reference row, with which the others are compared.
             track: Track of the agents: "online" or "pretrained".
         """
-        self._check_baseline(baseline, [*self.agents(track), *REFERENCE_ROWS], track)
+        check_known("track", track, TRACKS)
+        if baseline is not None:
+            self._check_agent(baseline, [*self.agents(track), *REFERENCE_ROWS], track)
         return table(self, baseline=baseline, track=track)
 
-    def overall(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
+    def overall(
+        self,
+        *,
+        baseline: str | None = None,
+        track: str = "online",
+        envs: Collection[str] | None = None,
+    ) -> ResultsTable:
         """One row per agent over all tasks, the best first.
 
-        Only runs that all agents have finished count, the same number in every task.
+        Only runs that all agents have finished count, the same number in every task. Who does not
+        take part in every task is not in it, and its title says so: name the tasks that it takes
+        part in.
 
         Args:
             baseline: An agent of the track, with which the others are compared.
             track: Track of the agents: "online" or "pretrained".
-        """
-        self._check_baseline(baseline, self.scores(track).agents, track)
-        return overall(self, baseline=baseline, track=track)
-
-    def compare(self, baseline: str, *, track: str = "online") -> ResultsTable:
-        """Every agent minus one, on common runs: with 95 % intervals and corrected p values.
-
-        For two agents, as ``periodic-gp compare FIRST SECOND`` has them, take the rows of the
-        first from ``compare("SECOND")``; p values are corrected for all agents here.
-
-        Args:
-            baseline: The agent or reference row that the others are compared with.
-            track: Track of the agents: "online" or "pretrained".
+            envs: Tasks to rank over, as tables name them; all if left out.
         """
         check_known("track", track, TRACKS)
-        check_known("agent", baseline, [*self.agents(track), *REFERENCE_ROWS])
-        whole = self.table(baseline=baseline, track=track)
+        ranked: Results = self
+        if envs is not None:
+            ranked = Part(self, tuple(Selection(self, tasks=envs).tasks))
+        known = ranked.scores(track).agents
+        if baseline is not None:
+            self._check_agent(baseline, known, track)
+        found = overall(ranked, baseline=baseline, track=track)
+        if absent := [agent for agent in self.agents(track) if agent not in known]:
+            found.attrs["title"] += f"; not in every task: {', '.join(absent)}"
+        return found
+
+    def compare(
+        self, agent: str, other: str | None = None, *, track: str = "online"
+    ) -> ResultsTable:
+        """Differences on common runs: with 95 % intervals and p values.
+
+        ``compare("gp-ucb")`` is every agent of a track minus GP-UCB, with p values corrected for
+        their number. ``compare("ppo, trained", "gp-ucb")`` is the first minus the second, whatever
+        their tracks, as ``periodic-gp compare`` has it.
+
+        Args:
+            agent: The agent or reference row that the others are compared with; of two, the first.
+            other: The agent or reference row that is subtracted, to compare two.
+            track: Track of the agents, "online" or "pretrained"; of two it does not matter.
+        """
+        check_known("track", track, TRACKS)
+        if other is not None:
+            every = [name for t in self.tracks for name in self.agents(t)] + list(REFERENCE_ROWS)
+            for name in (agent, other):
+                check_known("agent", name, every)
+            return pair_table(self, agent, other)
+        self._check_agent(agent, [*self.agents(track), *REFERENCE_ROWS], track)
+        whole = self.table(baseline=agent, track=track)
         keys = [key for key in whole if str(key).startswith(COMPARED)]
-        found = ResultsTable(whole.loc[whole["agent"] != baseline, ["task", "agent", *keys]])
+        found = ResultsTable(whole.loc[whole["agent"] != agent, ["task", "agent", *keys]])
         found.attrs.update(whole.attrs)
         return found
 
@@ -130,10 +159,13 @@ class ShownResults(Results):
         check_known("agent", agent, known, f"in the track {track}")
         return super().curves(task, agent, track)
 
-    def _check_baseline(self, baseline: str | None, known: list[str], track: str) -> None:
-        check_known("track", track, TRACKS)
-        if baseline is not None:
-            check_known("agent", baseline, known)
+    def _check_agent(self, agent: str, known: Collection[str], track: str) -> None:
+        """Refuse a name that is not known in a track; it may be in the other one."""
+        others = [name for name in self.tracks if name != track and agent in self.agents(name)]
+        if agent not in known and others:
+            there = f"is in the track {others[0]!r}: give track={others[0]!r}"
+            raise ValueError(f"{agent!r} {there}, or two agents to compare(), of any tracks")
+        check_known("agent", agent, known)
 
     def to_html(self, path: Path | str) -> Path:
         """Write one self-contained page of everything, which works offline; returns its path.

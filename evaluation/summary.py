@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator
 
@@ -13,7 +14,7 @@ from evaluation.compared import AllTasks, TaskRuns
 from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.simulated import WORD, simulated_tasks
-from evaluation.statistics import PairedDifference, paired_difference
+from evaluation.statistics import MIN_RUNS, PairedDifference, paired_difference
 
 
 class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
@@ -56,10 +57,13 @@ def table(
         for agent in runs.agents
     ]
     frame = ResultsTable(rows, columns=["task", "agent", *_keys(shown)])
-    named = {task: f"{task} ({track})" for task in results.tasks}
-    named |= {task: f"{task} ({track}, {WORD})" for task in simulated_tasks(results)}
-    frame.attrs.update(tasks=named, track=track, baseline=known)
+    frame.attrs.update(tasks=_titles(results, track), track=track, baseline=known)
     return frame
+
+
+def _titles(results: Results, about: str) -> dict[str, str]:
+    named = {task: f"{task} ({about})" for task in results.tasks}
+    return named | {task: f"{task} ({about}, {WORD})" for task in simulated_tasks(results)}
 
 
 def overall(
@@ -82,11 +86,13 @@ def overall(
     tasks = AllTasks(results, track, known, seed)
     rows = [{"agent": agent, **row_of(shown, tasks, agent)} for agent in agents]
     frame = pd.DataFrame(rows, columns=["agent", *_keys(shown)])
-    frame = ResultsTable(frame.sort_values("normalised", ignore_index=True))
-    count = "Both" if len(results.tasks) == 2 else f"All {len(results.tasks)}"
+    frame = ResultsTable(frame.sort_values("normalised", ignore_index=True, kind="stable"))
+    count = {1: "One task", 2: "Both tasks"}.get(
+        len(results.tasks), f"All {len(results.tasks)} tasks"
+    )
     title = (
-        f"{count} tasks ({track}): 0 = oracle, 1 = choosing at random; normalised regret is an "
-        "interquartile mean"
+        f"{count} ({track}): 0 = oracle, 1 = choosing at random; normalised regret is an "
+        "interquartile mean over runs"
     )
     frame.attrs.update(title=title, track=track, baseline=known, scored=(runs, scored))
     return frame
@@ -112,3 +118,23 @@ def paired(
             if len(both):
                 a, b = both.sort_index().to_numpy().T
                 yield task, len(both), paired_difference(a, b, seed=seed)
+
+
+def pair_table(results: Results, first: str, second: str, *, seed: int = 0) -> ResultsTable:
+    """First minus second on common runs, a row for each task; they may be of two tracks.
+
+    Args:
+        results: The runs of a sweep.
+        first: An agent or a reference row.
+        second: Another one.
+        seed: Seed of the bootstrap and of the test.
+    """
+    rows = []
+    for task, runs, gap in paired(results, first, second, seed=seed):
+        low, high = (gap.low, gap.high) if runs >= MIN_RUNS else (math.nan, math.nan)
+        rows.append([task, first, runs, gap.estimate, low, high, gap.p_value])
+    bounds = ["difference", "difference_low", "difference_high"]
+    frame = ResultsTable(rows, columns=["task", "agent", "runs", *bounds, "p_value"])
+    named = _titles(results, "common runs")
+    frame.attrs.update(tasks={t: named[t] for t in frame["task"]}, track=None, baseline=second)
+    return frame

@@ -44,7 +44,7 @@ def tables_of(frame: ResultsTable) -> Iterator[Table]:
     around = [column.key for column in columns_in(frame) if column.when == "changes"]
     for task, title in frame.attrs["tasks"].items():
         rows = frame[frame["task"] == task]
-        rows = rows.sort_values("regret") if "regret" in rows else rows
+        rows = rows.sort_values("regret", kind="stable") if "regret" in rows else rows
         yield _task_table(title, rows.drop(columns=around), baseline)
         if around and rows[around].notna().to_numpy().any():
             shown = _task_table(f"{title}, around its changes", rows[["agent", *around]], baseline)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 from gymnasium.error import InvalidAction
+from gymnasium.spaces import Box
 from rich.progress import TaskProgressColumn
 from threadpoolctl import threadpool_limits
 
@@ -20,6 +21,7 @@ from evaluation.film import Film
 from evaluation.pictures import run_figure
 from evaluation.protocol.entries import WorldSpec
 from evaluation.references import reference_rewards
+from evaluation.running.kinds import ARMS, BOX, check_takes
 from evaluation.running.play import play
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
@@ -53,6 +55,7 @@ def play_one(
 
     try:
         spec = AgentSpec.parse(agent)
+        check_takes(spec, BOX if isinstance(world.action_space, Box) else ARMS, env)
         # One thread, as in sweeps: on small matrices more of them get in each other's way.
         with threadpool_limits(1), bar(TaskProgressColumn()) as progress:
             task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)

@@ -76,8 +76,8 @@ def submit(
         takes = taken_by(agent.spec.name)
         raise BundleError(
             f"{agent.label} takes {'boxes' if takes == BOX else takes} only, and submissions are "
-            f"ranked over all worlds of a protocol: {protocol.name} has {', '.join(out_of)}, whose "
-            f"actions are {'arms' if takes == BOX else 'boxes'}"
+            f"ranked over all worlds of a protocol: {protocol.name} has {'; '.join(out_of)}, whose "
+            f"actions are {'arms' if takes == BOX else 'boxes'}; {_advice(takes)}"
         )
     runs = agent_runs(judged)  # says what is wrong before anything is written
     kept = out.with_name(f".{out.name}.sqlite")
@@ -112,6 +112,13 @@ def submit(
     for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
         kept.with_name(name).unlink(missing_ok=True)
     return manifest
+
+
+def _advice(takes: str | None) -> str:
+    """How an agent can take both."""
+    if takes == BOX:
+        return "take arms, too, or choose another protocol"
+    return "cut a box into points (arms_of, in the tutorial on agents of your own)"
 
 
 def _hint(run: Run) -> str:

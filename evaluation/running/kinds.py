@@ -15,13 +15,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from agents.registry import UnknownAgentError, names
+from agents.registry import AgentSpec, UnknownAgentError, names
 from evaluation.protocol.entries import AgentEntry, ProtocolError
 from evaluation.protocol.protocol import Protocol
 from evaluation.running.imports import file_of
 from evaluation.running.sources import own_files
 
 ARMS, BOX = "arms", "box"
+WORDS = {ARMS: "arms", BOX: "boxes (continuous actions)"}
+"""What agents take, in words."""
 ATTRIBUTE = "takes"
 MAX_BASES = 10
 """Base classes that are followed, one behind the other."""
@@ -74,11 +76,29 @@ def _fitted(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
     asked = [env.label for env in protocol.envs if entry.takes_part(env.label)]
     left = tuple(label for label in asked if label not in out)
     if not left:
-        takes = taken_by(entry.spec.name)
+        takes = WORDS[str(taken_by(entry.spec.name))]
         raise ProtocolError(
             f"agents: {entry.label!r} takes {takes} only, and no world here has any"
         )
     return entry if len(left) == len(asked) else replace(entry, envs=left)
+
+
+def check_takes(spec: AgentSpec, kind: str, world: str) -> None:
+    """Refuse an agent that does not take the actions of one world.
+
+    Args:
+        spec: The agent.
+        kind: The actions of the world, "arms" or "box".
+        world: Its name, for the sentence.
+
+    Raises:
+        UnknownAgentError: One sentence.
+    """
+    takes = taken_by(spec.name)
+    if takes not in (None, kind):
+        raise UnknownAgentError(
+            f"{spec.name} takes {WORDS[takes]} only, and {world} has {WORDS[kind]}"
+        )
 
 
 def _kind(protocol: Protocol, label: str) -> str:

@@ -95,7 +95,7 @@ def test_a_protocol_that_fits_is_left_as_it_is(code: Path) -> None:
     assert fitted(protocol) is protocol
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random", f"{code}:Base"]})
     assert [entry.envs for entry in fitted(both).agents] == [(), (ARMS,)]
-    with pytest.raises(ProtocolError, match="takes box only, and no world here has any"):
+    with pytest.raises(ProtocolError, match="takes boxes .* only, and no world here has any"):
         fitted(Protocol.from_dict({"envs": [ARMS], "agents": [f"{code}:Boxes"]}))
 
 
@@ -167,6 +167,13 @@ def test_who_fails_is_not_missing_in_silence(tmp_path: Path) -> None:
 def test_an_agent_for_some_worlds_is_not_submitted_to_all(folder: Path, tmp_path: Path) -> None:
     entry = Protocol.from_dict({"envs": [ARMS], "agents": [f"{folder}/mine.py:ArmsOnly"]}).agents[0]
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random"], "seeds": "0:1"})
-    with pytest.raises(BundleError, match=f"takes arms only, .* has {BOX}, whose"):
+    with pytest.raises(BundleError, match=f"takes arms only, .* has {BOX}, whose .* cut a box"):
         submit(entry, both, tmp_path / "bundle", authors=["A"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_play_says_what_an_agent_takes(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(AGENT)
+    done = CliRunner().invoke(app, ["play", BOX, f"{tmp_path / 'mine.py'}:ArmsOnly"])
+    assert done.exit_code == 1
+    assert f"ArmsOnly takes arms only, and {BOX} has boxes" in str(done.exception)

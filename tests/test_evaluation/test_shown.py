@@ -88,6 +88,37 @@ def test_compare_has_differences_from_the_baseline(shown: ShownResults) -> None:
         shown.compare("d")
 
 
+def test_two_agents_are_compared_whatever_their_tracks() -> None:
+    found = ShownResults(results({"a": A, "b": B}, tracks={"b": "pretrained"}).source)
+    pair = found.compare("b", "a").set_index("task")
+    whole = found.table().set_index(["task", "agent"])["regret"]
+    trained = found.table(track="pretrained").set_index(["task", "agent"])["regret"]
+    for task, row in pair.iterrows():
+        gap = trained[task, "b"] - whole[task, "a"]
+        assert row["difference"] == pytest.approx(gap)
+        assert row["difference_low"] <= gap <= row["difference_high"]
+    assert "minus a" in str(found.compare("b", "a"))
+    assert ">minus a" in found.compare("b", "a")._repr_html_()
+    with pytest.raises(ValueError, match="'b' is in the track 'pretrained': give track='pretr"):
+        found.compare("b")
+    with pytest.raises(ValueError, match="no agent 'c' here; there are a, b, oracle"):
+        found.compare("b", "c")
+
+
+def test_some_tasks_are_ranked(shown: ShownResults) -> None:
+    one = shown.overall(envs=["world 1"])
+    assert one.attrs["title"].startswith("One task (online)")
+    assert sorted(one["agent"]) == sorted(shown.overall()["agent"])
+    with pytest.raises(ValueError, match="no environment 'world 7' here"):
+        shown.overall(envs=["world 7"])
+
+
+def test_ties_stand_in_the_protocols_order() -> None:
+    tied = ShownResults(results({f"agent {n}": A for n in range(20)}).source)
+    names = [line.split("  ")[0].strip() for line in lines(str(tied.overall()))]
+    assert [n for n in names if n.startswith("agent ")] == [f"agent {n}" for n in range(20)]
+
+
 @pytest.mark.parametrize(
     ("look", "said"),
     [

@@ -1,5 +1,9 @@
 """Tables say what the runs say: checked on invented results."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,7 +24,12 @@ UNIFORM = {"oracle": 0.0, "best-per-phase": 0.1, "best-fixed": 0.5, "uniform-ran
 STEPS = 10
 
 
-def results(regrets: dict[str, list[float]], *, grouped: bool = False) -> Results:
+def results(
+    regrets: dict[str, list[float]],
+    *,
+    grouped: bool = False,
+    tracks: Mapping[str, str] = MappingProxyType({}),
+) -> Results:
     """Two worlds; agent i of run j loses regrets[agent][j] per step, in the second world twice."""
     seeds = 1 if grouped else len(next(iter(regrets.values())))
     ids = [f"PeriodicGP-Synthetic-v0:period={20 + i}" for i in range(4 if grouped else 2)]
@@ -29,7 +38,9 @@ def results(regrets: dict[str, list[float]], *, grouped: bool = False) -> Result
         | ({"group": "all"} if grouped else {})
         for n, i in enumerate(ids)
     ]
-    names = [{"name": "random", "label": name} for name in regrets]
+    names: list[dict[str, Any]] = [
+        {"name": "random", "label": name, "track": tracks.get(name, "online")} for name in regrets
+    ]
     # The same agent under several names has the same key: settings tell them apart.
     for number, entry in enumerate(names):
         entry["settings"] = {"unused": number}
