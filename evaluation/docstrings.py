@@ -6,6 +6,9 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from typing import Any
+
+from agents.registry import settings_of
 
 _PAPER = re.compile(r"\[@([a-z]+)(\d{4})\w*\]")
 _ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?([^`]+)`")
@@ -58,6 +61,15 @@ def described_settings(cls: type) -> dict[str, str]:
     for part in reversed(inspect.getmro(cls)):
         found |= arguments(part.__doc__ or "")
     return {name: text for name, text in found.items() if name not in INTERNAL}
+
+
+def named_settings(found: Any) -> dict[str, Any]:
+    """Settings of an agent and their defaults; of one that takes anything, those that it names."""
+    settings = settings_of(found)
+    if settings is not None:
+        return settings
+    parameters = inspect.signature(found).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def in_words(text: str) -> str:

@@ -14,9 +14,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
+from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names
 from evaluation.cli.shared import CommandError, console, save_picture, say
-from evaluation.docstrings import described_settings, paragraphs, wrapped
+from evaluation.docstrings import described_settings, named_settings, paragraphs, wrapped
 from evaluation.protocol import protocol as protocols
 from evaluation.protocol.entries import MissingPackageError, UnknownWorldError, WorldSpec
 from evaluation.protocol.own_worlds import look_for
@@ -87,14 +87,16 @@ def _describe_agent(agent: str) -> None:
         raise CommandError(str(error)) from error
     width = min(console.width, MAX_WIDTH)
     say("\n\n".join(paragraphs(inspect.getdoc(found) or "", width)))
-    settings = settings_of(found)
+    settings = named_settings(found)
     if settings:
         say("\nSettings and their defaults:")
     says = described_settings(found) if inspect.isclass(found) else {}
-    for name, default in (settings or {}).items():
+    for name, default in settings.items():
         say(f"  {name} = {default}")
         if name in says:
             say(textwrap.indent(wrapped(says[name], width - 6), " " * 6))
+    if algorithm := getattr(found, "algorithm", None):
+        say(f"  Any other argument of {algorithm.replace(':', '.')} is a setting, too.")
 
 
 def list_protocols(

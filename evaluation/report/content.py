@@ -27,13 +27,16 @@ from periodic_envs.arrays import Array
 
 NOTES = (
     "Normalised regret is 0 for the oracle, which takes the best action at every step, and 1 for "
-    "choosing at random. The ranking is by its interquartile mean over all runs of all worlds.",
+    "choosing at random. The ranking is by its interquartile mean over all runs of all worlds: "
+    "the best and the worst quarter of the runs do not count. In one world it is the mean regret "
+    "as a share of the mean regret of choosing at random: there every run counts, and the order "
+    "may be another one.",
     "Intervals and bands cover 95 %, by drawing whole runs again; there are none with fewer than "
-    f"{MIN_RUNS} runs. In the ranking and the profiles, where the runs of all worlds count "
-    f"together, {least_runs(2)} runs of each of two or three worlds are enough, or {least_runs(4)} "
-    "of each of four or more, but not for mean ranks.",
-    "Agents met the same worlds and the same noise, so differences are paired. They need "
-    f"{MIN_RUNS} common runs, over all worlds, too.",
+    f"{MIN_RUNS} runs. In the ranking and the profiles the runs of all worlds count together: two "
+    f"or three worlds need {least_runs(2)} runs each, four or more {least_runs(4)}. Mean ranks "
+    f"need {MIN_RUNS} runs of each.",
+    "Agents met the same worlds and the same noise, so differences are paired. Their intervals "
+    f"need {MIN_RUNS} common runs, in a comparison over all worlds, too.",
     "In a comparison of two, better means that the 95 % interval of the mean difference is clear "
     "of zero. It is not corrected for looking at many pairs: some will be clear by chance.",
 )

@@ -162,6 +162,12 @@ def test_agents_lists_every_name() -> None:
     assert "knows the season" in result.stdout
 
 
+def test_an_agent_of_another_library_is_described_with_what_it_names() -> None:
+    out = call("agents", "ppo").stdout
+    assert "net = (32, 32)" in out
+    assert "Any other argument of stable_baselines3.PPO is a setting" in out
+
+
 def test_an_agent_is_described_with_inherited_settings() -> None:
     lines = call("agents", "phase-ts").stdout.splitlines()
     assert "Reference: Russo (2018) for Thompson sampling with Gaussian rewards." in lines

@@ -95,7 +95,7 @@ def test_a_protocol_that_fits_is_left_as_it_is(code: Path) -> None:
     assert fitted(protocol) is protocol
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random", f"{code}:Base"]})
     assert [entry.envs for entry in fitted(both).agents] == [(), (ARMS,)]
-    with pytest.raises(ProtocolError, match="takes boxes .* only, and no world here has any"):
+    with pytest.raises(ProtocolError, match=r"takes boxes .* only, and no world here has any"):
         fitted(Protocol.from_dict({"envs": [ARMS], "agents": [f"{code}:Boxes"]}))
 
 

@@ -10,7 +10,7 @@ import pytest
 import periodic_envs
 from agents.discovery import built_in
 from agents.registry import find_class
-from evaluation.docstrings import arguments, blocks, paragraphs
+from evaluation.docstrings import arguments, blocks, named_settings, paragraphs
 from tests.test_site.conftest import ROOT
 
 from site_pages import agent_pages, api, command_line, inventories, kernels  # isort: skip
@@ -120,7 +120,7 @@ def test_pages_say_in_which_tracks_an_agent_can_be(
 def test_every_setting_is_described(name: str) -> None:
     cls = find_class(name)
     described = agent_pages.described_settings(cls)
-    missing = [s for s in agent_pages.settings_with_defaults(cls) if not described.get(s)]
+    missing = [s for s in named_settings(cls) if not described.get(s)]
     assert missing == []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.docstrings import described_settings, literal
+from evaluation.docstrings import described_settings, literal, named_settings
 from site_pages import markdown as md
 from site_pages.docstrings import AgentText, agent_text, for_myst, listed
 from site_pages.regrets import ranks
@@ -146,27 +146,16 @@ def prose(block: str) -> str:
     return f"{for_myst(text)}:\n\n{md.code(literal(code))}"
 
 
-def settings_with_defaults(cls: type) -> dict[str, Any]:
-    """Settings of an agent; of one that takes anything, those that it names."""
-    from agents.registry import settings_of
-
-    settings = settings_of(cls)
-    if settings is not None:
-        return settings
-    parameters = inspect.signature(cls).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-
 def _settings(one: AgentEntry) -> str:
     says = described_settings(one.cls)
     entries = [
         (f"`{name}` = {md.value(default)}", for_myst(says.get(name, "")))
-        for name, default in settings_with_defaults(one.cls).items()
+        for name, default in named_settings(one.cls).items()
     ]
     extra = _algorithm_settings(one)
     if not entries:
         return _section("Settings", "None.")
-    first = next(iter(settings_with_defaults(one.cls)))
+    first = next(iter(named_settings(one.cls)))
     note = f"Given behind a colon: `{one.name}:{first}=...`. Defaults are after the equals sign."
     return _section("Settings", md.page(note, md.definitions(entries), extra))
 
