@@ -29,6 +29,9 @@ Value = TypeVar("Value")
 LEGEND_LINE = 0.17
 """Inches of one line of a legend."""
 
+MAX_TITLE = 32
+"""Letters of a title that have room above a panel."""
+
 _DASHES: dict[str, Any] = {
     "solid": "-",
     "dash": (0, (5, 2)),
@@ -69,7 +72,7 @@ def curves_figure(
         for agent, band in bands.items():
             t = range(1, len(band.estimate) + 1) if times is None else times[env]
             _draw_band(axes, t, band, agent, styles[agent])
-        axes.set(title=env, xlabel="step t", ylabel="mean cumulative regret")
+        axes.set(title=_folded(env), xlabel="step t", ylabel="mean cumulative regret")
         axes.set_ylim(bottom=0.0)
         _open_grid(axes)
     ends = [{agent: band.estimate[-1] for agent, band in env.items()} for env in curves.values()]
@@ -110,7 +113,7 @@ def phase_figure(
             interpolation="nearest",
         )
         axes.set_yticks(range(len(agents)), agents, fontsize=8)
-        axes.set(title=env, xlabel="phase")
+        axes.set(title=_folded(env), xlabel="phase")
         figure.colorbar(image, ax=axes, label="regret per step", pad=0.02, extend="max")
     return darkened(figure) if dark else figure
 
@@ -260,6 +263,11 @@ FIGURES: dict[str, Callable[..., Figure]] = {
     "phases": phases,
     "profiles": profiles,
 }
+
+
+def _folded(title: str) -> str:
+    """A long title in two lines: beside it is the legend."""
+    return title.replace(", ", ",\n", 1) if len(title) > MAX_TITLE else title
 
 
 def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
