@@ -41,7 +41,8 @@ WithoutSandboxOption = Annotated[
 
 
 def load_secret(edition: Edition, place: Path | None) -> Secret:
-    """The edition's secret, which no other process is to read from this one's memory."""
+    """The secret of an open edition, which no other process is to read from this one's memory."""
+    edition.check_open()  # before its secret is looked for, which hardly anybody has
     place = place or default_path(edition.name)
     found = Secret.load(place)
     if sandbox.available() and sandbox.shows(place):

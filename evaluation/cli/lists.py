@@ -114,7 +114,8 @@ def list_protocols(
         if as_json:
             print(json.dumps({**found.to_dict(), "hash": found.hash}, indent=1))
         else:
-            say(f"# {found.name}, hash {found.hash[:12]}\n{_written(name)}")
+            hashes = f"hash {found.hash[:12]}, without its agents {found.challenge[:12]}"
+            say(f"# {found.name}, {hashes}\n{_written(name)}")
         return
     for known in protocols.names():
         try:

@@ -134,8 +134,9 @@ def test_what_is_there_is_not_judged_again(edition: Path) -> None:
 def test_an_edition_is_closed_revealed_and_checked(edition: Path) -> None:
     assert "Closed edition s1" in call("leaderboard", "close", "s1", *SECRET, folder=edition)
     for words in (("close", "s1"), ("fill",), ("add", "leaderboard")):
-        said = call("leaderboard", *words, *SECRET, folder=edition, code=1)
-        assert "edition s1 was closed on" in said
+        for secret in (SECRET, ("--secret", "nobody-has-it.json")):
+            said = call("leaderboard", *words, *secret, folder=edition, code=1)
+            assert "edition s1 was closed on" in said
     checked = call("leaderboard", "check", "--rerun", "2", folder=edition)
     assert "the salt is the promised one, and 20 hidden seeds are of it" in checked
     assert "Run again: 4 public and 4 hidden runs of the agents of this package" in checked

@@ -104,7 +104,8 @@ def test_protocols(tmp_path: Path) -> None:
     assert all(name in out for name in protocols.names())
     shown = json.loads(call("protocols", "smoke", "--json").stdout)
     text = call("protocols", "smoke").stdout
-    assert text.startswith(f"# smoke, hash {shown['hash'][:12]}\n")
+    assert f"without its agents {protocols.Protocol.load('smoke').challenge[:12]}" in text
+    assert text.startswith(f"# smoke, hash {shown['hash'][:12]}, ")
     (tmp_path / "copied.toml").write_text(text)
     assert protocols.Protocol.load(tmp_path / "copied.toml").hash == shown["hash"]
     assert call("protocols", "copied.toml", cwd=tmp_path).stdout.count("# smoke, hash") == 1
