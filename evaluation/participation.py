@@ -8,6 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from evaluation.protocol.entries import ProtocolError
+from evaluation.records import StoredRun
 from evaluation.results import Results
 from evaluation.summary import ResultsTable, overall
 
@@ -82,22 +83,32 @@ def rankings(
         yield found
 
 
-def remarks(results: Results, *, more: str = "see .failures") -> Iterator[str]:
+def remarks(
+    results: Results, *, more: str = "see .failures", again: str = "retry_failed=True"
+) -> Iterator[str]:
     """What the tables do not say: who is left out where, what is unfinished, what has failed.
 
     Args:
         results: The runs of a sweep.
         more: Where to find failures beyond the first ten.
+        again: How failed runs are run again.
     """
     yield from left_out(results)
     unfinished = results.size - len(results.runs) - len(results.trainings)
     if unfinished:
         yield f"{unfinished:,} of {results.size:,} runs are not finished yet."
-    for failed in results.failures[:MAX_SHOWN_FAILURES]:
-        yield f"Failed: {failed.agent} in {failed.env}, seed {failed.seed}: {failed.reason}"
-    others = len(results.failures) - MAX_SHOWN_FAILURES
-    if others > 0:
+    alike: dict[tuple[str, str | None], list[StoredRun]] = {}
+    for failed in results.failures:
+        alike.setdefault((failed.agent, failed.reason), []).append(failed)
+    for (agent, reason), runs in list(alike.items())[:MAX_SHOWN_FAILURES]:
+        where = f"{runs[0].env}, seed {runs[0].seed}"
+        often = "" if len(runs) == 1 else f"{len(runs):,} runs, the first of them in "
+        yield f"Failed: {agent} in {often}{where}: {reason}"
+    others = sum(map(len, list(alike.values())[MAX_SHOWN_FAILURES:]))
+    if others:
         yield f"... and {others:,} more failures ({more})"
+    if alike:
+        yield f"They are run again when their code has changed, or if asked for ({again})."
 
 
 def left_out(results: Results) -> Iterator[str]:

@@ -215,7 +215,7 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         tables = [shown for track in results.tracks for shown in _tables(results, baseline, track)]
     for shown in tables:
         print_table(shown)
-    for remark in remarks(results, more="see --json"):
+    for remark in remarks(results, more="see --json", again="--retry-failed"):
         say(remark)
 
 

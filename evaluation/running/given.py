@@ -1,4 +1,4 @@
-"""Agents as they are given in Python: texts, specs, classes, and classes with settings."""
+"""Agents as they are given in Python: texts, specs, classes, and what protocols say of each."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ from evaluation.protocol.entries import ProtocolError
 from evaluation.running.sources import find_package
 from evaluation.running.written import written
 
-Given = str | AgentSpec | Callable[..., Any]
+Named = str | AgentSpec | Callable[..., Any]
 """A text of the command line's notation, a spec, or a class or function that makes an agent.
 
 Settings are given to a class by ``functools.partial(Mine, epsilon=0.1)``.
+"""
+Given = Named | Mapping[str, Any]
+"""One of these, or a table as in a protocol, with one of these as its name:
+``{"name": Mine, "track": "pretrained", "training_steps": 6400, "label": "mine, trained"}``.
 """
 
 
@@ -39,24 +43,36 @@ def entries_of(agents: Collection[Given], store: Path | None) -> list[Any]:
     """
     every = as_list("agents", agents, ProtocolError)
     try:
-        return list(_labelled([_spec(given, store) for given in every]))
+        return list(_labelled([_entry(given, store) for given in every]))
     except ValueError as error:
         raise ProtocolError(f"agents: {error}") from error
 
 
-def _labelled(found: list[tuple[str, AgentSpec] | str]) -> Iterator[Any]:
+def _labelled(found: list[tuple[str, AgentSpec] | Mapping[str, Any] | str]) -> Iterator[Any]:
     """A class is called by its name, or by its whole place where two are called alike."""
-    labels = [each if isinstance(each, str) else each[0] for each in found]
+    labels = [each[0] if isinstance(each, tuple) else each for each in found]
     for each, label in zip(found, labels, strict=True):
-        if isinstance(each, str):
-            yield each
-        else:
+        if isinstance(each, tuple):
             spec = each[1]
             own = label if labels.count(label) == 1 else str(spec)
             yield {"name": spec.name, "settings": spec.settings, "label": own}
+        else:
+            yield each
 
 
-def _spec(given: Given, store: Path | None) -> tuple[str, AgentSpec] | str:
+def _entry(given: Given, store: Path | None) -> tuple[str, AgentSpec] | Mapping[str, Any] | str:
+    """What is given, without classes."""
+    if not isinstance(given, Mapping):
+        return _spec(given, store)
+    named = _spec(given["name"], store) if "name" in given else ""
+    if isinstance(named, str):  # the protocol looks at it
+        return given
+    label, spec = named
+    settings = {**spec.settings, **given.get("settings", {})}
+    return {"label": label, **given, "name": spec.name, "settings": settings}
+
+
+def _spec(given: Named, store: Path | None) -> tuple[str, AgentSpec] | str:
     """A text, or a spec with what it is to be called."""
     if isinstance(given, str):
         return given
@@ -71,7 +87,7 @@ def _spec(given: Given, store: Path | None) -> tuple[str, AgentSpec] | str:
         if hasattr(given, "act"):
             kind = type(given).__name__
             raise UnknownAgentError(f"agents are made anew for every run: give the class {kind}")
-        raise UnknownAgentError(f"{given!r} is no text, no AgentSpec and no class")
+        raise UnknownAgentError(f"{given!r} is no text, no AgentSpec, no class and no table")
     place = name_of(given, store)
     short = place if place in names() else given.__name__
     _check(short, given, settings)

@@ -71,8 +71,10 @@ def run(
     Args:
         protocol: A protocol, the name of one that comes with the package, or a TOML file.
         agents: Agents instead of the protocol's: its labels, the command line's notation, an
-            ``AgentSpec``, or a class; with settings, ``functools.partial(Mine, epsilon=0.1)``. The
-            code of a class that was typed into a notebook is kept beside the store.
+            ``AgentSpec``, or a class; with settings, ``functools.partial(Mine, epsilon=0.1)``; with
+            a track or a training, a table as in a protocol, ``{"name": Mine, "track":
+            "pretrained", "training_steps": 6400}``. The code of a class that was typed into a
+            notebook is kept beside the store.
         envs: Worlds instead of the protocol's: its labels, or the command line's notation.
         seeds: Seeds instead of the protocol's: "0:20" for twenty, or a list of numbers.
         store: Where results are kept; None for memory. What is in it is not run again.

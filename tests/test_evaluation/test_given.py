@@ -208,7 +208,7 @@ def outer():
         (lambda m: partial(m.Fine, foo=1), "there is no setting 'foo' of Fine; there are width"),
         (lambda m: partial(m.Fine, widht=1), r"no setting 'widht' of Fine; did you mean 'width'\?"),
         (lambda m: m.Fine, r"Fine needs a setting 'width': give functools.partial\(Fine, width="),
-        (lambda m: 7, "7 is no text, no AgentSpec and no class"),
+        (lambda m: 7, "7 is no text, no AgentSpec, no class and no table"),
         (lambda m: types.new_class("Typed", (), {}, None), "has no text that could be read"),
     ],
 )
@@ -226,3 +226,19 @@ def test_what_workers_cannot_make_is_said(
 def test_one_agent_alone_is_no_list(notebook: types.ModuleType) -> None:
     with pytest.raises(ProtocolError, match=r"agents must be a list, got .*: write agents=\[...\]"):
         run(notebook.Mine)
+
+
+def test_a_table_says_of_a_class_what_a_protocol_would(
+    notebook: types.ModuleType, tmp_path: Path
+) -> None:
+    agents = [
+        {"name": notebook.Mine, "track": "pretrained", "label": "mine, elsewhere"},
+        {"name": notebook.Mine, "settings": {}},
+        {"name": "random", "label": "chance"},
+    ]
+    found = run(agents, store=tmp_path / "kept.sqlite")
+    assert found.failures == []
+    assert found.agents() == ["Mine", "chance"]
+    assert found.agents("pretrained") == ["mine, elsewhere"]
+    with pytest.raises(ProtocolError, match=r"no 'nam' \(did you mean 'name'\?\)"):
+        run([{"nam": notebook.Mine}])

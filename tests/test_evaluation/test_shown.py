@@ -200,7 +200,7 @@ def test_simulated_madrid_is_called_so(tmp_path: Path) -> None:
     assert f"{worlds[0]} (online, simulated)" in str(found).replace("\n", "")
     assert f"{worlds[1]} (online)" in str(found).replace("\n", "")
     assert f"{worlds[0]} (online, simulated)" in found._repr_html_()
-    titles = [axes.get_title() for axes in found.plot().axes]
+    titles = [axes.get_title().replace("\n", " ") for axes in found.plot().axes]
     assert titles == [f"{worlds[0]}, simulated", worlds[1]]
     page = found.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
@@ -304,3 +304,16 @@ def test_a_page_that_cannot_be_written_is_a_sentence(
     monkeypatch.setattr("periodic_envs.files.write_atomically", full)
     with pytest.raises(OSError, match=r"cannot write .*x\.html': No space left on device$"):
         shown.to_html(tmp_path / "x.html")
+
+
+def test_failures_of_one_kind_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "class Lazy:\n    act = update = None\n    def __init__(self, problem, rng): 1 / 0\n"
+    )
+    name = f"{tmp_path / 'mine.py'}:Lazy"
+    worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
+    found = evaluation.run("smoke", agents=[name], envs=worlds, seeds="0:3", workers=0)
+    text = str(found).replace("\n", " ")
+    assert text.count("Failed: ") == 1
+    assert f"Failed: {name} in 3 runs, the first of them in {worlds[0]}, seed 0: Zero" in text
+    assert text.endswith("or if asked for (retry_failed=True).")
