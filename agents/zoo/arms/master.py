@@ -21,7 +21,7 @@ def average_regret(n_arms: int, t: float) -> float:
 
 
 def doubt(n_arms: int, t: float, horizon: int) -> float:
-    """D(t) = 6 (log2 T + 2) log(T / delta) rho(t), delta = 1 / T: the paper's rho with a hat."""
+    """D(t) = 6 (log2 T + 2) log(T / delta) rho(t), delta = 1 / T, for rewards in [0, 1]."""
     factor = 6.0 * (math.log2(horizon) + 2.0) * 2.0 * math.log(horizon)
     return factor * average_regret(n_arms, t)
 
@@ -31,18 +31,19 @@ class Master(ArmAgent):
 
     Pseudo-code::
 
-        K arms, T steps;  rho(t) = sqrt(K / t) + K / t
-        D(t) = detector B 12 (log2 T + 2) log(T) rho(t)
         for blocks of 2^n steps, n = 0, 1, ..., ceil(log2 T):
-            for m = n..0, at every multiple of 2^m steps of the block:
-                with probability rho(2^n) / rho(2^m) schedule a fresh UCB1 for the next 2^m steps
-            at each step t:
-                play the shortest UCB1 that runs, by mean[a] + B sqrt(2 log(sum n) / n[a])
-                f_t <- the bound of its choice, infinite for an untried arm;  observe y_t
-                U <- the least f of the block so far
-                restart at n = 0 if
-                    a UCB1 of 2^m steps ends, and the mean of y in these is >= U + 9 D(2^m), or
-                    the mean of min(f - y, B) in the block's N rewards so far is >= 3 D(N)
+            for m = n..0, at every multiple of 2^m: with probability rho(2^n) / rho(2^m) schedule
+                a fresh UCB1 for 2^m steps
+            play the shortest UCB1 that runs;  f <- the bound of its choice;  observe y
+            U <- the least f of the block so far;  N <- number of rewards of the block so far
+            restart at n = 0 if a UCB1 of 2^m steps ends and the mean of y in them >= U + 9 D(2^m),
+                or if the mean of min(f - y, B) in the block >= 3 D(N)
+
+    Here rho(t) = sqrt(K / t) + K / t for K arms is what UCB1 loses per step in t steps, up to
+    constants, and D(t) = 12 (log2 T + 2) log(T) B rho(t) for T steps, times ``detector``. The bound
+    of an arm is mean[a] + B sqrt(2 log n / n[a]) over the n rewards of the instance, and infinite
+    for an arm that the instance has not tried. The instance of the whole block (m = n) is always
+    scheduled.
 
     Reference: [@wei2021nonstationary]. It stands here for [@luo2018efficient] and [@chen2019new] as
     well: without contexts those methods, too, run a bandit at many scales and restart on a test of
