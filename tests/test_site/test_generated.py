@@ -166,6 +166,8 @@ def test_every_kernel_is_on_the_page() -> None:
     names = {cls.__name__ for group in kernels.kernel_classes().values() for cls in group}
     assert set(kernels.FORMULAS) <= names  # a new one is shown by its docstring until it has one
     page = kernels.kernels_page()
+    assert "A plane through the origin.\n" in page  # and not its formula a second time, in letters
+    assert "Gamma(nu)" not in page
     assert all(f"### {name}" in page for name in names)
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(compile(block, "kernels.md", "exec"), {})

@@ -34,8 +34,8 @@ FORMULAS = {
     r"\frac{u - \mathrm{centre}}{\mathrm{spread}}, -2.5\right), 2.5\right)",
 }
 """By the name of the class; a kernel that is not here has the formula of its docstring alone."""
-_IN_WORDS = re.compile(r": (?:k|c|k_U)\(.*", re.DOTALL)
-"""The formula at the end of a summary, which a page has above it."""
+_IN_LETTERS = re.compile(r"(?:^|: )(?:k|c|k_U)\(.*", re.DOTALL)
+"""The formula at the end of a summary or in a paragraph of its own, which a page has above it."""
 GROUPS = {
     "time": ("Kernels over time", "Functions of the lag $d = t - s$, and 1 at lag 0."),
     "action": ("Kernels over actions", "$a$ and $b$ are two actions."),
@@ -101,10 +101,10 @@ def _kernel(cls: Any) -> str:
         (f"`{f.name}`{_default(f)}", for_myst(says.get(f.name, "")))
         for f in dataclasses.fields(cls)
     ]
-    summary, *others = [block for block in blocks(text) if not block.startswith("Attributes:")]
+    said = [block for block in blocks(text) if not block.startswith("Attributes:")]
     if formula:
-        summary = _IN_WORDS.sub(".", summary)
-    prosaic = [prose(block) for block in (summary, *others)]
+        said = [_IN_LETTERS.sub(".", said[0]), *(b for b in said[1:] if not _IN_LETTERS.match(b))]
+    prosaic = [prose(block) for block in said]
     finite = _has_spectrum(cls)
     return md.page(
         f"### {cls.__name__}",
