@@ -1,4 +1,4 @@
-"""An agent of your own in 25 lines: remembers the mean reward of every (phase, arm).
+"""An agent of your own in 36 lines: remembers the mean reward of every (phase, arm).
 
 periodic-gp play PeriodicGP-SyntheticDiscrete-v0 examples/custom_agent.py:EpsilonGreedy
 periodic-gp play PeriodicGP-RideShare-v0 examples/custom_agent.py:EpsilonGreedy:epsilon=0.2

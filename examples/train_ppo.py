@@ -1,5 +1,6 @@
 """Train stable-baselines3's PPO on Madrid, 64 simulated fortnights at a time (extra "rl")."""
 
+import argparse
 import time
 
 import gymnasium as gym
@@ -9,8 +10,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents.rl.vec_env import BatchEnv
 
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--steps", type=int, default=100_000, help="of the training (%(default)s)")
+STEPS = parser.parse_args().steps
 WORLD = "PeriodicGP-MadridSim-v0"
-STEPS = 100_000
 
 
 class Clock(BaseCallback):
@@ -34,9 +37,12 @@ print(f"training on {STEPS:,} steps of {WORLD}")
 model.learn(STEPS, callback=Clock())
 
 env = gym.make(WORLD)
-observation, _ = env.reset(seed=1_000)  # not one of those that it was trained in
-truncated = False
-while not truncated:
-    action, _ = model.predict(observation, deterministic=True)
-    observation, _, _, truncated, info = env.step(int(action))
-print(f"regret over twelve days: {info['cumulative_regret']:,.0f}")
+env.action_space.seed(0)
+for who in ("PPO", "choosing at random"):
+    observation, _ = env.reset(seed=1_000)  # not one of those that it was trained in
+    truncated = False
+    while not truncated:
+        trained = model.predict(observation, deterministic=True)[0]
+        action = int(trained if who == "PPO" else env.action_space.sample())
+        observation, _, _, truncated, info = env.step(action)
+    print(f"regret of {who} over twelve days: {info['cumulative_regret']:,.0f}")

@@ -64,8 +64,8 @@ class AutoGPUCB(Saveable):
     decided by evidence, too: by how likely it is that these arms were the best, against choices at
     random. At most 2,048 observations are kept for refits, whose work is bounded and ever rarer.
     With a prior, it and two copies that doubt it are weighed by evidence, and left for no prior at
-    all where that has clearly more (``pretrained.py``). ``belief`` of a past time is not smoothed
-    where something persists.
+    all where that has clearly more. ``belief`` of a past time is not smoothed where something
+    persists.
 
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
     [@minka2001expectation] for what an expert's choices tell.
@@ -78,17 +78,19 @@ class AutoGPUCB(Saveable):
     Seasons have at most eleven harmonics.
 
     Args:
-        prior: "madrid", or a file with what was learned elsewhere (``agents/auto/knowledge.py``):
-            it takes the place of scale and variances. Belongs in the track "pretrained".
-        beta: Exploration, see ``parse_beta``; "auto" is "paper" where the scale of the rewards is
-            known, "steady" where it is not, and 1 while a prior is followed.
+        prior: "madrid", or a file with what was learned elsewhere, as ``periodic-gp learn-prior``
+            writes it: it takes the place of scale and variances. Belongs in the track "pretrained".
+        beta: Exploration: "paper", "steady", "printed", "theorem" (that is, "finite" or "box"), a
+            number, or one of these as "NAME*FACTOR"; "auto" is "paper" where the scale of the
+            rewards is known, "steady" where it is not, and 1 while a prior is followed.
         transform: "auto", "identity", "sqrt" or "log1p".
         season: Whether there may be a season.
         persistence: Whether what is good now may stay so for a while.
         shared: Whether all actions may rise and fall together.
         sharp: Whether a season may have a sharp part.
-        lookahead: Whether the bonus is for what a choice teaches about later steps
-            (``exploration.py``). Without it, the bonus is for all that is uncertain now.
+        lookahead: Whether the bonus is for what a choice teaches about later steps, so that
+            what will soon be forgotten counts little. Without it, the bonus is for all that is
+            uncertain now.
         expert: Whether past decisions may have been the best ones.
         refit: Whether variances are learned.
     """

@@ -24,8 +24,8 @@ class PPO(SB3Agent):
 
     Deviations from the paper: the discount is 0, for an action changes nothing but its own reward
     (it is 0.95 with ``memory``). Within one episode there is one actor, not several in parallel.
-    Networks and rounds are small (``defaults.py``). Rewards are scaled by the mean and the
-    deviation of those seen so far.
+    Networks have two layers of 32, and rounds are short (``n_steps``). Rewards are scaled by the
+    mean and the deviation of those seen so far.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -46,10 +46,11 @@ class A2C(SB3Agent):
 
     Reference: [@mnih2016asynchronous], by [@raffin2021stable].
 
-    Deviations from the paper: no actors that run side by side at their own pace; within one episode
-    there is one, in a training beforehand all copies take each step together. The discount is 0,
-    for an action changes nothing but its own reward (it is 0.95 with ``memory``). Networks are
-    small (``defaults.py``). Rewards are scaled by the mean and the deviation of those seen so far.
+    Deviations from the paper: there are no actors that run side by side at their own pace; within
+    one episode there is one, in a training beforehand all copies take each step together. The
+    discount is 0, for an action changes nothing but its own reward (it is 0.95 with ``memory``).
+    Networks have two layers of 32. Rewards are scaled by the mean and the deviation of those seen
+    so far.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -69,11 +70,11 @@ class DQN(SB3Agent):
 
     Reference: [@mnih2015human], by [@raffin2021stable].
 
-    Deviations from the paper: two small layers in the place of a network for pictures. The discount
-    is 0, for an action changes nothing but its own reward, so the target network has no effect
-    (with ``memory`` the discount is 0.95, and it has one). Random actions become rare over half of
-    the episode (``defaults.py``). Rewards are scaled by the mean and the deviation of those seen so
-    far, and cut off at five deviations; the paper cuts them off at 1.
+    Deviations from the paper: two layers of 32 are in the place of a network for pictures. The
+    discount is 0, for an action changes nothing but its own reward, so the target network has no
+    effect (with ``memory`` the discount is 0.95, and it has one). Random actions become rare over
+    half of the episode. Rewards are scaled by the mean and the deviation of those seen so far, and
+    cut off at five deviations; the paper cuts them off at 1.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -102,8 +103,8 @@ class SAC(SB3Agent):
 
     Deviations from the paper: there is no network for the value of a state, and alpha is adjusted
     while it learns, as stable-baselines3 does. The discount is 0, for an action changes nothing but
-    its own reward, so both critics learn that reward (it is 0.95 with ``memory``). Networks are
-    small (``defaults.py``). Rewards are scaled by the mean and the deviation of those seen so far.
+    its own reward, so both critics learn that reward (it is 0.95 with ``memory``). Networks
+    have two layers of 32. Rewards are scaled by the mean and the deviation of those seen so far.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -127,8 +128,8 @@ class TD3(SB3Agent):
     Deviations from the paper: the discount is 0, for an action changes nothing but its own reward.
     So both critics learn that reward, and neither the smaller of them nor the noise on target
     actions has an effect (with ``memory`` the discount is 0.95, and they have). The noise of its
-    choices has a deviation of 0.3, where the paper has 0.1. Networks are small (``defaults.py``).
-    Rewards are scaled by the mean and the deviation of those seen so far.
+    choices has a deviation of 0.3, where the paper has 0.1. Networks have two layers of 32. Rewards
+    are scaled by the mean and the deviation of those seen so far.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -156,10 +157,10 @@ class RecurrentPPO(SB3Agent):
 
     Reference: [@duan2016rl2] for learning to learn; [@schulman2017proximal], by sb3-contrib.
 
-    Deviations from the paper: an LSTM of 32 units and PPO, where [@duan2016rl2] has a GRU and TRPO.
-    Without ``memory``, which is the default, it does not see its last action and reward, and the
-    discount is 0; with it the discount is 0.95. Rewards are scaled by the mean and the deviation of
-    those seen so far.
+    Deviations from the paper: it has an LSTM of 32 units and PPO, where [@duan2016rl2] has a GRU
+    and TRPO. Without ``memory``, which is the default, it does not see its last action and reward,
+    and the discount is 0; with it the discount is 0.95. Rewards are scaled by the mean and the
+    deviation of those seen so far.
 
     Args: those of :class:`SB3Agent`.
     """

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,11 +49,24 @@ def numbers(values: Any) -> list[float | None]:
     return [number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
 
 
+def cell(value: Any, decimals: int) -> float | None:
+    """A number of a table: short, but the page's rounding to these decimals is the first one.
+
+    0.7454994 is 0.745. Shortened to 0.7455 it would be shown as 0.746.
+    """
+    short = number(value)
+    if short is None:
+        return None
+    shown = Decimal(repr(short)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    once = round(float(value), decimals)
+    return short if float(shown) == round(short, decimals) == once else once
+
+
 def cells(columns: Sequence[Column], row: Mapping[Any, Any]) -> dict[str, Any]:
     """A row of a table: of each column its number, or the number with the ends of its interval."""
     found: dict[str, Any] = {}
     for column in columns:
-        shown = numbers(column.shown(row))
+        shown = [cell(value, column.digits) for value in column.shown(row)]
         found[column.key] = shown if column.interval else shown[0]
     return found
 

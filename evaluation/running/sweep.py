@@ -79,7 +79,7 @@ def run(
         seeds: Seeds instead of the protocol's: "0:20" for twenty, or a list of numbers.
         store: Where results are kept; None for memory. What is in it is not run again.
         workers: Processes; 0 to run everything in this one. By default one per core.
-        dask: "tcp://host:port" of a Dask scheduler, or "local", instead of processes.
+        dask: ``tcp://host:port`` of a Dask scheduler, or "local", instead of processes.
         retry_failed: Whether runs that failed before are tried again.
         isolation: Where agents run: "none" (with the worlds), or, for agents that you do not trust,
             "sandbox", or "process" where there is no sandbox: processes of their own, without the

@@ -365,10 +365,19 @@ def test_a_single_file_agent_of_plain_torch() -> None:
     assert np.mean(gained[-100:]) > np.mean(gained[:100])
 
 
-def test_the_example_of_training(capsys: pytest.CaptureFixture) -> None:
+def test_the_example_of_training(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is short, and it runs (here with a small budget)."""
-    text = (EXAMPLES / "train_ppo.py").read_text()
-    assert len([line for line in text.splitlines() if line.strip()]) <= 32
-    assert "100_000" in text
-    exec(compile(text.replace("100_000", "3_072"), "train_ppo.py", "exec"), {})
-    assert re.search(r"regret over twelve days: [\d,]+", capsys.readouterr().out)
+    code = compile((EXAMPLES / "train_ppo.py").read_text(), "train_ppo.py", "exec")
+    lines = (EXAMPLES / "train_ppo.py").read_text().splitlines()
+    assert len([line for line in lines if line.strip()]) <= 40
+    monkeypatch.setattr("sys.argv", ["train_ppo.py", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        exec(code, {"__doc__": ""})
+    assert "(100000)" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["train_ppo.py", "--steps", "3072"])
+    exec(code, {})
+    out = capsys.readouterr().out
+    for who in ("PPO", "choosing at random"):
+        assert re.search(rf"regret of {who} over twelve days: [\d,]+", out)

@@ -17,7 +17,7 @@ from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.records import StoredRun, StoredSweep
 from evaluation.report import render
 from evaluation.report.content import About, Board, board_content
-from evaluation.report.sheet import Pictures
+from evaluation.report.sheet import Pictures, cell
 from evaluation.results import Results
 from evaluation.summary import overall, table
 from evaluation.tables import tables_of, task_tables
@@ -190,3 +190,20 @@ def test_nothing_finished_is_an_empty_table(
     count = 1 + len(columns_of("task", track="online"))
     assert [len(shown.columns) for shown in tables] == [count, count]
     assert content(empty)["rows"] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "shown"),
+    [
+        (0.7454994, 3, 0.745),  # the page of 2026.2 once had 0.746, by way of 0.7455
+        (0.7445004, 3, 0.7445),
+        (12345.67, 1, 12345.7),
+        (0.123456789, 3, 0.12346),  # nothing is lost: five figures for the file of the table
+        (-0.0149996, 2, -0.01),
+        (float("nan"), 3, None),
+    ],
+)
+def test_numbers_of_the_page_are_rounded_once(
+    value: float, decimals: int, shown: float | None
+) -> None:
+    assert cell(value, decimals) == shown

@@ -20,6 +20,8 @@ def test_a_page_that_was_kept_is_not_made_again(
     text = (tmp_path / board.PAGE).read_text()
     assert text.endswith("<h1>the page</h1></header>")
     assert '<a href="index.html">' in text
+    assert f'<a href="{board.HOW_TO}">How to hand in an agent</a>' in text
+    assert (board.ROOT / "docs" / board.HOW_TO).with_suffix(".md").is_file()
     kept.write_text("another page")
     assert "for the link to the site" in page.finish(tmp_path)
 

@@ -10,11 +10,11 @@ import pytest
 import periodic_envs
 from agents.discovery import built_in
 from agents.registry import find_class
-from evaluation.docstrings import arguments, blocks, named_settings, paragraphs
+from evaluation.docstrings import arguments, blocks, described_settings, named_settings, paragraphs
 from tests.test_site.conftest import ROOT
 
 from site_pages import agent_pages, api, command_line, inventories, kernels  # isort: skip
-from site_pages.docstrings import agent_text, for_myst, for_sphinx  # isort: skip
+from site_pages.docstrings import agent_text, for_myst, for_sphinx, listed  # isort: skip
 from site_pages.regrets import of_edition, of_zoo, ranks  # isort: skip
 from site_pages.repository import ADDRESS, hash_of, project_pages, rewritten, source_link, with_data  # isort: skip
 
@@ -66,6 +66,19 @@ def test_papers_are_cited_and_signs_mean_nothing() -> None:
     assert for_myst("``a|b`` and a * b, |c|") == r"``a|b`` and a \* b, \|c\|"
     assert for_sphinx("see [@a2020b] for |d|") == r"see :cite:t:`a2020b` for \|d\|"
     assert for_sphinx("    |d| in a block") == "    |d| in a block"
+    assert for_myst("see docs/zoo.md, ``docs/zoo.md``") == "see {doc}`/zoo`, ``docs/zoo.md``"
+    assert for_sphinx("see docs/auto-gp.md") == "see :doc:`/auto-gp`"
+    assert listed("the text") == "The text"
+    assert listed("gamma = 1") == "gamma = 1"
+
+
+def test_pages_of_agents_name_no_files_of_the_code() -> None:
+    """They say what is meant."""
+    found = {
+        one.name: f"{one.text.named} {one.text.prose} {described_settings(one.cls)}"
+        for one in agent_pages.agent_entries()
+    }
+    assert [name for name, text in found.items() if re.search(r"\w\.py\b", text)] == []
 
 
 # --- agents --------------------------------------------------------------------------------------
@@ -153,6 +166,8 @@ def test_every_kernel_is_on_the_page() -> None:
     names = {cls.__name__ for group in kernels.kernel_classes().values() for cls in group}
     assert set(kernels.FORMULAS) <= names  # a new one is shown by its docstring until it has one
     page = kernels.kernels_page()
+    assert "A plane through the origin.\n" in page  # and not its formula a second time, in letters
+    assert "Gamma(nu)" not in page
     assert all(f"### {name}" in page for name in names)
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(compile(block, "kernels.md", "exec"), {})

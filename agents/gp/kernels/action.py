@@ -54,8 +54,10 @@ class SquaredExponential(ActionKernel):
 class Matern(ActionKernel):
     """Rougher than the squared exponential: floor(nu) derivatives, fewer for whole nu.
 
-    k(a, b) = 2^(1 - nu) / Gamma(nu)  s^nu K_nu(s), with s = sqrt(2 nu) r; in closed form
-    exp(-s) for nu = 1/2, (1 + s) exp(-s) for 3/2, (1 + s + s^2 / 3) exp(-s) for 5/2.
+    k(a, b) = 2^(1 - nu) / Gamma(nu)  s^nu K_nu(s), with s = sqrt(2 nu) r and r = |a - b| / l.
+
+    In closed form it is exp(-s) for nu = 1/2, (1 + s) exp(-s) for 3/2 and (1 + s + s^2 / 3) exp(-s)
+    for 5/2.
 
     The same l and nu as scikit-learn, GPyTorch, GPy and GPJax. (The paper prints s for s^nu.)
 

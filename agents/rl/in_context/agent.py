@@ -31,7 +31,7 @@ class InContextUCB(Saveable):
     Pseudo-code::
 
         beforehand: draw worlds from a prior, lives in them, and train a transformer to tell the
-            mean and the deviation of f(a, t) from what was seen before (``train.py``)
+            mean and the deviation of f(a, t) from what was seen before
         at 4, 8, 16, ... rewards: mean and deviation of the rewards <- those so far; read all anew
         mu, sigma <- what the transformer says of each arm now, given all past (t, a, reward)
         a_t <- argmax_a mu(a) + width sigma(a); observe y_t, read it

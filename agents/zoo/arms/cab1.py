@@ -24,14 +24,16 @@ class CAB1(UCB1):
     Reference: [@kleinberg2004nearly], for d = 1; the exponent for other dimensions is the one with
     which the same proof goes through. alpha = 1: means that are Lipschitz near the best action.
 
-    Deviations from the paper: T = 1 is left out, since log 1 = 0. Points from end to end of a line,
-    and of a Halton sequence in more dimensions; B = 2 sigma as in UCB1. A finite set is used as it
-    is, so that only the new starts are left. Epochs are counted by the clock; a reward of an
-    earlier one, and the warm start, set the scale only.
+    Deviations from the paper: T = 1 is left out, since log 1 = 0. Points are spread from end to end
+    of a line, and by a Halton sequence in more dimensions. As in UCB1, B is 2 sigma, in the place
+    of the range of rewards. A finite set is used as it is, so that only the new starts are left.
+    Epochs are counted by the clock; a reward of an earlier one, and the warm start, set the scale
+    only.
 
     Args:
         alpha: Smoothness of the mean near its maximum.
-        scale: sigma; see :class:`ArmAgent`.
+        scale: sigma of the noise; by default the problem's, or the standard deviation of the
+            rewards so far.
     """
 
     name = "cab1"

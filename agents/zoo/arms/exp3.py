@@ -27,7 +27,8 @@ class Exp3S(ArmAgent):
     best arm not being known, gamma = min{1, sqrt(K log(K T) / T)} (Corollary 8.2); with a bound
     S on it, gamma = min{1, sqrt(K (S log(K T) + e) / ((e - 1) T))} (Corollary 8.3).
 
-    Deviations from the paper: rewards are brought into [0, 1] (``reward_scale.py``). A
+    Deviations from the paper: rewards are brought into [0, 1] by their range so far, or, where mean
+    and deviation are known, by two deviations about the mean; what lies outside is cut off. A
     reward is weighted by the probability of its arm when it comes, which is that of the decision
     unless it comes late. Weights are normalised, which changes no probability.
 
@@ -93,8 +94,9 @@ class RExp3(Exp3S):
     to an agent, so the default is V = 3. (That it is the value of the paper's simulations could
     not be confirmed.)
 
-    Deviations from the paper: those of :class:`Exp3S`; a reward for a decision of an earlier batch
-    is ignored. Batches are counted by the clock.
+    Deviations from the paper: rewards are brought into [0, 1] by their range so far, or, where mean
+    and deviation are known, by two deviations about the mean; what lies outside is cut off. A
+    reward for a decision of an earlier batch is ignored. Batches are counted by the clock.
 
     Args:
         variation: V, on the scale of [0, 1].

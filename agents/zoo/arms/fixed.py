@@ -16,7 +16,7 @@ class Fixed(ArmAgent):
         try every arm once
         then a_t <- argmax_a mean[a]
 
-    Deviations from the paper: none of its methods. A box is cut into ``box_arms`` points.
+    Deviations from the paper: there is no paper of it. A box is cut into ``box_arms`` points.
 
     Args:
         box_arms: Number of points of a box.

@@ -28,13 +28,15 @@ class KLUCB(UCB1):
     (p - q)^2 / (2 sigma^2), so that the bound is mean + sigma sqrt(2 f / n[a]): half as wide as
     that of UCB1. "bernoulli" is for bounded rewards.
 
-    Deviations from the paper: rewards of any scale (``reward_scale.py``): sigma for
-    "gaussian"; "bernoulli" maps the means into [0, 1] and clips them there.
+    Deviations from the paper: rewards may have any scale. "gaussian" divides by their sigma.
+    "bernoulli" brings means into [0, 1] by the range of the rewards so far, or, where mean and
+    deviation are known, by two deviations about the mean, and cuts off what lies outside.
 
     Args:
         divergence: "gaussian" or "bernoulli".
         c: Weight of log log n.
-        scale: sigma; see :class:`ArmAgent`.
+        scale: sigma of the noise; by default the problem's, or the standard deviation of the
+            rewards so far.
         box_arms: Number of points of a box.
     """
 

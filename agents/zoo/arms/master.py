@@ -21,7 +21,7 @@ def average_regret(n_arms: int, t: float) -> float:
 
 
 def doubt(n_arms: int, t: float, horizon: int) -> float:
-    """rho^(t) = 6 (n^ + 1) log(T / delta) rho(t), n^ = log2 T + 1, delta = 1 / T."""
+    """D(t) = 6 (log2 T + 2) log(T / delta) rho(t), delta = 1 / T, for rewards in [0, 1]."""
     factor = 6.0 * (math.log2(horizon) + 2.0) * 2.0 * math.log(horizon)
     return factor * average_regret(n_arms, t)
 
@@ -31,31 +31,41 @@ class Master(ArmAgent):
 
     Pseudo-code::
 
-        for blocks of length 2^n, n = 0, 1, ...:
+        for blocks of 2^n steps, n = 0, 1, ..., ceil(log2 T):
             for m = n..0, at every multiple of 2^m: with probability rho(2^n) / rho(2^m) schedule
                 a fresh UCB1 for 2^m steps
-            play the shortest UCB1 that runs; f_t <- its greatest bound, U_t <- min of f in block
-            if one of 2^m steps ends with a mean reward >= U_t + 9 rho^(2^m): restart at n = 0
-            if the mean of f - y in the block >= 3 rho^(length so far): restart at n = 0
+            play the shortest UCB1 that runs;  f <- the bound of its choice;  observe y
+            U <- the least f of the block so far;  N <- number of rewards of the block so far
+            restart at n = 0 if a UCB1 of 2^m steps ends and the mean of y in them >= U + 9 D(2^m),
+                or if the mean of min(f - y, B) in the block >= 3 D(N)
 
-    Reference: [@wei2021nonstationary]. It stands here for [@luo2018efficient] and
-    [@chen2019new] as well: without contexts those methods, too, run a bandit at many scales
-    and restart on a test of its losses; MASTER needs neither the number nor the size of the
-    changes and has the better bound, so one of the three is enough. rho without logarithms and
-    delta = 1 / T: the constants of the paper could not be confirmed.
+    Here rho(t) = sqrt(K / t) + K / t for K arms is what UCB1 loses per step in t steps, up to
+    constants, and D(t) = 12 (log2 T + 2) log(T) B rho(t) for T steps, times ``detector``. The bound
+    of an arm is mean[a] + B sqrt(2 log n / n[a]) over the n rewards of the instance, and infinite
+    for an arm that the instance has not tried. The instance of the whole block (m = n) is always
+    scheduled.
 
-    [@gerogiannis2024prior] finds that the tests cannot fire at practical horizons. That is so
-    here: on rewards in [0, 1] a mean cannot differ by more than 1, and with two arms 9 rho^ and
-    3 rho^ stay above 1 for all horizons below 10^9 (``tests/test_agents/test_bandits.py``).
-    ``detector`` shrinks rho^ for those who want to see it fire; at 512 steps, two arms and a factor
-    of 1/500 it does, but in a still world as early as in one that changes.
+    Reference: [@wei2021nonstationary]. It stands here for [@luo2018efficient] and [@chen2019new] as
+    well: without contexts those methods, too, run a bandit at many scales and restart on a test of
+    its losses; MASTER needs neither the number nor the size of the changes and has the better
+    bound, so one of the three is enough. D is the paper's rho with a hat, 6 (log2 T + 2) log(T /
+    delta) rho, for delta = 1 / T. That rho has no logarithms, and this delta, are choices of ours:
+    the constants of the paper could not be confirmed.
 
-    Deviations from the paper: B = 2 sigma stands for the range 1 (``reward_scale.py``),
-    and f - y counts at most B. Steps are counted by the clock; a late reward goes to the instance
-    that made the decision while it lasts. The warm start sets the scale only.
+    [@gerogiannis2024prior] finds that the tests cannot fire at practical horizons. That is so here:
+    on rewards in [0, 1], where B = 1, a mean cannot differ by more than 1, and with two arms 9 D
+    and 3 D stay above 1 for all horizons below 10^9. ``detector`` shrinks D for those who want to
+    see it fire; at 512 steps, two arms and a factor of 1/500 it does, but in a still world as early
+    as in one that changes.
+
+    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    sigma, the width of bounded rewards of the same sub-Gaussian scale. No f - y counts for more
+    than B. Nothing is tested before sigma is known, or ten rewards are. Steps are counted by the
+    clock; a late reward goes to the instance that made the decision while it lasts. The warm start
+    sets the scale only.
 
     Args:
-        detector: Factor of rho^.
+        detector: A factor of D, the size that a test asks for.
         common: Those of :class:`ArmAgent`.
     """
 

@@ -20,10 +20,11 @@ class PhaseTS(PhaseUCB):
 
     Reference: [@russo2018tutorial] for Thompson sampling with Gaussian rewards.
 
-    Deviations from the paper: none of its methods; with ``phase-ucb`` the reference for what
-    sharing between phases and actions is worth. The prior N(m_0, s^2) is the middle and a quarter
-    of the width of ``RewardScale.interval``: where mean, deviation and noise of the rewards are
-    known, these. A box is cut into ``box_arms`` points.
+    Deviations from the paper: this is none of the paper's methods. With ``phase-ucb`` it is the
+    reference for what sharing between phases and actions is worth. Where mean, deviation and noise
+    of all rewards are known, the prior N(m_0, s^2) has this mean, and the variance of deviation and
+    noise together. Otherwise m_0 is the middle of the rewards so far, and s a quarter of their
+    range. A box is cut into ``box_arms`` points.
 
     Args: those of :class:`PhaseUCB`.
     """

@@ -26,8 +26,8 @@ class PhaseUCB(ArmAgent):
 
     Reference: [@auer2002finite] for UCB1.
 
-    Deviations from the paper: none of its methods; the reference for what sharing between phases
-    and actions is worth. A box is cut into ``box_arms`` points.
+    Deviations from the paper: this is none of the paper's methods. It is the reference for what
+    sharing between phases and actions is worth. A box is cut into ``box_arms`` points.
 
     Args:
         period: tau; by default the problem's main season.

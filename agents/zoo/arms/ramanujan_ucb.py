@@ -30,10 +30,11 @@ class RamanujanUCB(ArmAgent):
     are those of the authors' code.
 
     Deviations from the paper: the authors take the least coefficients that explain the rewards
-    exactly (noise and all), which fails once an arm has more rewards than there are columns; here
-    ridge regression with the noise as its penalty, the same in the limit of no noise. Rewards count
-    from the middle of ``RewardScale.interval``, the bonus in units of sigma. An arm that was never
-    tried comes first. Time is rounded down to whole steps. A box is cut into points.
+    exactly (noise and all), which fails once an arm has more rewards than there are columns. Here
+    it is ridge regression with the noise as its penalty, the same in the limit of no noise. Rewards
+    count from their mean where it is known, else from the middle of their range so far, and the
+    bonus is in units of sigma. An arm that was never tried comes first. Time is rounded down to
+    whole steps. A box is cut into points.
 
     Args:
         max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it

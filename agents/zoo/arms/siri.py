@@ -28,14 +28,16 @@ class SiRI(ArmAgent):
     confirmed; neither could a second implementation with the same index be found.
 
     Deviations from the paper: it is made for simple regret, the quality of one arm named in the
-    end, and is judged here by all that it plays. B = 2 sigma (``reward_scale.py``). Arms
-    are drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
+    end, and is judged here by all that it plays. Rewards need not lie in [0, 1]. In the place of
+    their range, B is 2 sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are
+    drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
 
     Args:
         beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
         a: A above.
         delta: Confidence.
-        scale: sigma; see :class:`ArmAgent`.
+        scale: sigma of the noise; by default the problem's, or the standard deviation of the
+            rewards so far.
         box_arms: Number of points of a box to draw from.
     """
 

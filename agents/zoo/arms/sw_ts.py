@@ -23,14 +23,15 @@ class SWTS(SWUCB):
     [@fiandri2024sliding] finds parts of its analysis wrong and gives a right one, also for this
     Gaussian form: gamma <= min{1 / (4 sigma^2), 1}, tau = 4 sqrt(T log T).
 
-    Deviations from the paper: gamma = 1 / (4 sigma^2) for any sigma
-    (``reward_scale.py``); the bound by 1 depends on the unit of the rewards.
-    ``gamma`` is in units of 1 / sigma^2. Steps are counted by the clock.
+    Deviations from the paper: the precision gamma is 1 / (4 sigma^2) for any sigma; the paper's
+    bound by 1 depends on the unit of the rewards. ``gamma`` is in units of 1 / sigma^2. Steps are
+    counted by the clock.
 
     Args:
-        window: tau, in steps.
+        window: tau, in steps; by default 4 sqrt(T log T) for the horizon T (1,000 if unknown).
         gamma: Precision of the draws, times sigma^2.
-        scale: sigma; see :class:`ArmAgent`.
+        scale: sigma of the noise; by default the problem's, or the standard deviation of the
+            rewards so far.
         box_arms: Number of points of a box.
     """
 

@@ -19,9 +19,9 @@ class Thompson(ArmAgent):
     Reference: [@agrawal2013further], [@russo2018tutorial]; the posterior of a Gaussian reward of
     known variance under a flat prior.
 
-    Deviations from the paper: Agrawal and Goyal draw from N(mean, 1 / (n + 1)) for rewards in
-    [0, 1]; here every arm is tried once instead, and the variance is that of the noise
-    (``reward_scale.py``).
+    Deviations from the paper: Agrawal and Goyal draw from N(mean, 1 / (n + 1)) for rewards in [0,
+    1]; here every arm is tried once instead, and the variance is that of the noise: the problem's,
+    or that of the rewards so far.
 
     Args: those of :class:`ArmAgent`.
     """

@@ -22,9 +22,9 @@ class UCB1(ArmAgent):
 
     Reference: [@auer2002finite], xi = 2.
 
-    Deviations from the paper: rewards need not lie in [0, 1]; B = 2 sigma is the width of bounded
-    rewards of the same sub-Gaussian scale (``reward_scale.py``). Ties are broken at
-    random. n counts rewards, so that late and missing ones are allowed.
+    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    sigma, the width of bounded rewards of the same sub-Gaussian scale. Ties are broken at random. n
+    counts rewards, so that late and missing ones are allowed.
 
     Args:
         xi: Exploration.

@@ -35,12 +35,14 @@ class UCBAIR(ArmAgent):
     Reference: [@wang2009algorithms]; the case of a best mean below its bound. E is the smallest
     that it allows. Rule and index agree with a second, independent implementation.
 
-    Deviations from the paper: B = 2 sigma (``reward_scale.py``). Arms are drawn without
+    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are drawn without
     return: of a finite set, or of ``box_arms`` evenly spread points of a box. t counts rewards.
 
     Args:
         beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
-        scale: sigma; see :class:`ArmAgent`.
+        scale: sigma of the noise; by default the problem's, or the standard deviation of the
+            rewards so far.
         box_arms: Number of points of a box to draw from.
     """
 

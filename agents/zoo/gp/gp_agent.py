@@ -57,7 +57,8 @@ class GPAgent(Saveable):
         length_scale: Of "se" and "matern", in the unit of the action coordinates.
         nu: Smoothness of "matern".
         beta: Exploration: "paper", "steady", "printed", "theorem" (that is, "finite" or "box"),
-            "constant:VALUE" or a number (``parse_beta``).
+            "constant:VALUE" or a number; any of these as "NAME*FACTOR", for a sqrt(beta_t) that is
+            the other times the factor.
         noise_variance: On the scale of the prior; by default the problem's (at least 1e-6), or the
             paper's 0.5.
         prior_mean: Of the rewards before anything is seen, in their unit; with ``prior_scale``.

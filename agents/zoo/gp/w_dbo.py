@@ -87,7 +87,7 @@ class WDBO(GPAgent):
             observe y_t
 
     R_i is the Wasserstein distance between the beliefs about the future with and without
-    observation i, relative to that between the belief and the prior (``gp/relevance.py``).
+    observation i, relative to that between the belief and the prior.
 
     Reference: [@bardou2024too], and the authors' package wdbo-algo 1.0.7 for the order of steps.
 

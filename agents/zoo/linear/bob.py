@@ -24,10 +24,12 @@ class Bob(SWLinUCB):
     Reference: [@cheung2019learning], Algorithm 2, with its gamma = min{1, sqrt((D + 1) log(D + 1) /
     ((e - 1) ceil(T / H)))}; cross-checked with a second implementation. Nothing is left to set.
 
-    Deviations from the paper: those of :class:`SWLinUCB`. R is in units of
-    half the rewards' interval, as sigma is. A reward that comes after its block has ended is
-    ignored. For many features and short runs H exceeds T: then there is one block, and the window
-    is a matter of chance.
+    Deviations from the paper: they are those of ``sw-linucb``: the features of an arm are a
+    constant and its coordinates, centred and shrunk to the unit ball, or a unit vector where it has
+    no coordinates, a box is cut into points, and a reward that is missing leaves a gap in the
+    window. R is in units of half the rewards' interval, as sigma is. A reward that comes after its
+    block has ended is ignored. For many features and short runs H exceeds T: then there is one
+    block, and the window is a matter of chance.
 
     Args:
         common: Arguments of every linear agent, see :class:`LinearAgent`.

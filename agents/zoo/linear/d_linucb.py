@@ -26,9 +26,10 @@ class DLinUCB(LinearAgent):
     (their notebook). B is not known here: 1 by default, as for the window of
     [@cheung2019learning].
 
-    Deviations from the paper: features as in :func:`arm_features`, since worlds
-    have coordinates, not features; a box is cut into points. Weights are by time: a reward that
-    comes late has the weight that it would have had. The authors' code updates W from V; here as
+    Deviations from the paper: worlds have coordinates, not features. So the features of an arm are
+    a constant and its coordinates, centred and shrunk to the unit ball, or a unit vector where it
+    has no coordinates. A box is cut into points. Weights are by time: a reward that comes late has
+    the weight that it would have had. The authors' code updates W from V; here it is updated as
     printed.
 
     Args:

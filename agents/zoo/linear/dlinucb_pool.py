@@ -49,14 +49,15 @@ class DLinUCBPool(LinearAgent):
     code in [@russac2019weighted]; the constants were not checked against the paper's text.
 
     Deviations from the paper: its text could not be read, so what follows compares with the port
-    and with the authors' own code (NonstationaryBanditLib). Features are those of
-    :func:`arm_features`; a box is cut into points. A slave's radius counts the rewards that it has
-    learned from, as in the authors' code; the port adds the time at which the slave was made, so
-    that later slaves have wider bounds there. Otherwise the port is followed where the two differ.
-    The authors' code uses the radius to judge slaves only, and chooses arms with a constant width
-    (0.6 in its simulation, with tau = 100). Its radius has d log((lam + n) / (0.01 lam)) for n
-    rewards, its eps sigma^2 in the place of sigma, its record one trial without failure more;
-    delta_2 is 0.1 by default, and a slave whose badness equals a bound is kept.
+    and with the authors' own code (NonstationaryBanditLib). The features of an arm are a constant
+    and its coordinates, centred and shrunk to the unit ball, or a unit vector where it has no
+    coordinates. A box is cut into points. A slave's radius counts the rewards that it has learned
+    from, as in the authors' code; the port adds the time at which the slave was made, so that later
+    slaves have wider bounds there. Otherwise the port is followed where the two differ. The
+    authors' code uses the radius to judge slaves only, and chooses arms with a constant width (0.6
+    in its simulation, with tau = 100). Its radius has d log((lam + n) / (0.01 lam)) for n rewards,
+    its eps sigma^2 in the place of sigma, its record one trial without failure more; delta_2 is 0.1
+    by default, and a slave whose badness equals a bound is kept.
 
     Args:
         record: tau, the length of a record.

@@ -28,10 +28,11 @@ class FourierLinUCB(LinearAgent):
     the radius. lam = 1 and S = 1 as usual there; delta = 1 / T. For the narrow, constant width that
     practitioners give it see ``linucb``.
 
-    Deviations from the paper: none of its methods; the reference for what smoothness in time is
-    worth without smoothness in actions. Three harmonics are our choice: a periodic kernel of
-    length-scale 1 has more than 99 % of its variance in them. Features are those of
-    :class:`SeasonFeatures`. A box is cut into points.
+    Deviations from the paper: this is none of the paper's methods. It is the reference for what
+    smoothness in time is worth without smoothness in actions. Three harmonics are our choice: a
+    periodic kernel of length-scale 1 has more than 99 % of its variance in them. All seasons that
+    the problem tells have their waves in z, but there are no products of waves. A box is cut into
+    points.
 
     Args:
         period: tau; by default all seasons of the problem.

@@ -29,12 +29,12 @@ class ModelReuseUCB(LinearAgent):
     Reference: [@dibenedetto2020linear]: a base and a shadow bandit, detection of abrupt changes,
     and reuse of earlier estimates whenever the environment falls back to an earlier state.
 
-    Deviations from the paper: its full text was not at hand. That much is from its abstract and a
-    summary; the test for a change, its window (20) and level (0.001 for each reward) and the test
-    for reuse are ours: variance = sigma^2 (1 + |x|^2) + lam S^2 |x|^2 bounds the error of ridge
-    regression, so that false alarms are at most as frequent as the level says. Models are put
-    aside without limit. Features as in :func:`arm_features`; a box is
-    cut into points.
+    Deviations from the paper: its full text was not at hand. What is said above is from its
+    abstract and a summary. The test for a change, its window (20) and level (0.001 for each reward)
+    and the test for reuse are ours: variance = sigma^2 (1 + |x|^2) + lam S^2 |x|^2 bounds the error
+    of ridge regression, so that false alarms are at most as frequent as the level says. Models are
+    put aside without limit. The features of an arm are a constant and its coordinates, centred and
+    shrunk to the unit ball, or a unit vector where it has no coordinates. A box is cut into points.
 
     Args:
         window: m, the number of rewards that a change is looked for in.

@@ -25,8 +25,9 @@ class SWLinUCB(LinearAgent):
     (d T / B)^(2/3) with the total variation B of theta, or (d T)^(2/3) if B is not known;
     delta = 1 / T. Cross-checked with the code of [@russac2019weighted], whose lam = 0.1 is taken.
 
-    Deviations from the paper: features as in :func:`arm_features`; a box is cut
-    into points. The window is one of time: a reward that is missing leaves a gap in it.
+    Deviations from the paper: the features of an arm are a constant and its coordinates, centred
+    and shrunk to the unit ball, or a unit vector where it has no coordinates. A box is cut into
+    points. The window is one of time: a reward that is missing leaves a gap in it.
 
     Args:
         window: w; by default the formula.

@@ -10,7 +10,11 @@ from site_pages.repository import PACKAGES, ROOT, hash_of
 
 PAGE = "leaderboard.html"
 HEADER = '<header class="top">'
-LINK = '\n  <p><a href="index.html">periodic-gp documentation</a></p>'
+HOW_TO = "howto/leaderboard.html"
+LINK = (
+    '\n  <p><a href="index.html">periodic-gp documentation</a> · '
+    f'<a href="{HOW_TO}">How to hand in an agent</a></p>'
+)
 """The way back to the site, for a page that is made to stand alone."""
 LEADERBOARD = ROOT / "leaderboard"
 

@@ -14,28 +14,31 @@ from evaluation.docstrings import blocks, literal
 _PAPER = re.compile(r"\[@(\w+)\]")
 _ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?([^`]+)`")
 _CODE = re.compile(r"(``.+?``|`[^`\n]+`|\{[a-z:]+\}`[^`]+`)", re.DOTALL)
+_PAGE = re.compile(r"\bdocs/([\w-]+)\.md")
 _HEADING = re.compile(r"^(?P<name>[A-Z][A-Za-z -]+?)(?: \([^)]*\))?:(?P<rest>.*)$", re.DOTALL)
 NAMED = ("Pseudo-code", "Reference", "Deviations from the paper", "Recommended parameters", "Args")
 """The paragraphs of an agent's docstring that have a heading of their own."""
 
 
 def for_sphinx(text: str) -> str:
-    """A docstring in reStructuredText: papers become citations, and |d| is no substitution."""
+    """A docstring in reStructuredText: papers and pages are links, and |d| is no substitution."""
     lines = _PAPER.sub(r":cite:t:`\1`", text).splitlines()
     return "\n".join(line if line[:4] == "    " else _without_bars(line) for line in lines)
 
 
 def _without_bars(line: str) -> str:
     parts = _CODE.split(line)
-    return "".join(p if i % 2 else p.replace("|", r"\|") for i, p in enumerate(parts))
+    prose = (p if i % 2 else p.replace("|", r"\|") for i, p in enumerate(parts))
+    return "".join(p if i % 2 else _PAGE.sub(r":doc:`/\1`", p) for i, p in enumerate(prose))
 
 
 def for_myst(text: str) -> str:
-    """Prose of a docstring in MyST: papers become citations, names of code stay code."""
+    """Prose of a docstring in MyST: papers and pages become links, names of code stay code."""
     text = _PAPER.sub(r"{cite:t}`\1`", text)
     text = _ROLE.sub(lambda match: f"`{match[1].rpartition('.')[2]}`", text)
     parts = _CODE.split(text)
-    return "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
+    prose = (part if i % 2 else _escaped(part) for i, part in enumerate(parts))
+    return "".join(p if i % 2 else _PAGE.sub(r"{doc}`/\1`", p) for i, p in enumerate(prose))
 
 
 def _escaped(prose: str) -> str:
@@ -75,5 +78,9 @@ def agent_text(docstring: str) -> AgentText:
 
 
 def listed(text: str) -> str:
-    """A paragraph with an indented list under it, as Markdown."""
-    return for_myst(literal(text))
+    """A paragraph with an indented list under it, as Markdown.
+
+    Behind a colon it goes on with a small letter, below a heading it begins with a capital one. A
+    symbol ("gamma = 1") stays as it is.
+    """
+    return for_myst(re.sub(r"^[a-z](?=[a-z']* [a-z])", lambda m: m[0].upper(), literal(text)))

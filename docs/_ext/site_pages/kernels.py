@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -33,6 +34,8 @@ FORMULAS = {
     r"\frac{u - \mathrm{centre}}{\mathrm{spread}}, -2.5\right), 2.5\right)",
 }
 """By the name of the class; a kernel that is not here has the formula of its docstring alone."""
+_IN_LETTERS = re.compile(r"(?:^|: )(?:k|c|k_U)\(.*", re.DOTALL)
+"""The formula at the end of a summary or in a paragraph of its own, which a page has above it."""
 GROUPS = {
     "time": ("Kernels over time", "Functions of the lag $d = t - s$, and 1 at lag 0."),
     "action": ("Kernels over actions", "$a$ and $b$ are two actions."),
@@ -98,7 +101,10 @@ def _kernel(cls: Any) -> str:
         (f"`{f.name}`{_default(f)}", for_myst(says.get(f.name, "")))
         for f in dataclasses.fields(cls)
     ]
-    prosaic = [prose(block) for block in blocks(text) if not block.startswith("Attributes:")]
+    said = [block for block in blocks(text) if not block.startswith("Attributes:")]
+    if formula:
+        said = [_IN_LETTERS.sub(".", said[0]), *(b for b in said[1:] if not _IN_LETTERS.match(b))]
+    prosaic = [prose(block) for block in said]
     finite = _has_spectrum(cls)
     return md.page(
         f"### {cls.__name__}",

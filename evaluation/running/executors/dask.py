@@ -52,7 +52,7 @@ class Dask:
     they do on one machine. What is lost with a worker is run by nobody else: see ``dask_worker``.
 
     Args:
-        address: "tcp://host:port" of a scheduler, or "local" for a cluster on this machine.
+        address: ``tcp://host:port`` of a scheduler, or "local" for a cluster on this machine.
         workers: Of a local cluster.
         modules: Of somebody's worlds, which Dask workers import before they run anything.
     """
