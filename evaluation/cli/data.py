@@ -25,7 +25,6 @@ from evaluation.cli.reading import (
     TimeColumnOption,
     TimeFormatOption,
     TimezoneOption,
-    as_options,
     given,
     in_a_shell,
 )
@@ -39,6 +38,7 @@ from evaluation.cli.shared import (
     say_prose,
 )
 from evaluation.protocol.entries import WorldSpec
+from evaluation.shell import as_options
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.download import addresses, download_year
@@ -244,14 +244,13 @@ def _recommend(
     """Say which agent did best on the table, and how to begin with it."""
     from evaluation.backtest.recommend import recommend
     from evaluation.backtest.running import Backtest
+    from evaluation.cli.advice import say_advice
 
     tested = Backtest(file, periods=periods, objective=objective, reading=reading)
     with Reporter(quiet=False) as report:
         judged, _ = tested.run(on_progress=report)
-    advice = recommend(judged)
-    say_prose(f"\n{advice.sentence}")
-    if advice.command:
-        say(f"  {advice.command}")
+    say("")
+    say_advice(recommend(judged))
 
 
 def _write(path: Path, content: bytes) -> None:
