@@ -83,7 +83,7 @@ def in_a_shell(sentence: str) -> str:
     >>> in_a_shell("give time_format='%d/%m'; then give arm_column")
     "give --time-format '%d/%m'; then give --arm-column"
     """
-    sentence = sentence.replace("partial=True", "--partial")
+    sentence = sentence.replace("partial=True", "--partial").replace("again=True", "--again")
     return _NAMED.sub(lambda found: _option(found[1]), _VALUED.sub(_with_values, sentence))
 
 
