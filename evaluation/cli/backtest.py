@@ -47,6 +47,7 @@ from evaluation.cli.shared import (
 )
 from evaluation.cli.sweeps import JsonOption
 from evaluation.cli.tables import print_table
+from evaluation.cli.waiting import working
 from evaluation.protocol.entries import agent_entries
 from evaluation.results import Results
 from periodic_envs import checks
@@ -135,15 +136,16 @@ def backtest(
     )
     if is_log(table, as_log, reading):
         raise typer.Exit(1)
-    tested = Backtest(
-        table,
-        periods=period,
-        objective=objective,
-        windows=windows,
-        window_steps=window_steps,
-        warm_start=warm_start,
-        reading=reading,
-    )
+    with working(f"Reading {table.name} and looking for its seasons", quiet=as_json):
+        tested = Backtest(
+            table,
+            periods=period,
+            objective=objective,
+            windows=windows,
+            window_steps=window_steps,
+            warm_start=warm_start,
+            reading=reading,
+        )
     if not as_json:
         for line in plan_lines(tested):
             say_prose(line)
