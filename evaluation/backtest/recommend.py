@@ -160,8 +160,8 @@ def _notes(judged: Judged, command: str | None, learn: str | None) -> list[str]:
     """What else to know before using it."""
     notes = []
     if judged.plan.warm:
-        knows = "The second command lets it know the past. " if learn else ""
-        notes.append(f"{knows}What agents gain from nothing is said with --warm-start 0.")
+        knows = "decide learn lets the decider know the past, as agents did here. " if learn else ""
+        notes.append(f"{knows}Run with --warm-start 0 for what agents gain from nothing.")
     untold = [period for period in judged.periods if period not in judged.plan.periods]
     if command and untold:
         longer = ", ".join(f"{period:,.6g}" for period in untold)
