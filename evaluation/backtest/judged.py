@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,10 @@ class Judged:
         baseline: The row that the others are held against.
         notes: What went wrong, one sentence each.
         timezone: Whose clocks the table was read by; None if that was not said.
+        table: The file of the table; None if there is none.
+        reading: How it was read, see ``read_series``.
+        periods: All seasons in steps, the main one first; agents are told those of the plan.
+        schedule_period: The season that a schedule of the whole table would follow.
     """
 
     source: str
@@ -68,6 +74,10 @@ class Judged:
     baseline: str = FIXED
     notes: tuple[str, ...] = ()
     timezone: str | None = None
+    table: Path | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    periods: tuple[float, ...] = ()
+    schedule_period: float | None = None
 
     @property
     def sign(self) -> float:
@@ -82,6 +92,10 @@ class Judged:
     def total(self, row: str) -> float:
         """The reward, or the cost, of all windows."""
         return float(self.sign * self.totals[row].sum())
+
+    def total_reward(self, row: str) -> float:
+        """The same with costs below 0: more is better."""
+        return float(self.totals[row].sum())
 
     def per_step(self, row: str) -> float:
         """The reward, or the cost, of a step."""

@@ -20,7 +20,7 @@ SCHEDULES = (HINDSIGHT, LEARNED)
 """Those that need a season."""
 MEANINGS = {
     ORACLE: "the best arm of every step: nobody can know it",
-    HINDSIGHT: "the best arm of each phase of the main season, in hindsight for each window",
+    HINDSIGHT: "the best arm of each phase of the season told first, in hindsight for each window",
     LEARNED: "the best arm of each phase in all data before the window, by the season worth most",
     FIXED: "the best arm of each window, in hindsight",
     LEARNED_FIXED: "the best arm of all data before the window",
@@ -50,11 +50,15 @@ def window_references(
     found = {name: float(each.sum()) for name, each in reference_rewards(env).items()}
     found[LEARNED_FIXED] = _learned(before, rewards, np.zeros_like(steps))
     if periods:
-        season = max(periods, key=lambda period: _worth(before, period))
-        found[LEARNED] = _learned(before, rewards, phase_bins(steps, season))
+        found[LEARNED] = _learned(before, rewards, phase_bins(steps, worth_most(before, periods)))
     else:
         del found[HINDSIGHT]
     return {name: found[name] for name in MEANINGS if name in found}
+
+
+def worth_most(before: Array, periods: Sequence[float]) -> float:
+    """The season by whose phases a schedule gains most, judged by seasons left out."""
+    return max(periods, key=lambda period: _worth(before, period))
 
 
 def _worth(before: Array, period: float) -> float:

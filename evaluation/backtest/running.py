@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evaluation.backtest.judged import Judged
-from evaluation.backtest.rewards import FIXED, MEANINGS, SCHEDULES, window_references
+from evaluation.backtest.rewards import FIXED, MEANINGS, SCHEDULES, window_references, worth_most
 from evaluation.backtest.scarce import scarce_arms
 from evaluation.backtest.windows import REPLAY, Plan, plan_windows, replay_worlds
 from evaluation.protocol.entries import (
@@ -190,15 +191,27 @@ class Backtest:
             baseline=baseline,
             notes=(*self.refused, *self.failed),
             timezone=self.reading.get("timezone"),
+            table=self.table,
+            reading=self.reading,
+            periods=self.periods,
+            schedule_period=self._schedule_period(),
         )
 
     def _references(self) -> dict[str, Array]:
-        rewards = rewards_of(without_gaps(self.series.values), self.objective)
         found = [
-            window_references(self._make(world), rewards[:first], self._schedules())
+            window_references(self._make(world), self._rewards[:first], self._schedules())
             for world, first in zip(self.worlds, self.plan.firsts, strict=True)
         ]
         return {name: np.array([one[name] for one in found]) for name in found[0]}
+
+    @cached_property
+    def _rewards(self) -> Array:
+        """Of all arms at all steps, more being better."""
+        return rewards_of(without_gaps(self.series.values), self.objective)
+
+    def _schedule_period(self) -> float | None:
+        """The season that a schedule of the whole table would follow."""
+        return worth_most(self._rewards, self._schedules()) if self._schedules() else None
 
     def _schedules(self) -> tuple[float, ...]:
         """Seasons that a schedule may follow: all, if there is one that was told."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,10 @@ from rich.table import Table
 
 from evaluation.backtest.judged import Judged
 from evaluation.backtest.recommend import Recommendation, recommend
-from evaluation.backtest.rewards import FIXED, MEANINGS
+from evaluation.backtest.rewards import FIXED, HINDSIGHT, MEANINGS, ORACLE
 from evaluation.backtest.running import Backtest
+from evaluation.backtest.windows import MIN_REPEATS
+from evaluation.cli.advice import say_advice
 from evaluation.cli.logs import AsLogOption, is_log
 from evaluation.cli.reading import (
     ArmColumnOption,
@@ -44,6 +47,8 @@ from evaluation.cli.shared import (
 )
 from evaluation.cli.sweeps import JsonOption
 from evaluation.cli.tables import print_table
+from evaluation.cli.waiting import working
+from evaluation.protocol.entries import agent_entries
 from evaluation.results import Results
 from periodic_envs import checks
 from periodic_envs.data.recording import OBJECTIVES
@@ -113,6 +118,9 @@ def backtest(
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
     _check_asked(objective, period, picture, page)
+    tuple(
+        agent_entries(agents or [])
+    )  # a name that is mistyped is said before the table is looked at
     reading = given(
         time_column=time_column,
         arm_column=arm_column,
@@ -128,15 +136,16 @@ def backtest(
     )
     if is_log(table, as_log, reading):
         raise typer.Exit(1)
-    tested = Backtest(
-        table,
-        periods=period,
-        objective=objective,
-        windows=windows,
-        window_steps=window_steps,
-        warm_start=warm_start,
-        reading=reading,
-    )
+    with working(f"Reading {table.name} and looking for its seasons", quiet=as_json):
+        tested = Backtest(
+            table,
+            periods=period,
+            objective=objective,
+            windows=windows,
+            window_steps=window_steps,
+            warm_start=warm_start,
+            reading=reading,
+        )
     if not as_json:
         for line in plan_lines(tested):
             say_prose(line)
@@ -146,8 +155,7 @@ def backtest(
         )
     advice = recommend(judged)
     if as_json:
-        told = {"agent": advice.agent, "sentence": advice.sentence, "command": advice.command}
-        print(json.dumps({**judged.content(), "recommendation": told}, indent=1))
+        print(json.dumps({**judged.content(), "recommendation": asdict(advice)}, indent=1))
     else:
         _print(judged, advice, tested.failed)
     _draw(judged, results, picture, page, quiet=as_json)
@@ -178,7 +186,7 @@ def plan_lines(tested: Backtest) -> list[str]:
     text = f"{tested.table.name}: {len(series.values):,} steps of {series.clock.step_text()}, "
     text += f"{len(series.names):,} arms, {series.span()}."
     untold = [f"{period:,.6g}" for period in tested.periods if period not in plan.periods]
-    seasons = ", ".join([*(f"{period:,.6g}" for period in plan.periods), *untold]) or "none"
+    seasons = ", ".join(f"{period:,.6g}" for period in tested.periods) or "none"
     lines = [text, f"Seasons in steps, the main one first: {seasons}."]
     wholes = plan.steps / plan.season if plan.season else 0.0
     whole = f" ({wholes:,.4g} season{'s' * (wholes != 1)} of {plan.season:,.6g})" if wholes else ""
@@ -199,6 +207,7 @@ def plan_lines(tested: Backtest) -> list[str]:
         )
     if untold:
         lines.append(f"Longer than a window, so agents are not told: {', '.join(untold)}.")
+    lines += _told_otherwise(tested)
     if untold and tested.periods[0] not in plan.periods:
         lines.append(
             f"The season of {untold[0]} steps gains most of all: give --window-steps "
@@ -206,6 +215,18 @@ def plan_lines(tested: Backtest) -> list[str]:
         )
     troubles = [*series.report.troubles(), *sum_of_others(series)]
     return lines + [in_a_shell(trouble[0].upper() + trouble[1:] + ".") for trouble in troubles]
+
+
+def _told_otherwise(tested: Backtest) -> list[str]:
+    """Why agents are told seasons in another order, if they are."""
+    told = tested.plan.periods
+    if told == tuple(period for period in tested.periods if period in told):
+        return []
+    main = next(period for period in tested.periods if period in told)
+    return [
+        f"Agents are told {told[0]:,.6g} first: a window and its warm start have fewer than "
+        f"{MIN_REPEATS} seasons of {main:,.6g}, too few for agents that look at one season only."
+    ]
 
 
 def _ended(sentence: str) -> str:
@@ -229,15 +250,17 @@ def _print(judged: Judged, advice: Recommendation, failed: list[str]) -> None:
     print_table(shown)
     for name in judged.references:
         say(f"  {name}: {MEANINGS[name]}")
+    if HINDSIGHT in judged.totals and judged.plan.steps <= judged.plan.periods[0]:
+        say_prose(
+            f"{HINDSIGHT} is the {ORACLE} here: each phase comes once in a window of one season."
+        )
     say_prose(
         "Intervals cover 95 %, paired over windows; the best of several agents is a little worse "
         "than it looks.\n"
     )
     for note in failed:
         say_prose(f"Left out: {note}")
-    say_prose(advice.sentence)
-    if advice.command is not None:
-        say(f"  {advice.command}")
+    say_advice(advice)
 
 
 def _figure(value: float) -> str:

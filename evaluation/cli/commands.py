@@ -98,7 +98,7 @@ def run() -> None:
     errors = screen(stderr=True, soft_wrap=True)
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        errors.print(f"Note: {message}", markup=False, highlight=False, style="yellow")
+        errors.print(f"Note: {_worded(message)}", markup=False, highlight=False, style="yellow")
 
     warnings.showwarning = show
     try:
@@ -110,7 +110,7 @@ def run() -> None:
         raise SystemExit(1) from None
 
 
-def _worded(error: Exception) -> str:
+def _worded(error: Any) -> str:
     """What is wrong; where the reader's arguments are options, by these."""
     if sys.argv[1:2] and sys.argv[1] in READERS:
         from evaluation.cli.reading import in_a_shell

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
+from evaluation.cli.advice import play_command, say_advice
 from evaluation.cli.logs import AsLogOption, evaluate_log, is_log
 from evaluation.cli.reading import (
     ArmColumnOption,
@@ -25,7 +26,6 @@ from evaluation.cli.reading import (
     TimeColumnOption,
     TimeFormatOption,
     TimezoneOption,
-    as_options,
     given,
     in_a_shell,
 )
@@ -38,7 +38,8 @@ from evaluation.cli.shared import (
     say,
     say_prose,
 )
-from evaluation.protocol.entries import WorldSpec
+from evaluation.cli.waiting import working
+from evaluation.shell import as_options
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.download import addresses, download_year
@@ -200,17 +201,18 @@ def check(
     )
     if is_log(file, as_log, reading):
         return
-    series = read_series(file, **reading)
-    try:
-        found = check_series(series, source=file.name, period=period, objective=objective)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    with working(f"Reading {file.name} and looking for its seasons"):
+        series = read_series(file, **reading)
+        try:
+            found = check_series(series, source=file.name, period=period, objective=objective)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
     for line in found.lines():
         (say if line.startswith(" ") else say_prose)(in_a_shell(line))
     asked_for = {"objective": objective} if objective != "max" else {}
     if found.gain is not None:
         rest = {**asked_for, **reading}
-        say(f"\nTry it: {_suggestion(found.periods, {'data': str(file)}, rest)}")
+        say(f"\nTry it: {play_command(found.periods, {'data': str(file)}, rest)}")
     if recommend:
         _recommend(file, found.periods, objective, reading)
     else:
@@ -248,10 +250,8 @@ def _recommend(
     tested = Backtest(file, periods=periods, objective=objective, reading=reading)
     with Reporter(quiet=False) as report:
         judged, _ = tested.run(on_progress=report)
-    advice = recommend(judged)
-    say_prose(f"\n{advice.sentence}")
-    if advice.command:
-        say(f"  {advice.command}")
+    say("")
+    say_advice(recommend(judged))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -259,15 +259,6 @@ def _write(path: Path, content: bytes) -> None:
         write_atomically(path, content)
     except OSError as error:
         raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
-
-
-def _suggestion(periods: Sequence[float], data: dict[str, Any], rest: dict[str, Any]) -> str:
-    """The command that plays with the seasons that were found."""
-    plain = [int(period) if period.is_integer() else period for period in periods]
-    period = plain if len(plain) > 1 else plain[0]
-    spec = WorldSpec("PeriodicGP-Replay-v0", {**data, "period": period, **rest})
-    agent = "seasons-gp-ucb" if len(plain) > 1 else "periodic-gp-ucb:time_length_scale=1"
-    return f"periodic-gp play {shlex.quote(str(spec))} {agent}"
 
 
 def _entry_line(entry: cache.Entry) -> str:

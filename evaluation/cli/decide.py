@@ -5,26 +5,16 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.cli.reading import (
-    ArmColumnOption,
-    DecimalOption,
-    EncodingOption,
-    NaValuesOption,
-    RewardColumnOption,
-    SeparatorOption,
-    TimeColumnOption,
-    TimeFormatOption,
-    given,
-)
+from evaluation.cli.decide_learn import AgentOption, StateArgument, learn
 from evaluation.cli.shared import (
     CommandError,
-    Reporter,
     check_picture,
     save_picture,
     say,
@@ -39,16 +29,12 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 _COMMA = re.compile(r"[-+]?\d+,\d+", re.ASCII)
 
-StateArgument = Annotated[Path, typer.Argument(help="The file that the decider is kept in.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the file if it is there already.")
+]
 AtOption = Annotated[
     str | None, typer.Option(help="The time, such as '2026-11-16 09:00'; by default now.")
-]
-AgentOption = Annotated[
-    str | None,
-    typer.Option(
-        help="The agent that the decider was made with, if it comes from a file of yours "
-        "(mine.py:Mine): the decider does not import it unless you name it again."
-    ),
 ]
 
 
@@ -98,6 +84,11 @@ def init(
     )
     decider.save(state)
     say(f"Made {state}: {', '.join(decider.arms)}, every {decider.settings['step']}")
+    file = shlex.quote(str(state))
+    say_prose(
+        f"Next: periodic-gp decide learn {file} TABLE if there is a past; then ask {file}, and "
+        f"tell {file} ID REWARD when it is known."
+    )
 
 
 @app.command()
@@ -105,9 +96,7 @@ def ask(
     state: StateArgument,
     at: AtOption = None,
     agent: AgentOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, for machines.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Choose an arm, and print it with the id under which its reward is told."""
     with Decider.opened(state, agent=agent) as decider:
@@ -155,53 +144,19 @@ def _number(text: str) -> float:
 
 
 @app.command("open")
-def list_open(state: StateArgument, agent: AgentOption = None) -> None:
+def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOption = False) -> None:
     """List the choices whose rewards were not told yet, with their ids."""
     log = Decider.load(state, agent=agent).log
     waiting = log.loc[log["reward"].isna(), ["choice_id", "time", "arm"]]
-    if waiting.empty:
+    if as_json:
+        typer.echo(json.dumps(waiting.to_dict("records"), default=str))
+    elif waiting.empty:
         say("No choice is open: all rewards were told.")
     else:
         say(waiting.to_string(index=False))
 
 
-@app.command()
-def learn(
-    state: StateArgument,
-    table: Annotated[
-        Path, typer.Argument(help="A table of all arms, or a log: .csv, .tsv, .txt or .parquet.")
-    ],
-    agent: AgentOption = None,
-    time_column: TimeColumnOption = None,
-    arm_column: ArmColumnOption = None,
-    reward_column: RewardColumnOption = None,
-    time_format: TimeFormatOption = None,
-    separator: SeparatorOption = None,
-    decimal: DecimalOption = None,
-    encoding: EncodingOption = None,
-    na_values: NaValuesOption = None,
-) -> None:
-    """Learn from a table of all arms, wide or long, or from a log of choices."""
-    from evaluation.running.sweep import Progress
-
-    reading = given(
-        time_column=time_column,
-        arm_column=arm_column,
-        reward_column=reward_column,
-        time_format=time_format,
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        na_values=na_values,
-    )
-    reporter = Reporter(quiet=False, title="learning", things="rewards")
-    with Decider.opened(state, agent=agent) as decider, reporter as report:
-
-        def on_progress(done: int, of: int) -> None:
-            report(Progress(of, done, 0))
-
-        count = decider.learn(table, on_progress=on_progress, **reading)
-    say(f"Learned {count:,} rewards from {table}")
+app.command()(learn)
 
 
 @app.command()
@@ -214,6 +169,7 @@ def plan(
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the plan into this file.")] = None,
     agent: AgentOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Show what would be chosen from a time on if no more rewards came, and change nothing.
 
@@ -221,6 +177,8 @@ def plan(
     """
     if picture is not None:
         check_picture(picture)
+    if csv is not None:
+        _check_free(csv, overwrite)
     found = Decider.load(state, agent=agent).plan(at, steps=steps)
     if csv is None:
         say(found.text())
@@ -239,15 +197,10 @@ def write_log(
     state: StateArgument,
     out: Annotated[Path, typer.Argument(help="The CSV file to write.")],
     agent: AgentOption = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file if it is there already.")
-    ] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write all choices that are remembered, with rewards, probabilities and ids."""
-    if out.exists() and not overwrite:
-        raise CommandError(
-            f"{str(out)!r} is there already: take another name, or replace it with --overwrite"
-        )
+    _check_free(out, overwrite)
     decider = Decider.load(state, agent=agent)
     decider.export_log(out)
     waiting = len(decider.open_choices)
@@ -277,6 +230,13 @@ def retire_arm(
     with Decider.opened(state, agent=agent) as decider:
         decider.retire_arm(arm)
     say(f"Arms: {', '.join(decider.arms)}")
+
+
+def _check_free(path: Path, overwrite: bool) -> None:
+    if path.exists() and not overwrite:
+        raise CommandError(
+            f"{str(path)!r} is there already: take another name, or replace it with --overwrite"
+        )
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:

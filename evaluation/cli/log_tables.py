@@ -9,11 +9,12 @@ if TYPE_CHECKING:  # pandas and SciPy are too slow for a help text
 
 HEADER = (
     *("policy", "estimator", "value per step", "95 % interval"),
-    *("effective rows", "never logged"),
+    *("effective rows", "no overlap"),
 )
 LEGEND = (
-    "Effective rows: so many rows of equal weight would say as much. Never logged: share of the "
-    "steps in which the policy takes an arm that the log never chose at that time of the season."
+    "Effective rows: so many rows of equal weight would say as much. No overlap: share of the "
+    "steps in which the policy takes an arm that the log never chose at that time of the season; "
+    "where probabilities are logged, only if that is no accident."
 )
 
 

@@ -58,15 +58,6 @@ TimezoneOption = Annotated[
 ]
 
 
-def as_options(reading: dict[str, Any]) -> str:
-    """The same as words of a command, with a space before each."""
-    words = []
-    for name, value in reading.items():
-        for one in value if isinstance(value, list) else [value]:
-            words += [f"--{name.replace('_', '-')}", shlex.quote(str(one))]
-    return "".join(f" {word}" for word in words)
-
-
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in options.items() if value is not None}
@@ -92,7 +83,7 @@ def in_a_shell(sentence: str) -> str:
     >>> in_a_shell("give time_format='%d/%m'; then give arm_column")
     "give --time-format '%d/%m'; then give --arm-column"
     """
-    sentence = sentence.replace("partial=True", "--partial")
+    sentence = sentence.replace("partial=True", "--partial").replace("again=True", "--again")
     return _NAMED.sub(lambda found: _option(found[1]), _VALUED.sub(_with_values, sentence))
 
 

@@ -149,26 +149,30 @@ class Decider:
         self,
         source: Any,
         *,
+        again: bool = False,
         on_progress: Callable[[int, int], object] | None = None,
         **reading: Any,
     ) -> int:
-        """Learn what is known already; how many rewards that is.
+        """Learn from a table; how many rewards are new.
 
         The agent then starts afresh, and sees all rewards that are remembered in the order of
-        time. What is learned twice counts twice, and a warning says so.
+        time. Rewards that are remembered already (the same step, arm and reward) are skipped, and
+        a warning says so: a table that grows can be learned again and again.
 
         Args:
             source: A table of all arms (wide or long) or a log (time, arm, reward, and maybe more
                 columns), as a DataFrame or a path to a CSV or Parquet file. The newest
                 ``remember`` rewards are taken.
+            again: Let rewards count that are remembered already: they are other ones.
             on_progress: Called with how many rewards the agent has seen, and of how many.
             reading: How to read it, where that is not plain: ``time_column``, ``arm_column``,
                 ``reward_column``, ``time_format``, ``separator``, ``decimal``, ``encoding``,
-                ``na_values``, as for ``PeriodicGP-Replay-v0``.
+                ``na_values``, ``arms``, ``duplicates``, as for ``PeriodicGP-Replay-v0``.
         """
         from evaluation.deciding.tables import read_rewards
 
-        return self._known.learn(read_rewards(source, self._known, **reading), on_progress)
+        rewards = read_rewards(source, self._known, **reading)
+        return self._known.learn(rewards, on_progress, again=again)
 
     def plan(self, at: Any = None, *, steps: int = 24) -> Plan:
         """What would be chosen from a time on if no more rewards came; nothing is changed.

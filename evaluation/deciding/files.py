@@ -90,7 +90,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def check_there(path: Path) -> None:
     """Refuse a file that is not there."""
     if not path.is_file():
-        raise DeciderError(f"there is no file {str(path)!r}")
+        raise DeciderError(
+            f"there is no file {str(path)!r}: make a decider with periodic-gp decide init"
+        )
 
 
 def _check_size(path: Path) -> None:

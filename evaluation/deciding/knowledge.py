@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -101,8 +102,10 @@ class Knowledge:
         self,
         rewards: Iterable[tuple[datetime, str, float]],
         on_progress: Callable[[int, int], object] | None = None,
+        *,
+        again: bool = False,
     ) -> int:
-        """Let the agent see rewards of others' choices; how many there are."""
+        """Let the agent see rewards of others' choices, known ones only if ``again``; how many."""
         found = sorted(rewards, key=lambda one: one[0])[-self.settings.remember :]
         if not found:
             return 0
@@ -110,23 +113,29 @@ class Knowledge:
         self.begin(found[0][0])
         try:
             told = [(self.step_of(moment), self._code(arm), r) for moment, arm, r in found]
-            self._warn_of_repetition(told)
-            self._rebuild(self.arms, more=told, on_progress=on_progress)
+            new = told if again else self._unknown(told)
+            if new:
+                self._rebuild(self.arms, more=new, on_progress=on_progress)
         except BaseException:
             self._origin, self._first = before
             raise
-        return len(found)
+        return len(new)
 
-    def _warn_of_repetition(self, told: list[Event]) -> None:
-        """Say so if most of it is known: somebody learns the same table again."""
-        known = set(self.journal.events)
-        again = sum(event in known for event in told)
-        if again > len(told) / 2:
+    def _unknown(self, told: list[Event]) -> list[Event]:
+        """Those that are not remembered; how many are is said."""
+        known, new = Counter(self.journal.events), []
+        for event in told:
+            if known[event]:
+                known[event] -= 1
+            else:
+                new.append(event)
+        if len(new) < len(told):
             warnings.warn(
-                f"{again:,} of {len(told):,} rewards (the same time, arm and reward) were known "
-                "already; they now count twice",
+                f"{len(told) - len(new):,} of {len(told):,} rewards (the same step, arm and "
+                "reward) were known already and are skipped; again=True lets them count again",
                 stacklevel=4,
             )
+        return new
 
     def add(self, arm: Any) -> None:
         """Let an arm be chosen from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,7 @@ from agents.base import MAX_REWARD
 from evaluation.deciding.csv_log import COLUMNS
 from evaluation.deciding.errors import DeciderError
 from evaluation.deciding.knowledge import Knowledge
+from evaluation.deciding.repeats import once
 from periodic_envs.data import DataError
 from periodic_envs.data.tables.absent import checked_words, kept, without
 from periodic_envs.data.tables.columns import Roles, find_roles
@@ -20,6 +22,7 @@ from periodic_envs.data.tables.formats import Table, as_text, read_table
 from periodic_envs.data.tables.times import parse_times
 from periodic_envs.data.tables.values import Marks, find_marks, is_number, parse_numbers
 
+TABLE = "the table"
 Reward = tuple[datetime, str, float]
 
 
@@ -35,51 +38,60 @@ def read_rewards(
     decimal: str | None = None,
     encoding: str | None = None,
     na_values: str | float | Sequence[str | float] | None = None,
+    arms: Sequence[str] | None = None,
+    duplicates: str = "error",
 ) -> list[Reward]:
     """Moments, arms and rewards of a wide table, a long one, or a log; the newest of them.
 
     Empty rewards are left out, and so are rewards of arms that were retired. The options are those
-    of ``periodic_envs.data.tables.series.read_series``.
+    of ``periodic_envs.data.tables.series.read_series``. A warning names the columns of a wide table
+    that were passed over, unless ``arms`` says which to take.
 
     Raises:
-        DeciderError: If the table cannot be read, or has arms that the decider does not know.
+        DeciderError: If the table cannot be read, has arms that the decider does not know, or
+            different rewards for one time and arm.
     """
+    asked = None if arms is None else [str(arm) for arm in arms]
+    _refuse_unknown(set(asked or ()), known, "arms=[...]")
     try:
         given = read_table(source, separator=separator, encoding=encoding)
         table = without(given, checked_words(na_values))
-        roles = _roles(table, known, time_column, arm_column, reward_column, time_format)
+        wide = [name for name in table.columns if name in (asked or known.names)]
+        roles = _roles(table, wide, time_column, arm_column, reward_column, time_format)
         table = kept(table, given, [roles.time, roles.arm])
         marks = find_marks(table, list(roles.arms) or [str(roles.reward)], decimal)
         times = _moments(table, roles.time, time_format, marks)
         rewards = _wide(table, roles, marks) if roles.arms else _long(table, roles, marks)
     except DataError as error:
         raise DeciderError(str(error)) from None
-    arms = np.array(rewards.pop("arm"), dtype=object)
-    _refuse_unknown(set(arms[~pd.isna(rewards["reward"])]), known)
-    keep = np.isfinite(rewards["reward"]) & np.isin(arms, known.arms)
-    rows, values = np.flatnonzero(keep), rewards["reward"]
-    for row in rows[np.abs(values[rows]) > MAX_REWARD][:1]:
-        raise DeciderError(f"{table.source} has a reward of {values[row]:g}, which is too great")
-    moments = times[rewards["row"][rows]]
-    newest = np.argsort(moments.asi8, kind="stable")[-known.settings.remember :]
+    if asked is None:
+        _warn_of_columns(table, roles, known)
+    found = pd.DataFrame({"time": times[rewards["row"]], **rewards}).drop(columns="row")
+    found = found[found["reward"].notna() & (asked is None or found["arm"].isin(asked or ()))]
+    _refuse_unknown(set(found["arm"]), known, TABLE)
+    found = found[np.isfinite(found["reward"]) & found["arm"].isin(known.arms)]
+    for reward in found["reward"][found["reward"].abs() > MAX_REWARD][:1]:
+        raise DeciderError(f"{table.source} has a reward of {reward:g}, which is too great")
+    zone = known.settings.timezone
+    found = once(found, duplicates=duplicates, zone=zone, source=table.source)
+    newest = found.sort_values("time", kind="stable")[-known.settings.remember :]
+    moments = pd.DatetimeIndex(newest["time"]).floor("us").to_pydatetime()
     clock = known.settings.clock
-    plain = moments[newest].floor("us").to_pydatetime()
     return [
-        (clock.moment(moment), str(arms[row]), float(values[row]))
-        for moment, row in zip(plain, rows[newest], strict=True)
+        (clock.moment(moment), str(arm), float(reward))
+        for moment, arm, reward in zip(moments, newest["arm"], newest["reward"], strict=True)
     ]
 
 
 def _roles(
     table: Table,
-    known: Knowledge,
+    wide: list[str],
     time_column: str | None,
     arm_column: str | None,
     reward_column: str | None,
     time_format: str | None,
 ) -> Roles:
     """What the columns are; those named like arms are arms, whatever else there is."""
-    wide = [name for name in table.columns if name in known.names]
     if not wide:  # of a log as we write it; whatever other columns it has
         arm_column = arm_column or ("arm" if "arm" in table.columns else None)
         reward_column = reward_column or ("reward" if "reward" in table.columns else None)
@@ -113,12 +125,31 @@ def _long(table: Table, roles: Roles, marks: Marks) -> dict[str, Any]:
     return {"arm": arms, "row": np.arange(len(values)), "reward": values}
 
 
-def _refuse_unknown(arms: set[str], known: Knowledge) -> None:
+def _refuse_unknown(arms: set[str], known: Knowledge, where: str) -> None:
     for arm in sorted(arms - set(known.names))[:1]:
         raise DeciderError(
-            f"the table has an arm {arm!r} that the decider does not know; it knows "
-            f"{', '.join(known.names[:20])}: add it first, or take it out of the table"
+            f"{where} has an arm {arm!r} that the decider does not know; it knows "
+            f"{', '.join(known.names[:20])}: add it first, or take it out"
+            f"{' of the table' * (where == TABLE)}"
         )
+
+
+def _warn_of_columns(table: Table, roles: Roles, known: Knowledge) -> None:
+    """Name the columns of a wide table that are no arms, and the arms without a column."""
+    over = [name for name in table.columns if name not in (*roles.arms, roles.time)]
+    if not (roles.arms and over):
+        return
+    without = [name for name in known.arms if name not in roles.arms]
+    nothing = f"; nothing is learned of {_listed(without)}" if without else ""
+    warnings.warn(
+        f"columns that are no arms of the decider are passed over: {_listed(over)}{nothing}",
+        stacklevel=4,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return ", ".join(map(repr, names[:10])) + more
 
 
 def log_table(known: Knowledge) -> pd.DataFrame:

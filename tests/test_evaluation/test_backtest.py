@@ -172,6 +172,9 @@ def made(waves: Path, **totals: Any) -> Judged:
         totals={**rest, LEARNED: schedule, **given},
         agents=agents,
         milliseconds=dict.fromkeys(agents, 1.0),
+        table=tested.table,
+        periods=tested.periods,
+        schedule_period=24.0,
     )
 
 
@@ -220,6 +223,80 @@ def test_a_gain_that_may_be_chance_is_said_to_be_one(waves: Path) -> None:
     jumps = np.resize([30.0, -28.0], len(judged.totals["linucb"]))
     totals = {**judged.totals, "linucb": judged.totals[FIXED] + jumps}
     assert "is not clearly better" in recommend(replace(judged, totals=totals)).sentence
+
+
+def test_what_agents_knew_beforehand_is_said_and_learned_by_the_decider(
+    waves: Path, tmp_path: Path
+) -> None:
+    judged = made(waves, linucb=1.12)
+    advice = recommend(replace(judged, reading={"time_column": "time", "timezone": "UTC"}))
+    assert ", after it was told the best arm of each of the 48 steps before; use" in advice.sentence
+    assert advice.learn == f"periodic-gp decide learn decider {waves} --time-column time"
+    assert "--warm-start 0" in advice.notes[0]
+    for command in (advice.command, advice.learn):
+        done = call(*shlex.split(str(command))[1:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert "Learned 2,880 rewards" in done.stdout
+    nothing = recommend(replace(judged, plan=replace(judged.plan, warm=0)))
+    assert "told" not in nothing.sentence
+    assert nothing.learn is None
+    assert not any("--warm-start" in note for note in nothing.notes)
+    assert any("--explore 0.05" in note for note in nothing.notes)
+
+
+def test_times_with_an_offset_make_a_decider_with_a_zone(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv")
+    frame = pd.read_csv(path)
+    frame["time"] += "+01:00"
+    frame.to_csv(path, index=False)
+    advice = recommend(made(path, linucb=1.12))
+    for command in (advice.command, advice.learn):
+        done = call(*shlex.split(str(command))[1:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_schedule_that_got_a_little_more_is_said_with_both_figures(
+    waves: Path, tmp_path: Path
+) -> None:
+    judged = made(waves, linucb=1.1)
+    jumps = np.resize([0.2, -0.16], len(judged.plan.firsts))
+    totals = {**judged.totals, LEARNED: judged.totals["linucb"] * (1.0 + jumps)}
+    advice = recommend(replace(judged, totals=totals))
+    assert "got more, but not clearly (+14.4 % against +10.0 % over the best" in advice.sentence
+    assert advice.sentence.endswith("use linucb where only the chosen arm's reward is seen.")
+    init, learn = advice.schedule
+    assert "--seasons '1 day' --agent phase-ucb:period=24,scale=0" in init
+    for command in (init, learn):
+        done = call(*shlex.split(command)[1:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    choice = Decider.load(tmp_path / "schedule").choose("2024-03-01 05:00")
+    assert (choice.arm, choice.probability) == ("a", 1.0)
+    assert recommend(judged).schedule == ()
+
+
+def test_the_sentence_is_about_the_baseline_that_was_asked_for(waves: Path) -> None:
+    judged = made(waves, linucb=1.12, ucb1=1.0)
+    other = recommend(replace(judged, baseline="learned-fixed")).sentence
+    assert "in 9 windows over the best arm of all data before, after" in other
+    assert "over ucb1, after" in recommend(replace(judged, baseline="ucb1")).sentence
+    assert "over the best fixed arm" in recommend(replace(judged, baseline="linucb")).sentence
+
+
+def test_one_window_has_a_sentence_that_can_be_read(waves: Path) -> None:
+    judged = made(waves, linucb=1.12)
+    one = {name: totals[:1] for name, totals in judged.totals.items()}
+    plan = replace(judged.plan, firsts=judged.plan.firsts[:1], warm=0)
+    assert recommend(replace(judged, totals=one, plan=plan)).sentence == (
+        "linucb gained 12.0 % over the best fixed arm (in one window, too few for an interval); "
+        "use it."
+    )
+
+
+def test_seasons_that_agents_were_not_told_are_no_secret(waves: Path) -> None:
+    judged = replace(made(waves, linucb=1.12), periods=(168.0, 24.0))
+    notes = recommend(judged).notes
+    assert any("and so left out: 168. To try agents" in note for note in notes)
+    assert any("give --window-steps 168." in note for note in notes)
 
 
 def test_a_schedule_that_is_better_is_said(waves: Path) -> None:
@@ -271,6 +348,7 @@ def test_an_agent_that_fails_is_named_and_the_others_are_judged(waves: Path) -> 
         (["--objective", "most"], "objective must be"),
         (["--period", "1"], "period must be at least 2 steps"),
         (["--picture", "x.gif"], "a picture's name must end in"),
+        (["--agents", "ucb7"], "there is no agent 'ucb7'"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_sentence(asked: list[str], said: str) -> None:
@@ -328,7 +406,10 @@ def test_seasons_have_one_order_in_words_and_in_the_command() -> None:
 
     tested = Backtest(EXAMPLE, window_steps=168, warm_start=96)
     assert tested.periods == (168.0, 24.0)
-    assert "Seasons in steps, the main one first: 24, 168." in plan_lines(tested)
+    lines = plan_lines(tested)
+    assert "Seasons in steps, the main one first: 168, 24." in lines
+    told = "Agents are told 24 first: a window and its warm start have fewer than 10 seasons of 168"
+    assert any(line.startswith(told) for line in lines)
     judged, _ = tested.run(["ucb1"], workers=0)
     command = str(recommend(judged).command)
     assert "--seasons '1 day' --seasons '1 week'" in command
@@ -343,6 +424,18 @@ def test_windows_that_are_left_out_are_said_where_windows_are(waves: Path) -> No
     lines = plan_lines(Backtest(waves, periods=[24.0], window_steps=96))
     windows = next(i for i, line in enumerate(lines) if " windows of 96 steps" in line)
     assert lines[windows + 1].startswith("Left out: The window from 2024-01-")
+
+
+def test_a_window_of_one_season_has_the_oracle_for_its_best_per_phase(waves: Path) -> None:
+    asked = ("backtest", str(waves), "--agents", "ucb1", "--workers", "0", "--period", "24")
+    said = call(*asked, "--window-steps", "24").stdout
+    assert "best-per-phase is the oracle here" in said
+    assert "best-per-phase is the oracle" not in call(*asked, "--windows", "4").stdout
+
+
+def test_an_agent_that_is_mistyped_is_said_before_the_table_is_looked_at(tmp_path: Path) -> None:
+    done = call("backtest", str(tmp_path / "none.csv"), "--agents", "ucb7")
+    assert "there is no agent 'ucb7'" in done.stderr
 
 
 def test_a_main_season_that_fits_no_window_is_said(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def decide(folder: Path, *words: str, fails: bool = False) -> str:
 def test_from_the_first_question_to_the_log(tmp_path: Path) -> None:
     table(7).to_csv(tmp_path / "past.csv")
     said = decide(tmp_path, *INIT, *QUICK, "--timezone", "Europe/Madrid", "--objective", "min")
-    assert said == "Made k: billing, sales, every 1 hour"
+    assert said.startswith("Made k: billing, sales, every 1 hour Next: periodic-gp decide learn k ")
     assert decide(tmp_path, "learn", "k", "past.csv") == "Learned 336 rewards from past.csv"
     answer = json.loads(decide(tmp_path, "ask", "k", "--at", "2026-11-16 00:00", "--json"))
     assert (answer["arm"], answer["probability"]) == ("sales", 1.0)
@@ -52,7 +52,7 @@ def test_from_the_first_question_to_the_log(tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (INIT, "'k' is there already"),
-        (("ask", "none"), "there is no file 'none'"),
+        (("ask", "none"), "there is no file 'none': make a decider with periodic-gp decide init"),
         (("ask", "k", "--at", "soon"), "a time is written like"),
         (("tell", "k", "1-000000", "3"), "there is no choice '1-000000'"),
         (("tell", "k", "1-000000", "nan"), "there is no choice"),
@@ -98,14 +98,19 @@ def test_open_choices_are_listed_by_their_ids(tmp_path: Path) -> None:
     decide(tmp_path, "tell", "k", first.id, "3")
     said = decide(tmp_path, "open", "k")
     assert said == f"choice_id time arm {second.id} 2026-11-16 10:00:00 {second.arm}"
+    (row,) = json.loads(decide(tmp_path, "open", "k", "--json"))
+    assert row == {"choice_id": second.id, "time": "2026-11-16 10:00:00", "arm": second.arm}
     decide(tmp_path, "tell", "k", second.id, "3")
     assert decide(tmp_path, "open", "k") == "No choice is open: all rewards were told."
+    assert json.loads(decide(tmp_path, "open", "k", "--json")) == []
 
 
 def test_a_log_that_is_there_is_not_overwritten_unasked(tmp_path: Path) -> None:
     kiosk().save(tmp_path / "k")
     (tmp_path / "log.csv").write_text("mine")
     assert "'log.csv' is there already" in decide(tmp_path, "log", "k", "log.csv", fails=True)
+    plan = ("plan", "k", "--at", "2026-11-05", "--csv", "log.csv")
+    assert "'log.csv' is there already" in decide(tmp_path, *plan, fails=True)
     assert (tmp_path / "log.csv").read_text() == "mine"
     decide(tmp_path, "log", "k", "log.csv", "--overwrite")
     assert (tmp_path / "log.csv").read_text().startswith("time,arm,")
@@ -129,6 +134,19 @@ def test_learning_says_how_far_it_is(tmp_path: Path) -> None:
     decide(tmp_path, *INIT, *QUICK)
     done = call("decide", "learn", "k", "past.csv", cwd=tmp_path)
     assert "learning: 336 of 336 rewards" in done.stderr
+
+
+def test_what_is_skipped_is_said_with_options_of_the_command(tmp_path: Path) -> None:
+    table(2).assign(other=1.0).to_csv(tmp_path / "past.csv")
+    decide(tmp_path, *INIT, *QUICK)
+    decide(tmp_path, "learn", "k", "past.csv")
+    done = call("decide", "learn", "k", "past.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "passed over: 'other'" in done.stderr
+    assert "96 of 96 rewards" in done.stderr
+    assert "skipped; --again lets them count again" in done.stderr
+    assert "Learned 0 rewards" in done.stdout
+    assert "Learned 96" in decide(tmp_path, "learn", "k", "past.csv", "--again")
 
 
 def test_it_learns_from_messy_files(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation import Decider
+from evaluation import Decider, DeciderError
 from evaluation.deciding.past import mean_so_far
 from tests.test_evaluation.test_deciding import kiosk, table
 
@@ -93,12 +93,66 @@ def test_trials_are_marked(objective: str) -> None:
     assert plan.text().count(" yes") == plan.table["trial"].sum()
 
 
-def test_learning_the_same_again_is_said() -> None:
+def test_what_is_known_already_is_skipped_and_said() -> None:
+    decider, once = kiosk(agent="ucb1"), kiosk(agent="ucb1")
+    assert decider.learn(table(2)) == once.learn(table(3)) - 48 == 96
+    with pytest.warns(UserWarning, match="96 of 144 rewards .* known already and are skipped"):
+        assert decider.learn(table(3)) == 48
+    with pytest.warns(UserWarning, match="144 of 144 rewards"):
+        assert decider.learn(table(3)) == 0
+    assert decider._known.journal.events == once._known.journal.events
+    assert decider.learn(table(3), again=True) == 144
+    assert len(decider._known.journal.events) == 288
+
+
+def test_a_choice_that_was_told_is_not_learned_again_from_the_table() -> None:
+    decider = kiosk(agent="ucb1", start="2026-11-02")
+    choice = decider.choose("2026-11-02 09:00")
+    decider.tell(choice.id, float(table(1).loc["2026-11-02 09:00", choice.arm]))
+    with pytest.warns(UserWarning, match="1 of 48 rewards"):
+        assert decider.learn(table(1)) == 47
+
+
+def test_rewards_of_a_log_count_as_often_as_they_are_there() -> None:
+    """Several choices of one arm at one time, with equal and with different rewards."""
+    rows = [("2026-11-02 09:00", "billing", reward) for reward in (1.0, 1.0, 0.0)]
+    log = pd.DataFrame(rows, columns=["time", "arm", "reward"])
     decider = kiosk(agent="ucb1")
-    decider.learn(table(2))
-    with pytest.warns(UserWarning, match="96 of 96 rewards .* count twice"):
-        decider.learn(table(2))
-    decider.learn(table(2, first="2026-11-09"))
+    assert decider.learn(log) == 3
+    with pytest.warns(UserWarning, match="3 of 4 rewards"):
+        assert decider.learn(pd.concat([log, log[:1]])) == 1
+
+
+def test_different_rewards_for_one_time_and_arm_are_refused() -> None:
+    twice = pd.concat([table(2), table(2)[5:6] + 1.0])
+    decider = kiosk(agent="ucb1")
+    with pytest.raises(DeciderError, match="different rewards for 'billing' at 2026-11-02 05:00"):
+        decider.learn(twice)
+    assert decider.learn(twice, duplicates="mean") == 96
+    assert kiosk(agent="ucb1").learn(pd.concat([table(2), table(2)[5:6]])) == 96
+    with pytest.raises(DeciderError, match="duplicates must be one of error, mean, got 'last'"):
+        decider.learn(twice, duplicates="last")
+
+
+def test_the_hour_that_clocks_show_twice_is_no_mistake() -> None:
+    autumn = table(2, first="2026-10-24")
+    autumn = pd.concat([autumn, autumn[26:27] + 1.0])
+    assert kiosk(agent="ucb1", timezone="Europe/Madrid").learn(autumn) == 98
+
+
+def test_columns_that_are_no_arms_are_named() -> None:
+    odd = table(1, ["billing", "sales"]).assign(Störung=3.0)
+    decider = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
+    said = "passed over: 'Störung'; nothing is learned of 'chat'"
+    with pytest.warns(UserWarning, match=said):
+        assert decider.learn(odd) == 48
+    fresh = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
+    assert fresh.learn(odd, arms=["billing", "sales"]) == 48
+    long = odd.reset_index().melt("time", var_name="arm", value_name="reward")
+    other = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
+    assert other.learn(long, arms=["billing", "sales"]) == 48
+    with pytest.raises(DeciderError, match="has an arm 'Störung' that the decider does not"):
+        other.learn(long, arms=["billing", "Störung"])
 
 
 def test_the_log_has_the_ids_of_choices() -> None:
