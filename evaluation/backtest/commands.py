@@ -9,6 +9,7 @@ import pandas as pd
 
 from evaluation.backtest.judged import Judged
 from evaluation.deciding.durations import MAX_DURATION, written
+from evaluation.deciding.settings import DEFAULT_REMEMBERED, MAX_REMEMBERED
 from evaluation.shell import as_options
 
 LEARNABLE = (
@@ -53,12 +54,18 @@ def learn_command(judged: Judged, name: str) -> str | None:
 
 
 def schedule_commands(judged: Judged, name: str) -> tuple[str, ...]:
-    """How to make a decider that follows the schedule of the table, and goes on learning it."""
+    """How to make a decider that follows the schedule of the table, and goes on learning it.
+
+    It is to know all of the table, and means are cheap to keep.
+    """
     period = judged.schedule_period
     if period is None:
         return ()
     agent = f"phase-ucb:period={period:.12g},scale=0"
     made = init_command(judged, name, agent, [period])
+    cells = int(judged.series.values.size)
+    if made and cells > DEFAULT_REMEMBERED:
+        made += f" --remember {min(2 * cells, MAX_REMEMBERED)}"  # and as much again, as it grows
     return tuple(word for word in (made, learn_command(judged, name)) if made and word)
 
 

@@ -118,9 +118,7 @@ def backtest(
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
     _check_asked(objective, period, picture, page)
-    tuple(
-        agent_entries(agents or [])
-    )  # a name that is mistyped is said before the table is looked at
+    list(agent_entries(agents or []))  # says which name is mistyped, before the table is read
     reading = given(
         time_column=time_column,
         arm_column=arm_column,

@@ -21,6 +21,7 @@ from evaluation.cli.shared import (
     say_prose,
 )
 from evaluation.deciding.decider import Choice, Decider
+from evaluation.deciding.settings import DEFAULT_REMEMBERED
 
 if TYPE_CHECKING:  # pandas takes half a second, and asking and telling need none of it
     import pandas as pd
@@ -65,6 +66,9 @@ def init(
     explore: Annotated[
         float, typer.Option(help="Share of choices that are made at random, from 0 to 1.")
     ] = 0.0,
+    remember: Annotated[
+        int, typer.Option(help="How many choices, and how many rewards, are kept.")
+    ] = DEFAULT_REMEMBERED,
     start: Annotated[
         str | None, typer.Option(help="The first time; by default that of the first choice.")
     ] = None,
@@ -80,6 +84,7 @@ def init(
         timezone=timezone,
         objective=objective,
         explore=explore,
+        remember=remember,
         start=start,
     )
     decider.save(state)

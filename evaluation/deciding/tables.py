@@ -75,6 +75,12 @@ def read_rewards(
     zone = known.settings.timezone
     found = once(found, duplicates=duplicates, zone=zone, source=table.source)
     newest = found.sort_values("time", kind="stable")[-known.settings.remember :]
+    if len(newest) < len(found):
+        warnings.warn(
+            f"only the newest {len(newest):,} of {len(found):,} rewards are learned: a decider "
+            "that is made with a larger remember learns more",
+            stacklevel=3,
+        )
     moments = pd.DatetimeIndex(newest["time"]).floor("us").to_pydatetime()
     clock = known.settings.clock
     return [

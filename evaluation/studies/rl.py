@@ -66,8 +66,8 @@ def budgets(results: Results, learner: str) -> dict[int, str]:
 
 def draw(results: Results) -> Figure:
     """Regret against interactions, one panel per world."""
-    figure, panels = new_figure(10.0, 4.0, 1, len(results.tasks))
-    styles, named = agent_styles([*LEARNERS, *UNTRAINED]), titles(results)
+    figure, panels = new_figure(12.5, 4.0, 1, len(results.tasks))
+    styles, named = agent_styles([*LEARNERS, *BASELINES]), titles(results)
     for axes, world in zip(panels, results.tasks, strict=True):
         regret = Comparison(regrets(results).loc[world])
         for learner in LEARNERS:
@@ -75,7 +75,9 @@ def draw(results: Results) -> Figure:
             found = [regret.mean(label) for label in known.values()]
             draw_curve(axes, list(known), found, color=styles[learner]["color"], label=learner)
         for name in _untrained(results, world):
-            axes.axhline(regret.mean(name).estimate, **styles[name], label=name)
+            plain, _, settings = name.partition(":")
+            look = {"color": styles[plain]["color"], "linestyle": "-." if settings else "-"}
+            axes.axhline(regret.mean(name).estimate, **look, label=name)
         for name, dashes in REFERENCES.items():
             axes.axhline(regret.mean(name).estimate, color="0.5", linestyle=dashes, label=name)
         axes.set(
@@ -83,7 +85,8 @@ def draw(results: Results) -> Figure:
         )
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("regret over 200 steps")
-    figure.axes[-1].legend(frameon=False, fontsize=8)
+    lines, labels = figure.axes[-1].get_legend_handles_labels()  # all take part in the last world
+    figure.legend(lines, labels, loc="outside right upper", frameon=False, fontsize=8)
     return figure
 
 

@@ -299,7 +299,8 @@ def test_empty_rewards_are_left_out_and_only_the_newest_are_learned() -> None:
     gaps = table(7)
     gaps.iloc[:24, 0] = np.nan
     assert kiosk().learn(gaps) == 2 * 24 * 7 - 24
-    assert kiosk(remember=50).learn(gaps) == 50
+    with pytest.warns(UserWarning, match=r"only the newest 50 of \d+ rewards are learned"):
+        assert kiosk(remember=50).learn(gaps) == 50
 
 
 def test_the_log_can_be_learned_from(tmp_path: Path) -> None:
