@@ -240,5 +240,5 @@ def test_a_table_says_of_a_class_what_a_protocol_would(
     assert found.failures == []
     assert found.agents() == ["Mine", "chance"]
     assert found.agents("pretrained") == ["mine, elsewhere"]
-    with pytest.raises(ProtocolError, match=r"no 'nam' \(did you mean 'name'\?\)"):
-        run([{"nam": notebook.Mine}])
+    with pytest.raises(ProtocolError, match="an entry of agents has no 'agent'"):
+        run([{"agent": notebook.Mine}])
