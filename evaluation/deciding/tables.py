@@ -74,12 +74,17 @@ def read_rewards(
         raise DeciderError(f"{table.source} has a reward of {reward:g}, which is too great")
     zone = known.settings.timezone
     found = once(found, duplicates=duplicates, zone=zone, source=table.source)
+    return _newest(found, known)
+
+
+def _newest(found: pd.DataFrame, known: Knowledge) -> list[Reward]:
+    """As many rewards as a decider remembers, by time; a warning says if there are more."""
     newest = found.sort_values("time", kind="stable")[-known.settings.remember :]
     if len(newest) < len(found):
         warnings.warn(
             f"only the newest {len(newest):,} of {len(found):,} rewards are learned: a decider "
             "that is made with a larger remember learns more",
-            stacklevel=3,
+            stacklevel=4,
         )
     moments = pd.DatetimeIndex(newest["time"]).floor("us").to_pydatetime()
     clock = known.settings.clock
