@@ -2,10 +2,10 @@
 
     python benchmarks/auto_gp.py [PART ...] [--years 2019:2021] [--table FILE ... --period 24]
 
-See ``python -m evaluation.studies.flagship --help`` for all options.
+See ``python -m studies.flagship --help`` for all options.
 """
 
-from evaluation.studies.flagship.__main__ import main
+from studies.flagship.__main__ import main
 
 if __name__ == "__main__":
     main()

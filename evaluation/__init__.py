@@ -47,11 +47,9 @@ def _leave_current_folder() -> None:
 _leave_current_folder()
 _require_our_agents()
 
-__all__ = ["Decider", "DeciderError", "Protocol", "load", "run"]
+__all__ = ["Protocol", "load", "run"]
 
 _PLACES = {
-    "Decider": "evaluation.deciding.decider",
-    "DeciderError": "evaluation.deciding.errors",
     "Protocol": "evaluation.protocol.protocol",
     "load": "evaluation.shown",
     "run": "evaluation.running.sweep",

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-TARGET = Path(__file__).parent.parent / "periodic_envs" / "data" / "tables" / "example_demand.csv"
+TARGET = Path(__file__).parent.parent / "periodic_envs" / "data" / "example_demand.csv"
 HOURS = 24 * 28
 # Place: requests per hour at all times, then (days, hour of the peak, width in hours, height).
 WORKDAYS, WEEKEND, EVERY_DAY = (0, 1, 2, 3, 4), (5, 6), tuple(range(7))

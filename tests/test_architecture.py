@@ -10,9 +10,10 @@ from radon.complexity import cc_visit
 
 ROOT = Path(__file__).parent.parent
 FORBIDDEN = {
-    "periodic_envs": {"agents", "evaluation"},
-    "agents": {"periodic_envs", "evaluation"},
-    "evaluation": set(),
+    "periodic_envs": {"agents", "evaluation", "periodic_decisions", "studies"},
+    "agents": {"periodic_envs", "evaluation", "periodic_decisions", "studies"},
+    "evaluation": {"periodic_decisions", "studies"},
+    "periodic_decisions": {"studies"},
 }
 MAX_COMPLEXITY = 15
 """The largest cyclomatic complexity of a function, as radon counts it."""

@@ -29,13 +29,10 @@ COMMANDS = {
     "submit": "evaluation.cli.submissions:submit_agent",
     "verify": "evaluation.cli.submissions:verify_bundle",
     "leaderboard": "evaluation.cli.leaderboard:app",
-    "data": "evaluation.cli.data:app",
-    "backtest": "evaluation.cli.backtest:backtest",
-    "decide": "evaluation.cli.decide:app",
-    "learn-prior": "evaluation.cli.priors:learn_prior",
-    "reproduce": "evaluation.cli.studies:reproduce",
-    "zoo": "evaluation.cli.studies:zoo",
-    "stale": "evaluation.cli.stale:stale",
+    "data": "periodic_decisions.cli.data:app",
+    "backtest": "periodic_decisions.cli.backtest:backtest",
+    "decide": "periodic_decisions.cli.decide:app",
+    "learn-prior": "periodic_decisions.cli.priors:learn_prior",
 }
 """Names, and the function or the group of commands behind each."""
 
@@ -113,7 +110,7 @@ def run() -> None:
 def _worded(error: Any) -> str:
     """What is wrong; where the reader's arguments are options, by these."""
     if sys.argv[1:2] and sys.argv[1] in READERS:
-        from evaluation.cli.reading import in_a_shell
+        from periodic_decisions.cli.reading import in_a_shell
 
         return in_a_shell(str(error))
     return str(error)
@@ -123,10 +120,10 @@ def _mendable() -> tuple[type[Exception], ...]:
     """What the user can mend: said in one sentence."""
     from evaluation.cli.shared import CommandError
     from evaluation.database import StoreError
-    from evaluation.deciding.errors import DeciderError
     from evaluation.protocol.entries import ProtocolError
     from evaluation.running.executors.base import SweepStoppedError
     from evaluation.running.executors.dask import DaskUnavailableError
+    from periodic_decisions.deciding.errors import DeciderError
     from periodic_envs.data import DataError
 
     return (

@@ -59,7 +59,7 @@ def mean_interval(
 
     Of percentile, BCa, Student's t and the studentised bootstrap [@efron1993introduction], the last
     covers best on few and skewed runs. Measured coverage of 95 % intervals, in percent
-    (``evaluation/studies/interval_coverage.py``):
+    (``studies/interval_coverage.py``):
 
         runs  distribution    percentile  BCa   Student  studentised
         5     normal          83.7        83.5  94.6     94.1

@@ -20,10 +20,10 @@ from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 
 if TYPE_CHECKING:
-    from periodic_envs.data.tables.report import Report
-    from periodic_envs.data.tables.series import Series
+    from periodic_decisions.tables.report import Report
+    from periodic_decisions.tables.series import Series
 
-EXAMPLE = Path(__file__).parent.parent / "data" / "tables" / "example_demand.csv"
+EXAMPLE = Path(__file__).parent.parent / "data" / "example_demand.csv"
 EXAMPLE_PERIOD = 168.0
 MAX_VALUE = 1e100
 """Sums of regrets of larger ones would overflow."""
@@ -75,7 +75,7 @@ class Replay(Recorded):
     mapping: coordinates of each arm), ``time_column``, ``arm_column``, ``reward_column``,
     ``duplicates``, ``time_format``, ``separator``, ``decimal``, ``encoding``, ``na_values``,
     ``timezone`` (for tables that can be read in more than one way; see
-    ``periodic_envs.data.tables.series.read_series``), and those of every environment
+    ``periodic_decisions.tables.series.read_series``), and those of every environment
     (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
 
     ## Version History
@@ -137,7 +137,7 @@ class Replay(Recorded):
     def series(self) -> Series:
         """The window of the data, as recorded."""
         # Here, so that importing the worlds does not take the time of importing pandas.
-        from periodic_envs.data.tables.series import cut
+        from periodic_decisions.tables.series import cut
 
         whole = _read(
             EXAMPLE if self.data is None else self.data,
@@ -199,7 +199,7 @@ class Replay(Recorded):
     def _public(self) -> PublicInfo:
         names, features = self.series.names, None
         if self.arm_features is not None:
-            from periodic_envs.data.tables.features import read_features
+            from periodic_decisions.tables.features import read_features
 
             features = read_features(self.arm_features, names)
         return PublicInfo(
@@ -214,7 +214,7 @@ class Replay(Recorded):
 
 def _read(source: Any, **reading: Any) -> Series:
     """The whole table; a file of which many windows are made is read once."""
-    from periodic_envs.data.tables.series import read_series
+    from periodic_decisions.tables.series import read_series
 
     try:
         path, about = os.fspath(source), os.stat(source)
@@ -228,7 +228,7 @@ def _read(source: Any, **reading: Any) -> Series:
 @lru_cache(maxsize=2)
 def _read_file(path: str, changed: tuple[int, ...], reading: tuple[tuple[str, Any], ...]) -> Series:
     """A file as it is since it was changed last. Whoever has it shares it: it is read-only."""
-    from periodic_envs.data.tables.series import read_series
+    from periodic_decisions.tables.series import read_series
 
     series = read_series(path, **dict(reading))
     series.values.setflags(write=False)
@@ -241,7 +241,7 @@ _found: dict[str, tuple[float, ...]] = {}
 
 def _find_periods(series: Series, objective: str) -> tuple[float, ...]:
     """The seasons of the data, what gains most first."""
-    from periodic_envs.data.seasons.season import find_seasons
+    from periodic_decisions.seasons.season import find_seasons
 
     key = fingerprint(series.values, [series.clock.at(0), series.clock.step_text(), objective])
     if key not in _found:

@@ -22,13 +22,13 @@ from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError
 from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.steps import REFUSED, _arm_type, _table, _width
 from evaluation.leaderboard.verify import verify
-from evaluation.logs.describe import describe
-from evaluation.logs.kind import tell_kind
-from evaluation.logs.reading import read_log
-from evaluation.logs.seasons import split_seasons
+from periodic_decisions.logs.describe import describe
+from periodic_decisions.logs.kind import tell_kind
+from periodic_decisions.logs.reading import read_log
+from periodic_decisions.logs.seasons import split_seasons
+from periodic_decisions.tables.series import read_series
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid.portal import parse
-from periodic_envs.data.tables.series import read_series
 from tests.fuzz.mutations import mutated
 from tests.test_envs.portal_files import csv, csv_line, txt, txt_line
 from tests.test_evaluation.stores import fill, shown

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from evaluation.studies.madrid import calibrate
 from periodic_envs.data.madrid.simulator import MadridSimulator, level_of_no, no_of_level
+from studies.madrid import calibrate
 
 ROOT = Path(__file__).parents[2]
 MEASUREMENTS = ROOT.parent / "shared" / "data" / "madrid"

@@ -15,8 +15,8 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
+from periodic_decisions.tables.series import read_series
 from periodic_envs.data import DataError
-from periodic_envs.data.tables.series import read_series
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.replay import EXAMPLE, Replay
 
@@ -159,7 +159,7 @@ def test_a_file_is_read_once_until_it_changes(
     table.to_csv(file, index=False)
     reads = []
     monkeypatch.setattr(
-        "periodic_envs.data.tables.series.read_series",
+        "periodic_decisions.tables.series.read_series",
         lambda source, **how: reads.append(source) or read_series(source, **how),
     )
     worlds = [Replay(data=str(file), period=24, start=day) for day in ("2024-01-01", "2024-01-02")]

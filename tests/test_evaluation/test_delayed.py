@@ -15,9 +15,9 @@ from evaluation.protocol.protocol import Protocol, ProtocolError
 from evaluation.running.play import play
 from evaluation.running.run import runs_of
 from evaluation.running.worker import execute_here
-from evaluation.studies.delay import study
-from evaluation.studies.stamp import stamps_in
 from periodic_envs import DelayedReward
+from studies.delay import study
+from studies.stamp import stamps_in
 from tests.test_evaluation.test_cli import call
 
 LISTENER = """
@@ -168,6 +168,6 @@ def test_the_study_writes_its_page(
     assert page.count("| linucb |") == 2
     assert "20 % lost" in page
     (stamp,) = stamps_in(page)
-    assert stamp.command == "python -m evaluation.studies.delay --docs docs --seeds 0:2"
+    assert stamp.command == "python -m studies.delay --docs docs --seeds 0:2"
     assert set(stamp.code["agents"]) == {"ucb1", "linucb"}
     assert capsys.readouterr().out.startswith("# Rewards that come late")

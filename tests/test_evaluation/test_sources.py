@@ -55,7 +55,7 @@ WORLDS = {"Switching", "Synthetic"}
         ("agents/gp/kernels/base.py", GP),
         ("agents/auto/madrid.json", {"auto-gp-ucb"}),
         ("agents/rl/loop.py", {"ppo"}),
-        ("agents/rl/in_context/weights.json", {"in-context-ucb"}),
+        ("examples/in_context/periodic_in_context/weights.json", {"in-context-ucb"}),
         ("agents/registry.py", {*AGENTS, "runner"}),
         ("periodic_envs/worlds/switching.py", {"Switching"}),
         ("periodic_envs/episode.py", WORLDS),

@@ -21,7 +21,7 @@ EXTRA = {
         "evaluation.results:Scores",
         "evaluation.results:Curves",
         "evaluation.running.sweep:Progress",
-        "evaluation.deciding.plan:Plan",
+        "periodic_decisions.deciding.plan:Plan",
         "evaluation.store:Store",
     ),
     "agents": (

@@ -1,0 +1,111 @@
+"""The network in torch, to be trained; ``network`` has the same in NumPy, to be played."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from periodic_in_context.batches import Batch
+from periodic_in_context.network import LOG_DEVIATION, LOG_RANGE
+from periodic_in_context.relations import RELATIONS
+from periodic_in_context.sizes import Sizes
+from periodic_in_context.tokens import CONTENT
+
+HIDDEN = -1e9
+"""Added to the logarithm of the weight of what must not be seen."""
+
+
+class Layer(nn.Module):
+    """Attention with kernels that each token chooses for itself, then a small network.
+
+    The weight of a past decision is exp(q k / sqrt(w) + c r): r are its relations to the token, c
+    comes from the token as q does. Scaled rewards are averaged by the same weights as they are.
+    """
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        width, self.heads = sizes.width, sizes.heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.kernel = nn.Linear(width, self.heads * RELATIONS)
+        self.out = nn.Linear(width + self.heads, width)
+        self.inner, self.outer = nn.Linear(width, sizes.hidden), nn.Linear(sizes.hidden, width)
+
+    def forward(self, x: Tensor, relations: Tensor, rewards: Tensor) -> tuple[Tensor, Tensor]:
+        """Tokens (B, N, width), of which the first M have keys; tokens again, and mean rewards.
+
+        Args:
+            x: The tokens.
+            relations: And last what is hidden from a token, shape (B, N, 13, M).
+            rewards: Scaled, shape (B, M).
+        """
+        copies, count, width = x.shape
+        known, heads = rewards.shape[1], self.heads
+        normed = self.norm1(x)
+        q, k, v = self.qkv(normed).split(width, dim=-1)
+        q = q.view(copies, count, heads, -1).transpose(1, 2) / (width // heads) ** 0.5
+        k, v = (
+            part[:, :known].reshape(copies, known, heads, -1).transpose(1, 2) for part in (k, v)
+        )
+        kernel = self.kernel(normed).view(copies, count, heads, RELATIONS)
+        kernel = nn.functional.pad(kernel, (0, 1), value=1.0)  # of what is hidden
+        logits = q @ k.transpose(2, 3) + (kernel @ relations).transpose(1, 2)
+        values = torch.cat((v, rewards[:, None, :, None].expand(-1, heads, -1, -1)), dim=-1)
+        seen = (logits.softmax(dim=-1) @ values).transpose(1, 2)
+        means = seen[..., -1]
+        x = x + self.out(torch.cat((seen[..., :-1].flatten(2), means), dim=-1))
+        x = x + self.outer(torch.relu(self.inner(self.norm2(x))))
+        return x, means
+
+
+class Model(nn.Module):
+    """Mean and deviation of the mean reward of arms, from what was seen."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.embed = nn.Linear(CONTENT, sizes.width)
+        self.start = nn.Parameter(torch.zeros(sizes.width))
+        self.layers = nn.ModuleList(Layer(sizes) for _ in range(sizes.layers))
+        self.norm = nn.LayerNorm(sizes.width)
+        self.head = nn.Linear(sizes.width, 2 + sizes.layers * sizes.heads)
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Mean and logarithm of the deviation for every question, shape (B, Q) each."""
+        content, rewards = torch.from_numpy(batch.content), torch.from_numpy(batch.rewards)
+        copies, steps = rewards.shape
+        x = self.embed(content)
+        x = torch.cat((self.start.expand(copies, 1, -1), x), dim=1)
+        relations = _relations(batch)
+        rewards = torch.cat((torch.zeros(copies, 1), rewards), dim=1)
+        found = []
+        for layer in self.layers:
+            x, means = layer(x, relations, rewards)
+            found.append(means[:, steps + 1 :])
+        answers = self.head(self.norm(x[:, steps + 1 :]))
+        mean = answers[..., 0] + (answers[..., 2:] * torch.cat(found, dim=-1)).sum(dim=-1)
+        return mean, LOG_DEVIATION + LOG_RANGE * torch.tanh(answers[..., 1] / LOG_RANGE)
+
+
+def loss_of(mean: Tensor, log_deviation: Tensor, targets: Tensor) -> Tensor:
+    """Negative log-likelihood of the answers, up to a constant."""
+    return (log_deviation + 0.5 * ((targets - mean) * torch.exp(-log_deviation)) ** 2).mean()
+
+
+def _relations(batch: Batch) -> Tensor:
+    """Of every token to the start, to which nothing relates, and to every past decision.
+
+    A past decision sees itself and what was before it, a question what was before; all the start.
+    """
+    copies, steps = batch.rewards.shape
+    arms, times = torch.from_numpy(batch.arms), torch.from_numpy(batch.times)
+    rows = torch.arange(copies)[:, None, None]
+    of_arms = torch.from_numpy(batch.arm_table)[rows, arms[:, :, None], arms[:, None, :steps]]
+    lags = (times[:, :, None] - times[:, None, :steps]).abs()
+    of_times = torch.from_numpy(batch.lag_table)[rows, lags]
+    own = torch.arange(1, steps + 1).expand(copies, -1)
+    seen = torch.cat((own, torch.from_numpy(batch.counts)), dim=1)[:, :, None]
+    hidden = HIDDEN * (torch.arange(1, steps + 1) > seen)
+    found = torch.cat((of_arms, of_times, hidden[..., None]), dim=-1)
+    found = nn.functional.pad(found, (0, 0, 1, 0, 1, 0))
+    found[:, 0, 1:, -1] = HIDDEN
+    return found.transpose(2, 3).contiguous()

@@ -1,0 +1,23 @@
+"""Own data to decisions: reading tables and logs, seasons, backtests and the decider.
+
+Imports ``periodic_envs``, ``agents`` and ``evaluation``; none of them imports it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["Decider", "DeciderError"]
+
+_PLACES = {
+    "Decider": "periodic_decisions.deciding.decider",
+    "DeciderError": "periodic_decisions.deciding.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: pandas alone takes half a second."""
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    raise AttributeError(f"module 'periodic_decisions' has no attribute {name!r}")

@@ -1,0 +1,291 @@
+"""Import, download, list and check measurements."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import DownloadColumn, MofNCompleteColumn
+
+from evaluation.cli.shared import (
+    CommandError,
+    Reporter,
+    bar,
+    check_picture,
+    save_picture,
+    say,
+    say_prose,
+)
+from evaluation.cli.waiting import working
+from evaluation.shell import as_options
+from periodic_decisions.cli.advice import play_command, say_advice
+from periodic_decisions.cli.logs import AsLogOption, evaluate_log, is_log
+from periodic_decisions.cli.reading import (
+    ArmColumnOption,
+    ArmsOption,
+    DecimalOption,
+    DuplicatesOption,
+    EncodingOption,
+    NaValuesOption,
+    ObjectiveOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TableArgument,
+    TimeColumnOption,
+    TimeFormatOption,
+    TimezoneOption,
+    given,
+    in_a_shell,
+)
+from periodic_envs.data import DataError
+from periodic_envs.data.madrid import cache
+from periodic_envs.data.madrid.download import addresses, download_year
+from periodic_envs.data.madrid.importing import Imported, import_paths
+from periodic_envs.data.madrid.stations import magnitude_name
+from periodic_envs.files import write_atomically
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
+app.command("log")(evaluate_log)
+
+
+@app.command("import")
+def import_files(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Files of the portal (csv, txt or zip), or folders of them."),
+    ],
+) -> None:
+    """Parse files of the Madrid portal once, into this computer's data folder."""
+    with bar(MofNCompleteColumn()) as progress:
+        task = progress.add_task("Reading", total=None)
+        imported = import_paths(
+            paths,
+            on_start=lambda files: progress.update(task, total=files),
+            on_file=lambda source: progress.update(task, advance=1, description=source.name),
+        )
+    _report(imported)
+
+
+@app.command()
+def download(
+    source: Annotated[
+        str, typer.Argument(help="The source to download from; there is one: madrid.")
+    ],
+    year: Annotated[
+        list[int],
+        typer.Option(help="The year to download; give the option several times for several years."),
+    ],
+    url: Annotated[
+        str | None, typer.Option(help="The address of the zip file, instead of the known one.")
+    ] = None,
+) -> None:
+    """Get a year of measurements from the city's portal, and import it."""
+    if source != "madrid":
+        raise CommandError(f"there is no source {source!r}; there is: madrid")
+    if url is not None and len(year) > 1:
+        raise CommandError("--url is the address of one year: give one --year with it")
+    for one in year:
+        _download(one, url)
+
+
+def _download(year: int, url: str | None) -> None:
+    address = url or addresses().get(year)
+    say(f"Madrid {year}" + (f" from {address}" if address else ""))
+    with bar(DownloadColumn()) as progress:
+        task = progress.add_task(f"{year}", total=None)
+        imported = download_year(
+            year,
+            address=url,
+            on_bytes=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    _report(imported)
+
+
+@app.command("list")
+def list_data(
+    provenance: Annotated[
+        bool, typer.Option("--provenance", help="Show every imported file with its SHA-256.")
+    ] = False,
+) -> None:
+    """List what was imported, from what, and where it is kept."""
+    say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
+    if cache.absence():
+        say(f"Note: {cache.absence()}; an import will make it.")
+    years = cache.years()
+    if not years:
+        say(
+            "Nothing is imported. Get Madrid with: periodic-gp data download madrid --year 2018\n"
+            "or, from files that you have: periodic-gp data import PATH..."
+        )
+    damaged = []
+    for year in years:
+        try:
+            _say_entry(cache.entry(year), provenance)
+        except DataError as error:
+            damaged.append(str(error))
+    if damaged:
+        raise DataError("; ".join(damaged))
+
+
+def _say_entry(entry: cache.Entry, provenance: bool) -> None:
+    say(_entry_line(entry))
+    say(f"    magnitudes {', '.join(magnitude_name(m) for m in entry.magnitudes)}")
+    archives = dict.fromkeys(one["file"].partition(":")[0] for one in entry.imports)
+    say(f"    {len(entry.imports)} files, from {', '.join(archives)}")
+    for one in entry.imports if provenance else ():
+        origin = f", from {one['from']}" if "from" in one else ""
+        say(
+            f"    {one['imported']}  {one['file']}, {one['lines']:,} lines, "
+            f"sha256 {one['sha256'][:12]}{origin}"
+        )
+
+
+@app.command()
+def check(
+    file: TableArgument,
+    period: Annotated[
+        float | None, typer.Option(help="The period in steps, instead of the one that is found.")
+    ] = None,
+    objective: ObjectiveOption = "max",
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the data and the season into this file.")
+    ] = None,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(help="Write the schedule (which arm when, and what it gains) as CSV."),
+    ] = None,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
+    arms: ArmsOption = None,
+    time_format: TimeFormatOption = None,
+    duplicates: DuplicatesOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    na_values: NaValuesOption = None,
+    timezone: TimezoneOption = None,
+    as_log: AsLogOption = None,
+    recommend: Annotated[
+        bool,
+        typer.Option("--recommend", help="Try agents on the table, and say which one to use."),
+    ] = False,
+) -> None:
+    """Look at your own data: what it holds, its season, what knowing it gains, and which arm when.
+
+    It ends with a schedule, the best arm of each hour, weekday or month.
+    """
+    from periodic_decisions.seasons.check import check_series
+    from periodic_decisions.seasons.check_figure import check_figure
+    from periodic_decisions.tables.series import read_series
+
+    if picture is not None:
+        check_picture(picture)
+    if schedule is not None and schedule.suffix.lower() != ".csv":
+        raise CommandError(f"a schedule's name must end in .csv, got {schedule.name!r}")
+    reading = given(
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        arms=arms,
+        time_format=time_format,
+        duplicates=duplicates,
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+        timezone=timezone,
+    )
+    if is_log(file, as_log, reading):
+        return
+    with working(f"Reading {file.name} and looking for its seasons"):
+        series = read_series(file, **reading)
+        try:
+            found = check_series(series, source=file.name, period=period, objective=objective)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+    for line in found.lines():
+        (say if line.startswith(" ") else say_prose)(in_a_shell(line))
+    asked_for = {"objective": objective} if objective != "max" else {}
+    if found.gain is not None:
+        rest = {**asked_for, **reading}
+        say(f"\nTry it: {play_command(found.periods, {'data': str(file)}, rest)}")
+    if recommend:
+        _recommend(file, found.periods, objective, reading)
+    else:
+        options = as_options({**asked_for, **reading})
+        say(f"Which agent to use: periodic-gp backtest {shlex.quote(str(file))}{options}")
+    if schedule is not None:
+        _write(schedule, found.schedule.csv().encode())
+        say(f"Wrote the schedule into {schedule}")
+    if picture is not None:
+        save_picture(check_figure(found), picture)
+        say(f"Drew it into {picture}")
+
+
+@app.command()
+def example(
+    file: Annotated[Path, typer.Argument(help="The file to write, for example demand.csv.")],
+) -> None:
+    """Write the example table: four weeks of hourly demand at five places, invented."""
+    from periodic_envs.worlds.replay import EXAMPLE
+
+    content = EXAMPLE.read_bytes()
+    if file.exists() and not (file.is_file() and file.read_bytes() == content):
+        raise CommandError(f"{str(file)!r} is there already: choose another name")
+    _write(file, content)
+    say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")
+
+
+def _recommend(
+    file: Path, periods: Sequence[float], objective: str, reading: dict[str, Any]
+) -> None:
+    """Say which agent did best on the table, and how to begin with it."""
+    from periodic_decisions.backtest.recommend import recommend
+    from periodic_decisions.backtest.running import Backtest
+
+    tested = Backtest(file, periods=periods, objective=objective, reading=reading)
+    with Reporter(quiet=False) as report:
+        judged, _ = tested.run(on_progress=report)
+    say("")
+    say_advice(recommend(judged))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+
+def _entry_line(entry: cache.Entry) -> str:
+    return (
+        f"Madrid {entry.year}: {entry.days[2]} days from {entry.days[0]} to {entry.days[1]}, "
+        f"{len(entry.stations)} stations, {len(entry.magnitudes)} magnitudes, "
+        f"fingerprint {entry.fingerprint[:12]}"
+    )
+
+
+def _differing(imported: Imported) -> str:
+    names = [f"{magnitude_name(m)} in {year}" for year, m in sorted(imported.overlap.differing)]
+    return f" ({', '.join(names[:6])}{', ...' if len(names) > 6 else ''})" if names else ""
+
+
+def _report(imported: Imported) -> None:
+    for entry in imported.entries:
+        say(_entry_line(entry))
+    if imported.overlap.repeated:
+        say(
+            f"{imported.overlap.repeated:,} hourly values were there already or came twice; "
+            f"{imported.overlap.different:,} of them differ{_differing(imported)}: "
+            "csv counts more than txt, and of two csv the later one."
+        )
+    if imported.renewed:
+        years = ", ".join(map(str, imported.renewed))
+        say(f"The earlier import of {years} was damaged and has been replaced.")
+    if imported.ignored:
+        say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
+    say(f"Kept in {cache.folder()}")

@@ -1,0 +1,183 @@
+"""``periodic-gp learn-prior``: what measurements teach, for ``auto-gp-ucb:prior=FILE``."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evaluation.cli.shared import CommandError, say
+from periodic_decisions.cli.reading import (
+    ArmColumnOption,
+    ArmsOption,
+    DecimalOption,
+    DuplicatesOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TimeColumnOption,
+    TimeFormatOption,
+)
+from periodic_envs.files import write_atomically
+
+MADRID = "madrid"
+MADRID_YEARS = "2016:2017"
+"""What the shipped prior is made from."""
+
+
+def learn_prior(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="The table to learn from (.csv, .tsv, .txt or .parquet, long or wide), or madrid "
+            "for the imported measurements."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write, in JSON.")],
+    period: Annotated[
+        float | None, typer.Option(help="The length of the season in steps; madrid's is 24.")
+    ] = None,
+    transform: Annotated[
+        str | None,
+        typer.Option(
+            help="The scale of the measurements: identity, sqrt, log1p, or auto (the default) for "
+            "the most likely of them."
+        ),
+    ] = None,
+    years: Annotated[
+        str | None,
+        typer.Option(help=f"The years of madrid, such as 2016,2018; by default {MADRID_YEARS}."),
+    ] = None,
+    arm_features: Annotated[
+        Path | None,
+        typer.Option(help="A table of the arms' coordinates, by which a world's arms are found."),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="The first time to learn from, written as in the table.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="The number of steps to learn from; by default all.")
+    ] = None,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
+    arms: ArmsOption = None,
+    time_format: TimeFormatOption = None,
+    duplicates: DuplicatesOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
+) -> None:
+    """Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence."""
+    reading = {
+        "time_column": time_column,
+        "arm_column": arm_column,
+        "reward_column": reward_column,
+        "arms": arms,
+        "time_format": time_format,
+        "duplicates": duplicates,
+        "separator": separator,
+        "decimal": decimal,
+    }
+    window = {"arm_features": arm_features, "start": start, "steps": steps}
+    asked: dict[str, Any] = {"period": period, "transform": transform, **window, **reading}
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    _check_output(out)
+    try:
+        if table == MADRID:
+            learned = _from_madrid(years or MADRID_YEARS, given)
+        elif years is not None:
+            raise CommandError("--years is for madrid: choose from a table by --start and --steps")
+        else:
+            learned = _from_table(Path(table), **given)
+    except (ValueError, ArgumentTypeError) as error:
+        raise CommandError(str(error)) from error
+    _write(out, *learned)
+
+
+def _check_output(path: Path) -> None:
+    """Before the work, not after it."""
+    if path.is_dir():
+        raise CommandError(f"cannot write {str(path)!r}: it is a folder")
+    if not path.parent.is_dir():
+        raise CommandError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK):
+        raise CommandError(f"cannot write {str(path)!r}: its folder cannot be written")
+
+
+Learned = tuple[dict[str, Any], float, str]
+"""The content of the file, the number of seasons, and when the first of them begins."""
+
+
+def _from_madrid(years: str, given: dict[str, Any]) -> Learned:
+    from periodic_decisions.priors.learning import seasons_in
+    from periodic_decisions.priors.madrid import HOURS, learn_madrid, measured
+    from studies.flagship.options import parse_years
+
+    if given.pop("period", HOURS) != HOURS:
+        raise CommandError(f"the season of madrid has {HOURS} steps: leave out --period")
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise CommandError(f"--{option} is for tables: leave it out with madrid")
+    chosen = parse_years(years)
+    content = learn_madrid(chosen)
+    return content, seasons_in(measured(chosen)[1], HOURS), "midnight"
+
+
+def _from_table(
+    file: Path,
+    *,
+    period: float | None = None,
+    transform: str = "auto",
+    arm_features: Path | None = None,
+    start: str | None = None,
+    steps: int | None = None,
+    **reading: Any,
+) -> Learned:
+    from agents.auto.transform import TRANSFORMS
+    from periodic_decisions.priors.learning import learn, seasons_in
+    from periodic_decisions.tables.features import read_features
+    from periodic_decisions.tables.series import cut, read_series
+    from periodic_envs.checks import one_of
+
+    one_of("transform", transform, ("auto", *TRANSFORMS))
+    series = cut(read_series(file, **reading), start=start, steps=steps)
+    if period is None:
+        raise CommandError(
+            "--period must be given, the length of the season in steps of the table: "
+            f"'periodic-gp data check {file}' estimates it"
+        )
+    content = learn(
+        [series.values],
+        period=period,
+        transform=transform,
+        places=None if arm_features is None else read_features(arm_features, series.names),
+        about=f"Prior for {file.name}: summary statistics of {series.span()}. Made by periodic-gp "
+        "learn-prior; what the names mean is said in agents/auto/knowledge.py.",
+        extra={"names": list(series.names)},
+    )
+    return content, seasons_in([series.values], period), str(series.clock.at(0))
+
+
+def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> None:
+    from agents.auto.knowledge import MAX_BYTES
+
+    data = (json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n").encode()
+    if len(data) > MAX_BYTES:
+        raise CommandError(
+            f"the prior would have {len(data):,} bytes, and agents read at most {MAX_BYTES:,}: "
+            "learn from fewer arms, or a shorter season"
+        )
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    arms, period = len(content["profile"][0]), content["period"]
+    say(
+        f"Learned from {seasons:,.4g} seasons of {period:g} steps: {arms} arms, "
+        f"on the scale {content['transform']}."
+    )
+    say(f"Wrote {path}: {len(data):,} bytes.")
+    say(f"Use it as auto-gp-ucb:prior={path}, in windows that begin at the phase of {begin}.")

@@ -1,0 +1,110 @@
+"""What a log holds, in words: what its policy did, and what it never did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from periodic_decisions.logs.labels import phase_label
+from periodic_decisions.logs.log import Log
+from periodic_decisions.logs.policies import listed
+from periodic_decisions.logs.probabilities import count_by_phase
+from periodic_decisions.logs.seasons import Seasons
+from periodic_decisions.tables.report import count
+from periodic_envs.arrays import Array
+
+MAX_ARMS = 20
+"""Arms that are described one by one at most."""
+
+
+def guess_period(log: Log) -> float | None:
+    """A day in steps, where times are dated and steps are shorter than a day; else None."""
+    if not isinstance(log.clock.step, pd.Timedelta):
+        return None
+    steps = pd.Timedelta(days=1) / log.clock.step
+    return float(steps) if steps >= 2.0 else None
+
+
+def describe(log: Log, seasons: Seasons) -> list[str]:
+    """All that is known about a log before a question is asked, line by line."""
+    return [*_rows(log), "", *_policy(log, seasons), "", *_arms(log, seasons)]
+
+
+def _rows(log: Log) -> list[str]:
+    times = np.unique(log.step)
+    span = f"{log.clock.at(0)} to {log.clock.at(int(log.step[-1]) - log.origin)}"
+    lines = [
+        *(f"{note[0].upper()}{note[1:]}." for note in log.notes),
+        f"{count(len(log), 'decision')} at {count(len(times), 'time')}, {span}, in steps of "
+        f"{log.clock.step_text()}.",
+    ]
+    empty = int(times[-1] - times[0]) + 1 - len(times)
+    if empty:
+        lines.append(f"{count(empty, 'step')} in between have no decision.")
+    if log.unknown:
+        lines.append(
+            f"{count(log.unknown, 'row')} without a reward left out: if rewards are missing for a "
+            "reason, what follows is about the others alone."
+        )
+    return lines
+
+
+def _policy(log: Log, seasons: Seasons) -> list[str]:
+    counts = count_by_phase(seasons.phase, log.arm, seasons.phases, len(log.names))
+    visited = counts[counts.sum(1) > 0.0]
+    shares = visited / visited.sum(1, keepdims=True)
+    top = float((shares.max(1) * visited.sum(1)).sum() / visited.sum())
+    lines = [
+        f"With a season of {seasons.period:g} steps there are {seasons.phases} phases and "
+        f"{seasons.blocks} blocks of whole seasons.",
+        f"The most frequent arm of each phase was chosen in {top:.0%} of the decisions "
+        f"({1.0 / len(log.names):.0%} would be chance).",
+    ]
+    if log.probability is None:
+        return [*lines, "Probabilities are not logged: they are estimated by shares in phases."]
+    low, high = float(log.probability.min()), float(log.probability.max())
+    known = f"Logged probabilities reach from {low:.3g} to {high:.3g}."
+    return [*lines, known, *_calibration(log)]
+
+
+def _calibration(log: Log) -> list[str]:
+    """Whether weights average to 1, as those of true probabilities do, for each arm's share."""
+    assert log.probability is not None
+    total = float((1.0 / log.probability).mean())
+    expected = float(len(log.names))
+    # The mean of 1/p over rows is the number of arms with a probability above 0 at each row.
+    deviation = float((1.0 / log.probability).std()) / np.sqrt(len(log))
+    if total <= expected + 4.0 * deviation + 1e-9:
+        return []
+    return [
+        f"They cannot all be right: the mean of 1 / probability is {total:.3g}, and with "
+        f"{len(log.names)} arms it is at most {expected:g} but for chance."
+    ]
+
+
+def _arms(log: Log, seasons: Seasons) -> list[str]:
+    counts = count_by_phase(seasons.phase, log.arm, seasons.phases, len(log.names))
+    names = log.names[:MAX_ARMS]
+    width = max(len("arm"), *(len(name) for name in names))
+    header = f"{'arm':<{width}}  decisions   share  mean reward  never chosen at"
+    lines = [header]
+    for arm, name in enumerate(names):
+        rows = int(counts[:, arm].sum())
+        mean = float(log.reward[log.arm == arm].mean()) if rows else float("nan")
+        lines.append(
+            f"{name:<{width}}  {rows:>9,}  {rows / len(log):>6.1%}  {mean:>11,.4g}  "
+            f"{_unseen(log, seasons, counts, arm)}".rstrip()
+        )
+    if len(log.names) > MAX_ARMS:
+        lines.append(f"and {len(log.names) - MAX_ARMS:,} arms more")
+    return lines
+
+
+def _unseen(log: Log, seasons: Seasons, counts: Array, arm: int) -> str:
+    """The phases that the log has rows of, but none of this arm."""
+    missing = np.flatnonzero((counts[:, arm] == 0.0) & (counts.sum(1) > 0.0))
+    if not len(missing):
+        return ""
+    labels = [phase_label(log, seasons, int(phase)) for phase in missing]
+    plain = [label.removeprefix("phase ") for label in labels]
+    return ("phase " if plain != labels else "") + listed(plain)

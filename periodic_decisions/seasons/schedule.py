@@ -1,0 +1,251 @@
+"""Which arm when: the plan that a season gives, slot by slot, and how sure it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from periodic_decisions.seasons.gain import best_in_others
+from periodic_decisions.seasons.phases import by_slot
+from periodic_decisions.seasons.slots import Slots
+from periodic_decisions.tables.report import count
+from periodic_envs.arrays import Array
+
+MIN_SEASONS_FOR_INTERVAL = 3
+MAX_LINES = 40
+"""The largest number of lines of a schedule on the screen."""
+MIN_SHARE = 0.01
+"""The share of what could be gained that a season must gain for a plan to follow it."""
+COLUMNS = (
+    "phase",
+    "when",
+    "arm",
+    "expected_reward",
+    "gain_over_best_fixed_arm",
+    "low",
+    "high",
+    "seasons_seen",
+)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seasons, with its interval (95 %) where there are enough of them."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    seasons: int = 0
+
+    @classmethod
+    def of(cls, by_season: Array) -> Estimate:
+        """The mean of one value per season, NaN for seasons that have none."""
+        seen = by_season[~np.isnan(by_season)]
+        n, mean = len(seen), float(seen.mean()) if len(seen) else 0.0
+        if n < MIN_SEASONS_FOR_INTERVAL:
+            return cls(mean, seasons=n)
+        half = float(stdtrit(n - 1, 0.975) * seen.std(ddof=1) / np.sqrt(n))
+        return cls(mean, mean - half, mean + half, n)
+
+    def text(self) -> str:
+        """In words: "+3.4 [2.1, 4.6]"."""
+        bounds = ""
+        if self.low is not None and self.high is not None:
+            bounds = f" [{_number(self.low)}, {_number(self.high)}]"
+        return f"{'+' if self.mean > 0 else ''}{_number(self.mean)}{bounds}"
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The arm of each slot of a season.
+
+    Attributes:
+        slots: The slots; None if there is no season.
+        names: What the arms are called.
+        fixed: The best arm, always the same.
+        arms: The arm of each slot; the fixed one where no other does better in seasons left out.
+        rewards: Mean reward of the arms chosen without the season that they are judged by, minus
+            the mean cost if less is better; shape (seasons, slots), NaN where there is no reading.
+        gains: The same, over that of the fixed arm.
+        weights: Number of readings of each.
+        sign: What makes the values of rewards again: -1 if less is better.
+    """
+
+    slots: Slots | None
+    names: tuple[str, ...]
+    fixed: int
+    arms: NDArray[np.intp]
+    rewards: Array
+    gains: Array
+    weights: Array
+    sign: float
+
+    @property
+    def always(self) -> bool:
+        """Whether one arm is chosen all the time."""
+        return bool((self.arms == self.fixed).all())
+
+    def over(self, slots: Sequence[int]) -> tuple[float, Estimate]:
+        """What is expected in some slots together: the value, and the gain over the fixed arm."""
+        index = np.asarray(slots)
+        weights = self.weights[:, index]
+        total = weights.sum(1)
+        seen = total > 0
+        means = []
+        for table in (self.rewards, self.gains):
+            sums = np.nansum(table[:, index] * weights, axis=1)
+            means.append(np.where(seen, sums / np.maximum(total, 1.0), np.nan))
+        value = self.sign * float(np.nanmean(means[0])) if seen.any() else float("nan")
+        return value, Estimate.of(means[1])
+
+    def lines(self) -> list[str]:
+        """The plan in words, runs of one arm in one line."""
+        name = self.names[self.fixed]
+        if self.slots is None or self.always:
+            return [f"Schedule: always {name}, the best arm over all the data."]
+        head = ("when", "arm", "cost" if self.sign < 0 else "reward", "gain")
+        rows = [head, *(self._row(when, slots) for when, slots in self._runs())]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        text = [
+            f"  {when:<{widths[0]}}  {arm:<{widths[1]}}  {value:>{widths[2]}}  {gain}".rstrip()
+            for when, arm, value, gain in rows
+        ]
+        left = len(text) - 1 - MAX_LINES
+        if left > 1:
+            text = [*text[: MAX_LINES + 1], f"  ... and {left:,} more lines: --schedule writes all"]
+        title = f"Schedule by {self.slots.what}, per step; gains are over always {name}:"
+        return [title, *text, self._how_sure()]
+
+    def _row(self, when: str, slots: list[int]) -> tuple[str, str, str, str]:
+        arm = int(self.arms[slots[0]])
+        value, gain = self.over(slots)
+        return when, self.names[arm], _number(value), "" if arm == self.fixed else gain.text()
+
+    def _how_sure(self) -> str:
+        seen = int((self.weights.sum(1) > 0).sum())
+        if seen < MIN_SEASONS_FOR_INTERVAL:
+            return f"(Only {count(seen, 'season')} to learn from: too few to say how sure this is.)"
+        return (
+            f"(In brackets 95% intervals, from how {seen:,} seasons differ. Arms are judged by "
+            "seasons that they were not chosen by.)"
+        )
+
+    def _runs(self) -> list[tuple[str, list[int]]]:
+        """Merge neighbours of one arm within a group, and equal runs of several groups."""
+        assert self.slots is not None
+        slots = self.slots
+        groups = [list(run) for _, run in groupby(range(len(slots)), lambda i: slots.groups[i])]
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for number, group in enumerate(groups):
+            for arm, run in groupby(enumerate(group), lambda pair: int(self.arms[pair[1]])):
+                places = [place for place, _ in run]
+                found.setdefault((places[0], places[-1], arm), []).append(number)
+        merged = []
+        for (first, last, _), among in found.items():
+            name = _ranges([slots.groups[groups[number][0]] for number in among], among)
+            everything = last - first + 1 == len(groups[among[0]]) and bool(name)
+            span = slots.span(groups[among[0]][first], groups[among[0]][last], name)
+            together = [slot for number in among for slot in groups[number][first : last + 1]]
+            merged.append((name if everything else span, together))
+        return merged
+
+    def csv(self) -> str:
+        """The plan as a table, a line for each slot."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for slot in range(len(self.arms)):
+            value, gain = self.over([slot])
+            fixed = self.arms[slot] == self.fixed
+            bounds = (None, None) if fixed else (gain.low, gain.high)
+            numbers = [value, 0.0 if fixed else gain.mean, *bounds]
+            when = "always" if self.slots is None else self.slots.label(slot)
+            texts = ["" if n is None or np.isnan(n) else f"{n:.6g}" for n in numbers]
+            writer.writerow([slot, when, self.names[self.arms[slot]], *texts, gain.seasons])
+        return file.getvalue()
+
+
+def _ranges(names: list[str], numbers: list[int]) -> str:
+    """Name neighbours together: "Mon-Wed, Fri"."""
+    runs = groupby(zip(names, numbers, strict=True), lambda pair: pair[1] - numbers.index(pair[1]))
+    parts = [[name for name, _ in run] for _, run in runs]
+    return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 2 else ", ".join(p) for p in parts)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def plan(
+    rewards: Array, slots: Slots | None, names: Sequence[str], *, sign: float = 1.0
+) -> Schedule:
+    """Choose the arm of each slot, and judge the choice by seasons that it was not made by.
+
+    Slots that are alike (nine o'clock on all working days) get one arm, but where an arm of its own
+    does clearly better; and another arm than the best fixed one is chosen only where that does
+    better, both in seasons left out.
+
+    Args:
+        rewards: Shape (steps, arms), without gaps.
+        slots: The slots of the season; None to choose the best fixed arm.
+        names: What the arms are called.
+        sign: -1 if the rewards are the negatives of costs.
+    """
+    fixed = int(rewards.mean(0).argmax())
+    steps = np.zeros(len(rewards), dtype=np.intp)
+    season, slot, n = (steps, steps, 1) if slots is None else (slots.season, slots.slot, len(slots))
+    sums, counts = by_slot(rewards, season, slot, n)
+    weights = counts[..., 0]
+    means = np.where(weights[..., None] > 0, sums / np.maximum(counts, 1.0), np.nan)
+    always = means[..., fixed]
+    arms = np.array([fixed])
+    chosen = always
+    if slots is not None:
+        pools = np.arange(n) if slots.pools is None else slots.pools
+        own, own_rewards = _choose(sums, counts, means, np.arange(n))
+        pooled, pooled_rewards = _choose(sums, counts, means, pools)
+        apart = _clearly_above(own_rewards - pooled_rewards)
+        chosen = np.where(apart, own_rewards, pooled_rewards)
+        together = np.where(apart, pools.max() + 1 + np.arange(n), pools)
+        gained = np.bincount(together, np.nansum((chosen - always) * weights, axis=0))[together]
+        arms = np.where(gained > 0, np.where(apart, own, pooled), fixed)
+    kept = np.where(arms == fixed, always, chosen)
+    return Schedule(slots, tuple(names), fixed, arms, kept, kept - always, weights, sign)
+
+
+def _choose(
+    sums: Array, counts: Array, means: Array, pools: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], Array]:
+    """Choose one arm for each pool of slots, and say what it gets in seasons left out.
+
+    The first has one arm for each slot, the second shape (seasons, slots).
+    """
+    shape = (len(sums), int(pools.max()) + 1, sums.shape[2])
+    all_sums, all_counts = np.zeros((2, *shape))
+    for slot, pool in enumerate(pools):
+        all_sums[:, pool] += sums[:, slot]
+        all_counts[:, pool] += counts[:, slot]
+    elsewhere = best_in_others(all_sums, all_counts)[:, pools]
+    best = (all_sums.sum(0) / np.maximum(all_counts.sum(0), 1.0)).argmax(1)[pools]
+    return best, np.take_along_axis(means, elsewhere[..., None], axis=2)[..., 0]
+
+
+def _clearly_above(differences: Array) -> NDArray[np.bool_]:
+    """Say of each slot whether the mean over seasons is more than twice its error above 0.
+
+    Args:
+        differences: Shape (seasons, slots), NaN where there is no reading.
+    """
+    seen = ~np.isnan(differences)
+    n = np.maximum(seen.sum(0), 1)
+    mean = np.nansum(differences, axis=0) / n
+    squares = np.nansum((differences - mean) ** 2, axis=0)
+    above: NDArray[np.bool_] = (n > 1) & (mean > 2.0 * np.sqrt(squares / np.maximum(n - 1, 1) / n))
+    return above

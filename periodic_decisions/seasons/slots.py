@@ -1,0 +1,186 @@
+"""The phases of a season in the words of a calendar: hours, weekdays, weeks and months.
+
+Slots begin where people expect it, at midnight, on Monday or in January, wherever the data begin;
+without a calendar they are the steps of the season, counted from the first one of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from periodic_decisions.seasons.phases import phase_index
+from periodic_decisions.tables.grid import Clock
+
+HOUR, DAY, WEEK = pd.Timedelta("1h"), pd.Timedelta("1D"), pd.Timedelta("7D")
+YEARS = (pd.Timedelta("365D"), pd.Timedelta("365.25D"))
+"""How long a year is: in whole days, and on average."""
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS_BEFORE = np.cumsum([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30])
+STEP = "step"
+"""What a slot is called that has no name in the calendar."""
+
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The slot of every step, and what the slots are called.
+
+    Attributes:
+        season: Which season each step is in, from 0 on.
+        slot: Which slot of its season each step is in.
+        groups: For each slot the weekday or month that it is a part of, or "".
+        starts: When each slot begins, within its group.
+        ends: When each slot ends, within its group: "10:00" for one that begins at "09:00", but
+            "Mon" for "Mon", since people count days in.
+        what: What the slots are, in words: "hour of the day".
+        pools: Slots of one number are alike until the data say otherwise, as nine o'clock on all
+            working days is; None if no two are.
+    """
+
+    season: Index
+    slot: Index
+    groups: tuple[str, ...]
+    starts: tuple[str, ...]
+    ends: tuple[str, ...]
+    what: str
+    pools: Index | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def label(self, slot: int) -> str:
+        """One slot by its beginning: "Mon 09:00"."""
+        return f"{self.groups[slot]} {self.starts[slot]}".strip()
+
+    def span(self, first: int, last: int, groups: str | None = None) -> str:
+        """A run of slots within a group, or within several groups that are named together."""
+        group = self.groups[first] if groups is None else groups
+        start, end = self.starts[first], self.ends[last]
+        return f"{group} {start if start == end else f'{start}-{end}'}".strip()
+
+
+def calendar_periods(clock: Clock | None) -> tuple[float, ...]:
+    """The periods that a calendar has, in steps, those in whole steps first; none for numbers."""
+    if clock is None or not isinstance(clock.step, pd.Timedelta):
+        return ()
+    lengths = [length / clock.step for length in (HOUR, DAY, WEEK)]
+    found = [length for length in lengths if length.is_integer()]
+    found += [float(round(YEARS[0] / clock.step)), YEARS[1] / clock.step]
+    return tuple(length for length in dict.fromkeys(found) if length >= 2.0)
+
+
+def slot_choices(
+    clock: Clock | None, n_steps: int, period: float, *, joint: bool = False
+) -> list[Slots]:
+    """List the ways to cut a season into slots, the finest first.
+
+    Args:
+        clock: The times of the data; None for no calendar.
+        n_steps: The number of steps.
+        period: The length of the season in steps.
+        joint: Whether months may be cut further, by weekday or by hour: then a year's slots tell
+            more than the year.
+    """
+    if clock is not None and isinstance(clock.step, pd.Timedelta) and clock.step <= WEEK:
+        times, step = clock.times(n_steps), clock.step
+        if abs(period * (step / DAY) - YEARS[1] / DAY) <= max(0.3, step / DAY / 2):
+            return _years(times, step, joint=joint)
+        whole = not DAY % step if step < DAY else step == DAY
+        days = period * (step / DAY)
+        if whole and days in (1.0, 7.0):
+            units = [step, HOUR] if step < HOUR else [step]
+            return [_days(times, unit, weekly=days == 7.0) for unit in units]
+    season, phase, bins = phase_index(n_steps, period)
+    names = tuple(map(str, range(bins)))
+    return [Slots(season, phase, (STEP,) * bins, names, names, "step of the season")]
+
+
+def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
+    """Cut days, or the days of weeks, into units of time."""
+    names, within = _times_of_day(times, unit)
+    day = _day_number(times)
+    if not weekly:
+        return _slots(day, within, [("", names)], "time of the day")
+    monday = day - times.day_of_week.to_numpy()
+    week = (monday - monday[0]) // 7
+    if unit == DAY:
+        return _slots(week, _weekday(times), [("", _names(WEEKDAYS))], "day of the week")
+    slot = _weekday(times) * len(names) + within
+    found = _slots(week, slot, [(day, names) for day in WEEKDAYS], "time of the week")
+    weekend = np.repeat([0, 0, 0, 0, 0, 1, 1], len(names)) * len(names)
+    return replace(found, pools=weekend + np.tile(np.arange(len(names)), 7))
+
+
+def _years(times: Any, step: Any, *, joint: bool) -> list[Slots]:
+    """Cut years into days, weeks or months; and jointly into weekdays or hours of each month."""
+    year, month = times.year.to_numpy(), times.month.to_numpy() - 1
+    # The 29 February counts as the 28th, so that all years have the same days.
+    days = np.where(month == 1, np.minimum(times.day, 28), times.day) - 1
+    of_year = _DAYS_BEFORE[month] + days
+    lengths = np.diff([*_DAYS_BEFORE, 365])
+    dates = [f"{d + 1} {name}" for name, n in zip(MONTHS, lengths, strict=True) for d in range(n)]
+    choices = []
+    if step <= DAY:
+        choices.append(_slots(year, of_year, [("", [(d, d) for d in dates])], "day of the year"))
+    weeks = [(dates[7 * w], dates[7 * w + 6 if w < 51 else 364]) for w in range(52)]
+    choices.append(_slots(year, np.minimum(of_year // 7, 51), [("", weeks)], "week of the year"))
+    choices.append(_slots(year, month, [("", _names(MONTHS))], "month"))
+    if joint and step <= DAY:
+        slot = month * 7 + _weekday(times)
+        named = [(name, _names(WEEKDAYS)) for name in MONTHS]
+        choices.append(_slots(year, slot, named, "weekday of the month"))
+    if joint and step <= HOUR and not HOUR % step:
+        slot = month * 24 + times.hour.to_numpy()
+        hours = [(f"{h:02}:00", f"{h + 1:02}:00") for h in range(24)]
+        named = [(name, hours) for name in MONTHS]
+        choices.append(_slots(year, slot, named, "hour of the day in each month"))
+    return choices
+
+
+def _slots(
+    season: Any, slot: Any, named: Sequence[tuple[str, list[tuple[str, str]]]], what: str
+) -> Slots:
+    groups = tuple(group for group, names in named for _ in names)
+    starts = tuple(start for _, names in named for start, _ in names)
+    ends = tuple(end for _, names in named for _, end in names)
+    dense = np.asarray(season - np.min(season), dtype=np.intp)
+    return Slots(dense, np.asarray(slot, dtype=np.intp), groups, starts, ends, what)
+
+
+def _times_of_day(times: Any, unit: Any) -> tuple[list[tuple[str, str]], Index]:
+    """Name the units of a day, from the first one on that the times know, and count them."""
+    of_day = times - times.normalize()
+    rests = (of_day % unit).unique()
+    first = rests[0] if len(rests) == 1 else pd.Timedelta(0)  # several steps in each unit
+    edges = [first + i * unit for i in range(round(DAY / unit) + 1)]
+    names = [_clock_text(edge) for edge in edges]
+    names[-1] = "24:00" if first == pd.Timedelta(0) else names[-1]
+    within = np.asarray((of_day - first) // unit, dtype=np.intp)
+    return list(pairwise(names)), within
+
+
+def _clock_text(of_day: pd.Timedelta) -> str:
+    seconds = round(of_day / pd.Timedelta("1s")) % 86_400
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}"
+    return text + (f":{seconds % 60:02}" if seconds % 60 else "")
+
+
+def _names(words: Sequence[str]) -> list[tuple[str, str]]:
+    return [(word, word) for word in words]
+
+
+def _weekday(times: Any) -> Index:
+    return np.asarray(times.day_of_week, dtype=np.intp)
+
+
+def _day_number(times: Any) -> Index:
+    return np.asarray((times.normalize() - times[0].normalize()) // DAY, dtype=np.intp)

@@ -1,0 +1,5 @@
+"""Compare, and write the page."""
+
+from studies.agreement.page import main
+
+main()

@@ -1,0 +1,5 @@
+"""Run the study, and write its page."""
+
+from studies.delay.study import main
+
+main()

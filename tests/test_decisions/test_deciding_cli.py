@@ -1,0 +1,170 @@
+"""The commands ``decide``: each does one thing with one file."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from periodic_decisions import Decider
+from tests.test_decisions.test_deciding import kiosk, table
+from tests.test_evaluation.test_cli import call
+
+QUICK = ("--agent", "periodic-gp-ucb:time_length_scale=1")
+PLAN = ["time", "arm", "expected", "low", "high", "mean_so_far", "trial"]
+INIT = ("init", "k", "--arms", "billing", "--arms", "sales", "--step", "1h", "--seasons", "1 day")
+
+
+def decide(folder: Path, *words: str, fails: bool = False) -> str:
+    """What a command says."""
+    done = call("decide", *words, cwd=folder)
+    assert done.returncode == int(fails), done.stdout + done.stderr
+    return " ".join((done.stderr if fails else done.stdout).split())
+
+
+def test_from_the_first_question_to_the_log(tmp_path: Path) -> None:
+    table(7).to_csv(tmp_path / "past.csv")
+    said = decide(tmp_path, *INIT, *QUICK, "--timezone", "Europe/Madrid", "--objective", "min")
+    assert said.startswith("Made k: billing, sales, every 1 hour Next: periodic-gp decide learn k ")
+    assert decide(tmp_path, "learn", "k", "past.csv") == "Learned 336 rewards from past.csv"
+    answer = json.loads(decide(tmp_path, "ask", "k", "--at", "2026-11-16 00:00", "--json"))
+    assert (answer["arm"], answer["probability"]) == ("sales", 1.0)
+    assert answer["time"] == "2026-11-16 00:00:00+01:00"
+    assert decide(tmp_path, "tell", "k", answer["id"], "-12.5").startswith("Learned that 1-")
+    again = decide(tmp_path, "tell", "k", answer["id"], "1", fails=True)
+    assert again == f"Error: the reward of choice {answer['id']} was told already: -12.5"
+    shown = decide(tmp_path, "ask", "k", "--at", "2026-11-16 12:00")
+    assert shown.startswith("arm billing id 2-")
+    assert "expected 1" in shown
+    said = decide(tmp_path, "log", "k", "log.csv")
+    assert said == "Wrote the log into log.csv; 1 reward is not told yet"
+    assert pd.read_csv(tmp_path / "log.csv")["reward"].tolist()[0] == -12.5
+    assert "billing" in decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "24")
+    decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "30", "--csv", "plan.csv")
+    assert list(pd.read_csv(tmp_path / "plan.csv")) == PLAN
+    assert decide(tmp_path, "add-arm", "k", "chat") == "Arms: billing, sales, chat"
+    assert decide(tmp_path, "retire-arm", "k", "sales") == "Arms: billing, chat"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (INIT, "'k' is there already"),
+        (("ask", "none"), "there is no file 'none': make a decider with periodic-gp decide init"),
+        (("ask", "k", "--at", "soon"), "a time is written like"),
+        (("tell", "k", "1-000000", "3"), "there is no choice '1-000000'"),
+        (("tell", "k", "1-000000", "nan"), "there is no choice"),
+        (("tell", "k", "1-000000", "28,5"), "got '28,5', did you mean 28.5?"),
+        (("tell", "k", "1-000000", "much"), "a reward is a number such as 28.5, got 'much'"),
+        (("plan", "k", "--picture", "plan.doc"), "a picture's name must end in"),
+        (("learn", "k", "none.csv"), "cannot read 'none.csv'"),
+        (("plan", "k", "--steps", "0"), "steps must be a whole number"),
+        (("log", "k", "nowhere/log.csv"), "cannot write"),
+    ],
+)
+def test_mistakes_get_one_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    kiosk().save(tmp_path / "k")
+    before = (tmp_path / "k").read_bytes()
+    assert sentence in decide(tmp_path, *words, fails=True)
+    assert (tmp_path / "k").read_bytes() == before
+
+
+def test_asking_and_telling_need_no_pandas(tmp_path: Path) -> None:
+    decider = kiosk(agent="auto-gp-ucb")
+    choice = decider.choose("2026-11-16")
+    decider.save(tmp_path / "k")
+    for words in (["ask", "k"], ["tell", "k", choice.id, "3"], ["log", "k", "log.csv"]):
+        code = (
+            "import atexit, sys\n"
+            "atexit.register(lambda: print('MODULES', *sys.modules))\n"
+            f"sys.argv = ['periodic-gp', 'decide', *{words!r}]\n"
+            "from evaluation.cli import main\nmain()"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        modules = set(done.stdout.rpartition("MODULES ")[2].split())
+        assert "numpy" in modules
+        assert not modules & {"pandas", "pyarrow", "matplotlib", "scipy.stats"}
+    assert len(Decider.load(tmp_path / "k").log) == 2
+
+
+def test_open_choices_are_listed_by_their_ids(tmp_path: Path) -> None:
+    decider = kiosk()
+    first, second = decider.choose("2026-11-16 09:00"), decider.choose("2026-11-16 10:00")
+    decider.save(tmp_path / "k")
+    decide(tmp_path, "tell", "k", first.id, "3")
+    said = decide(tmp_path, "open", "k")
+    assert said == f"choice_id time arm {second.id} 2026-11-16 10:00:00 {second.arm}"
+    (row,) = json.loads(decide(tmp_path, "open", "k", "--json"))
+    assert row == {"choice_id": second.id, "time": "2026-11-16 10:00:00", "arm": second.arm}
+    decide(tmp_path, "tell", "k", second.id, "3")
+    assert decide(tmp_path, "open", "k") == "No choice is open: all rewards were told."
+    assert json.loads(decide(tmp_path, "open", "k", "--json")) == []
+
+
+def test_a_log_that_is_there_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    kiosk().save(tmp_path / "k")
+    (tmp_path / "log.csv").write_text("mine")
+    assert "'log.csv' is there already" in decide(tmp_path, "log", "k", "log.csv", fails=True)
+    plan = ("plan", "k", "--at", "2026-11-05", "--csv", "log.csv")
+    assert "'log.csv' is there already" in decide(tmp_path, *plan, fails=True)
+    assert (tmp_path / "log.csv").read_text() == "mine"
+    decide(tmp_path, "log", "k", "log.csv", "--overwrite")
+    assert (tmp_path / "log.csv").read_text().startswith("time,arm,")
+
+
+def test_a_plan_is_drawn_and_advice_names_options(tmp_path: Path) -> None:
+    decider = kiosk()
+    decider.learn(table(3))
+    decider.save(tmp_path / "k")
+    words = ("plan", "k", "--at", "2026-11-05", "--steps", "3", "--picture", "plan.png")
+    assert decide(tmp_path, *words).endswith("Drew it into plan.png")
+    assert (tmp_path / "plan.png").stat().st_size > 1000
+    early = decide(tmp_path, "ask", "k", "--at", "2020-01-01", fails=True)
+    assert "make the decider with --start ..." in early
+    unknown = decide(tmp_path, "init", "z", *INIT[2:], "--agent", "qqqq", fails=True)
+    assert unknown == "Error: there is no agent 'qqqq'; periodic-gp agents lists those there are"
+
+
+def test_learning_says_how_far_it_is(tmp_path: Path) -> None:
+    table(7).to_csv(tmp_path / "past.csv")
+    decide(tmp_path, *INIT, *QUICK)
+    done = call("decide", "learn", "k", "past.csv", cwd=tmp_path)
+    assert "learning: 336 of 336 rewards" in done.stderr
+
+
+def test_what_is_skipped_is_said_with_options_of_the_command(tmp_path: Path) -> None:
+    table(2).assign(other=1.0).to_csv(tmp_path / "past.csv")
+    decide(tmp_path, *INIT, *QUICK)
+    decide(tmp_path, "learn", "k", "past.csv")
+    done = call("decide", "learn", "k", "past.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "passed over: 'other'" in done.stderr
+    assert "96 of 96 rewards" in done.stderr
+    assert "skipped; --again lets them count again" in done.stderr
+    assert "Learned 0 rewards" in done.stdout
+    assert "Learned 96" in decide(tmp_path, "learn", "k", "past.csv", "--again")
+
+
+def test_it_learns_from_messy_files(tmp_path: Path) -> None:
+    """Whatever ``data check`` reads with some options, and a log with a column more."""
+    (tmp_path / "messy.csv").write_bytes(
+        "Zeit;Züri;Genf\n01.03.2026 00:00;1,5;2,5\n01.03.2026 01:00;defekt;3,5\n".encode("cp1252")
+    )
+    words = ("--arms", "Züri", "--arms", "Genf", "--step", "1h", "--seasons", "1 day")
+    decide(tmp_path, "init", "k1", *words)
+    assert "defekt" in decide(tmp_path, "learn", "k1", "messy.csv", fails=True)
+    said = decide(tmp_path, "learn", "k1", "messy.csv", "--na-values", "defekt")
+    assert "Learned 3 rewards" in said
+    log = ["day,product,sold,store"] + [
+        f"2026-03-0{i},{'ab'[i % 2]},{i},north" for i in range(1, 8)
+    ]
+    (tmp_path / "sold.csv").write_text("\n".join(log))
+    (tmp_path / "log.csv").write_text("\n".join(["time,arm,reward,store", *log[1:]]))
+    options = ("--arm-column", "product", "--reward-column", "sold")
+    for name, file, given in (("k2", "sold.csv", options), ("k3", "log.csv", ())):
+        decide(tmp_path, "init", name, *("--arms", "a", "--arms", "b", "--step", "1 day"))
+        assert "Learned 7 rewards" in decide(tmp_path, "learn", name, file, *given)

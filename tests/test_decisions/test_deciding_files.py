@@ -1,0 +1,228 @@
+"""Deciders in files: the same afterwards, shared by processes, and safe from kills."""
+
+import errno
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from agents.registry import online_names
+from periodic_decisions import Decider, DeciderError
+from periodic_decisions.deciding import files
+from periodic_decisions.deciding.files import FORMAT, to_bytes
+from tests.test_decisions.test_deciding import QUICK, file_agent, kiosk, live, table
+
+__all__ = ["file_agent"]  # a fixture
+
+WORKER = """
+import sys
+from periodic_decisions import Decider
+
+path, count = sys.argv[1], int(sys.argv[2])
+for number in range(count):
+    with Decider.opened(path) as decider:
+        choice = decider.choose("2026-11-16 09:00")
+    print("asked", choice.id, flush=True)
+    with Decider.opened(path) as decider:
+        decider.tell(choice.id, float(number))
+    print("told", choice.id, flush=True)
+"""
+
+
+def start(path: Path, count: int) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(path), str(count)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("agent", ["auto-gp-ucb", QUICK, "thompson", "seasons-gp-ucb", "random"])
+def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, agent: str) -> None:
+    one = kiosk(agent=agent, explore=0.2, timezone="Europe/Madrid")
+    late = one.choose("2026-11-16")
+    live(one, 60)
+    one.save(tmp_path / "kiosk")
+    two = Decider.load(tmp_path / "kiosk")
+    pd.testing.assert_frame_equal(one.log, two.log)
+    assert one.settings == two.settings
+    for decider in (one, two):
+        decider.tell(late.id, 5.0)
+    assert live(one, 60, "2026-11-19") == live(two, 60, "2026-11-19")
+    assert repr(one.plan("2026-11-23")) == repr(two.plan("2026-11-23"))
+
+
+def test_an_agent_that_cannot_be_saved_sees_everything_again(
+    tmp_path: Path, file_agent: str
+) -> None:
+    one = kiosk(agent=file_agent, remember=150)
+    for hours, first in ((30, "2026-11-16"), (200, "2026-11-18")):  # the second forgets something
+        live(one, hours, first)
+        one.save(tmp_path / "kiosk")
+        with pytest.raises(DeciderError, match="which is not registered: give agent="):
+            Decider.load(tmp_path / "kiosk")
+        two = Decider.load(tmp_path / "kiosk", agent=file_agent)
+        assert live(one, 30, "2026-11-27") == live(two, 30, "2026-11-27")
+
+
+def test_every_agent_for_arms_goes_on_after_it_was_saved(tmp_path: Path) -> None:
+    for agent in online_names():
+        one = kiosk(agent=agent)
+        live(one, 12)
+        one.add_arm("chat")
+        one.save(tmp_path / "kiosk")
+        two = Decider.load(tmp_path / "kiosk")
+        moments = pd.date_range("2026-11-17", periods=8, freq="h")
+        chosen = [[decider.choose(moment).arm for moment in moments] for decider in (one, two)]
+        assert chosen[0] == chosen[1], agent
+
+
+def test_arms_that_changed_are_saved(tmp_path: Path) -> None:
+    one = kiosk()
+    one.learn(table(7))
+    one.add_arm("chat")
+    one.retire_arm("billing")
+    one.save(tmp_path / "kiosk")
+    two = Decider.load(tmp_path / "kiosk")
+    assert two.arms == ("sales", "chat")
+    assert live_with_chat(one) == live_with_chat(two)
+
+
+def live_with_chat(decider: Decider) -> list[str]:
+    chosen = [decider.choose("2026-11-16 12:00").arm for _ in range(3)]
+    decider.add_arm("billing")
+    return chosen + [decider.choose(f"2026-11-17 {hour:02}:00").arm for hour in range(24)]
+
+
+def test_nothing_is_changed_in_the_file_if_something_fails(tmp_path: Path) -> None:
+    path = tmp_path / "kiosk"
+    kiosk().save(path)
+    before = path.read_bytes()
+
+    def choose_and_fail() -> None:
+        with Decider.opened(path) as decider:
+            decider.choose("2026-11-16")
+            decider.tell("no id", 1.0)
+
+    with pytest.raises(DeciderError, match="there is no choice"):
+        choose_and_fail()
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".lock") == ["kiosk"]
+
+
+def test_damaged_files_get_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "kiosk"
+    with pytest.raises(DeciderError, match="there is no file"):
+        Decider.load(path)
+    decider = kiosk()
+    live(decider, 30)
+    decider.save(path)
+    whole, rng = path.read_bytes(), random.Random(0)
+    damaged = [b"", b"{}", whole[:100], whole[:-1], whole + b"x", b"\xff" * 100]
+    for _ in range(60):
+        place = rng.randrange(4000)
+        damaged.append(whole[:place] + bytes([rng.randrange(256)]) + whole[place + 1 :])
+    said = []
+    for content in damaged:
+        path.write_bytes(content)
+        try:
+            Decider.load(path)  # a changed number may do no harm
+        except DeciderError as error:
+            said.append(str(error))
+    assert len(said) > 20
+    assert all(one.startswith("cannot load") and "\n" not in one for one in said)
+
+
+def test_files_of_something_else_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "kiosk"
+    for said, words in (
+        ({"format": "a recipe"}, "cannot load '.*kiosk': it is no decider"),
+        ({"format": FORMAT, "version": "99"}, "of version 99 of the format, this one reads"),
+    ):
+        path.write_bytes(to_bytes({"numbers": np.zeros(3)}, said))
+        with pytest.raises(DeciderError, match=words):
+            Decider.load(path)
+
+
+def test_a_file_in_use_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kiosk"
+    kiosk().save(path)
+    monkeypatch.setattr(files, "MAX_WAITING_SECONDS", 0.1)
+    with files.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
+        kiosk().save(path)
+    kiosk().save(path)
+
+
+def test_a_disk_that_is_full_keeps_the_file_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kiosk"
+    kiosk().save(path)
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DeciderError, match=r"cannot write '.*kiosk': No space left on device"):
+        kiosk().save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir() if p.suffix != ".lock"] == ["kiosk"]
+
+
+def test_there_is_no_place_to_write(tmp_path: Path) -> None:
+    with pytest.raises(DeciderError, match="there is no folder"):
+        kiosk().save(tmp_path / "nowhere" / "kiosk")
+    with pytest.raises(DeciderError, match="there is no file"), Decider.opened(tmp_path / "none"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DeciderError, match="cannot write"):
+        kiosk().export_log(tmp_path / "nowhere" / "log.csv")
+
+
+def test_two_processes_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "kiosk"
+    kiosk().save(path)
+    workers = [start(path, 25) for _ in range(2)]
+    said = []
+    for worker in workers:
+        out, errors = worker.communicate(timeout=120)
+        assert worker.returncode == 0, errors
+        said += [line.split()[1] for line in out.splitlines() if line.startswith("told")]
+    assert len(set(said)) == 50
+    log = Decider.load(path).log
+    assert len(log) == 50
+    assert log["reward"].notna().all()
+
+
+def test_no_told_reward_is_lost_and_no_id_given_twice_however_it_is_killed(tmp_path: Path) -> None:
+    """Eight kills at random moments, while something is written most of the time."""
+    path, rng = tmp_path / "kiosk", random.Random(0)
+    kiosk().save(path)
+    asked: list[str] = []
+    told: set[str] = set()
+    for _ in range(8):
+        worker = start(path, 100_000)
+        assert worker.stdout is not None
+        first = worker.stdout.readline()  # it has begun
+        time.sleep(rng.uniform(0.0, 0.3))
+        worker.kill()
+        rest, errors = worker.communicate()
+        assert not errors, errors
+        whole = (first + rest).rpartition("\n")[0]
+        lines = [line.split() for line in whole.splitlines()]
+        asked += [line[1] for line in lines if line[0] == "asked"]
+        told |= {line[1] for line in lines if line[0] == "told"}
+        decider = Decider.load(path)
+        entries = {entry.id: entry for entry in decider._known.journal}
+        assert set(asked) <= set(entries)
+        assert not {one for one in told if entries[one].is_open}
+    assert len(asked) == len(set(asked)) >= 8
+    assert told

@@ -1,0 +1,161 @@
+"""A plan says what is a trial, and where what was seen contradicts what is believed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from periodic_decisions import Decider, DeciderError
+from periodic_decisions.deciding.past import mean_so_far
+from tests.test_decisions.test_deciding import kiosk, table
+
+MONDAY = "2026-11-16"
+
+
+def peaked(weeks: int = 4) -> pd.DataFrame:
+    """Two arms of which one has a peak of an hour on Saturdays, which no smooth season follows."""
+    times = pd.date_range("2026-10-19", periods=168 * weeks, freq="h")
+    hour = times.hour.to_numpy()
+    rng = np.random.default_rng(0)
+    calm = 20.0 + 5.0 * np.cos(2 * np.pi * hour / 24)
+    peak = 10.0 + 60.0 * ((times.day_of_week == 5) & (hour == 18))
+    return pd.DataFrame(
+        {
+            "time": times,
+            "billing": calm + rng.normal(0, 1, len(times)),
+            "sales": peak + rng.normal(0, 1, len(times)),
+        }
+    )
+
+
+def weekly(agent: str) -> Decider:
+    return kiosk(seasons=["1 day", "1 week"], agent=agent)
+
+
+def test_means_so_far_are_those_of_the_same_hour_of_the_week() -> None:
+    decider, past = weekly("ucb1"), peaked()
+    decider.learn(past)
+    plan = decider.plan(MONDAY, steps=168).table
+    by_hour = past.groupby(np.arange(len(past)) % 168)[["billing", "sales"]].mean()
+    wanted = [by_hour.loc[i, arm] for i, arm in enumerate(plan["arm"])]
+    np.testing.assert_allclose(plan["mean_so_far"], wanted)
+    _, count = mean_so_far(decider._known, [0, 5])
+    assert count.tolist() == [[4.0, 4.0], [4.0, 4.0]]
+
+
+def test_nothing_was_seen_without_a_season_or_of_a_new_arm() -> None:
+    decider = kiosk(seasons=[], agent="ucb1")
+    decider.learn(peaked(1))
+    assert decider.plan(MONDAY, steps=3).table["mean_so_far"].isna().all()
+    decider = weekly("ucb1")
+    decider.learn(peaked(1))
+    decider.add_arm("chat")
+    mean, count = mean_so_far(decider._known, [0])
+    assert np.isnan(mean).tolist() == [[False, False, True]]
+    assert count.tolist() == [[1.0, 1.0, 0.0]]
+
+
+def test_a_peak_that_the_model_flattens_is_said() -> None:
+    decider = weekly("auto-gp-ucb")
+    decider.learn(peaked())
+    plan = decider.plan(MONDAY, steps=168)
+    (note,) = plan.notes
+    assert "The largest gap: sales at 2026-11-21 18:00:00" in note
+    assert "phase-ucb:period=168" in note
+    assert note in " ".join(repr(plan).split())
+    assert f"<p>{note}</p>".replace("'", "&#x27;") in plan._repr_html_()
+    smooth = kiosk()
+    smooth.learn(table(14))
+    assert smooth.plan("2026-11-20", steps=48).notes == ()
+
+
+def test_an_agent_without_smoothing_takes_the_peak() -> None:
+    """The page about deciders recommends it for a schedule that keeps learning."""
+    decider = weekly("phase-ucb:period=168,scale=0")
+    decider.learn(peaked())
+    plan = decider.plan(MONDAY, steps=168)
+    assert plan.table.loc[plan.table["arm"] == "sales", "time"].tolist() == [
+        pd.Timestamp("2026-11-21 18:00")
+    ]
+    assert plan.notes == ()
+    assert plan.table["trial"].isna().all()
+
+
+@pytest.mark.parametrize("objective", ["max", "min"])
+def test_trials_are_marked(objective: str) -> None:
+    decider = kiosk(objective=objective)
+    decider.learn(table(14))
+    assert not decider.plan("2026-11-20", steps=24).table["trial"].any()
+    decider.add_arm("chat")
+    plan = decider.plan("2026-11-20", steps=24)
+    tried = plan.table[plan.table["arm"] == "chat"]
+    assert len(tried) > 0
+    assert plan.table.loc[tried.index, "trial"].any()
+    assert plan.text().count(" yes") == plan.table["trial"].sum()
+
+
+def test_what_is_known_already_is_skipped_and_said() -> None:
+    decider, once = kiosk(agent="ucb1"), kiosk(agent="ucb1")
+    assert decider.learn(table(2)) == once.learn(table(3)) - 48 == 96
+    with pytest.warns(UserWarning, match="96 of 144 rewards .* known already and are skipped"):
+        assert decider.learn(table(3)) == 48
+    with pytest.warns(UserWarning, match="144 of 144 rewards"):
+        assert decider.learn(table(3)) == 0
+    assert decider._known.journal.events == once._known.journal.events
+    assert decider.learn(table(3), again=True) == 144
+    assert len(decider._known.journal.events) == 288
+
+
+def test_a_choice_that_was_told_is_not_learned_again_from_the_table() -> None:
+    decider = kiosk(agent="ucb1", start="2026-11-02")
+    choice = decider.choose("2026-11-02 09:00")
+    decider.tell(choice.id, float(table(1).loc["2026-11-02 09:00", choice.arm]))
+    with pytest.warns(UserWarning, match="1 of 48 rewards"):
+        assert decider.learn(table(1)) == 47
+
+
+def test_rewards_of_a_log_count_as_often_as_they_are_there() -> None:
+    """Several choices of one arm at one time, with equal and with different rewards."""
+    rows = [("2026-11-02 09:00", "billing", reward) for reward in (1.0, 1.0, 0.0)]
+    log = pd.DataFrame(rows, columns=["time", "arm", "reward"])
+    decider = kiosk(agent="ucb1")
+    assert decider.learn(log) == 3
+    with pytest.warns(UserWarning, match="3 of 4 rewards"):
+        assert decider.learn(pd.concat([log, log[:1]])) == 1
+
+
+def test_different_rewards_for_one_time_and_arm_are_refused() -> None:
+    twice = pd.concat([table(2), table(2)[5:6] + 1.0])
+    decider = kiosk(agent="ucb1")
+    with pytest.raises(DeciderError, match="different rewards for 'billing' at 2026-11-02 05:00"):
+        decider.learn(twice)
+    assert decider.learn(twice, duplicates="mean") == 96
+    assert kiosk(agent="ucb1").learn(pd.concat([table(2), table(2)[5:6]])) == 96
+    with pytest.raises(DeciderError, match="duplicates must be one of error, mean, got 'last'"):
+        decider.learn(twice, duplicates="last")
+
+
+def test_the_hour_that_clocks_show_twice_is_no_mistake() -> None:
+    autumn = table(2, first="2026-10-24")
+    autumn = pd.concat([autumn, autumn[26:27] + 1.0])
+    assert kiosk(agent="ucb1", timezone="Europe/Madrid").learn(autumn) == 98
+
+
+def test_columns_that_are_no_arms_are_named() -> None:
+    odd = table(1, ["billing", "sales"]).assign(Störung=3.0)
+    decider = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
+    said = "passed over: 'Störung'; nothing is learned of 'chat'"
+    with pytest.warns(UserWarning, match=said):
+        assert decider.learn(odd) == 48
+    fresh = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
+    assert fresh.learn(odd, arms=["billing", "sales"]) == 48
+    long = odd.reset_index().melt("time", var_name="arm", value_name="reward")
+    other = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
+    assert other.learn(long, arms=["billing", "sales"]) == 48
+    with pytest.raises(DeciderError, match="has an arm 'Störung' that the decider does not"):
+        other.learn(long, arms=["billing", "Störung"])
+
+
+def test_the_log_has_the_ids_of_choices() -> None:
+    decider = kiosk()
+    choice = decider.choose(MONDAY)
+    assert decider.log["choice_id"].tolist() == [choice.id]

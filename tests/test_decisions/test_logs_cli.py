@@ -1,0 +1,234 @@
+"""``periodic-gp data log``: what it says, what it refuses, and what it leaves to ``data check``."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from periodic_decisions.logs.log import LogError
+from periodic_decisions.logs.policies import parse_policy, read_schedule
+from periodic_envs.worlds.replay import EXAMPLE
+from tests.test_evaluation.test_cli import call
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Forty days by the hour: billing is best in the morning, sales in the afternoon."""
+    rng = np.random.default_rng(0)
+    n = 24 * 40
+    arm = rng.integers(0, 2, n)
+    morning = np.arange(n) % 24 < 12
+    reward = np.where(arm == 0, morning, ~morning) + 0.5 * rng.standard_normal(n)
+    log = pd.DataFrame(
+        {
+            "time": pd.date_range("2024-01-01", periods=n, freq="1h"),
+            "arm": np.array(["billing", "sales"])[arm],
+            "reward": reward,
+            "probability": 0.5,
+        }
+    )
+    log.loc[3, "reward"] = np.nan
+    log.to_csv(tmp_path / "log.csv", index=False)
+    return tmp_path / "log.csv"
+
+
+def test_a_log_is_described(path: Path) -> None:
+    said = call("data", "log", str(path))
+    assert said.returncode == 0, said.stderr
+    assert "A log: time in 'time', arm in 'arm', reward in 'reward', probability in" in said.stdout
+    assert "959 decisions at 959 times, 2024-01-01 00:00 to 2024-02-09 23:00" in said.stdout
+    assert "1 row without a reward left out" in said.stdout
+    assert "With a season of 24 steps there are 24 phases and 40 blocks" in said.stdout
+    assert "No period was given: it is taken for a day." in said.stdout
+    assert "billing" in said.stdout
+    assert "value per step" not in said.stdout
+
+
+def test_an_arm_that_is_absent_by_accident_is_said_not_to_count(path: Path) -> None:
+    log = pd.read_csv(path)
+    log["probability"] = np.where(log["arm"] == "sales", 0.1, 0.9)
+    nine = pd.to_datetime(log["time"]).dt.hour == 9
+    log[~(nine & (log["arm"] == "sales"))].to_csv(path, index=False)
+    asked = ("data", "log", str(path), "--policy", "arm:sales")
+    said = call(*asked).stdout
+    assert "no overlap" in said
+    assert re.search(r"arm:sales +dr .* 0\.0%", said)
+    assert "probabilities are logged, only if that is no accident." in " ".join(said.split())
+    estimated = call(*asked, "--estimate-probabilities").stdout
+    assert re.search(r"arm:sales +dr .* [1-4]\.\d%", estimated)
+
+
+def test_policies_are_judged(path: Path) -> None:
+    plan = path.parent / "plan.csv"
+    arms = ["billing" if hour < 12 else "sales" for hour in range(24)]
+    pd.DataFrame({"hour": range(24), "arm": arms}).to_csv(plan, index=False)
+    policies = ["arm:billing", f"schedule:{plan}", "best-per-phase", "agent:phase-ucb"]
+    options = [word for policy in policies for word in ("--policy", policy)]
+    said = call("data", "log", str(path), *options, "--json")
+    assert said.returncode == 0, said.stderr
+    found = {one["policy"]: one for one in json.loads(said.stdout)["estimates"]}
+    for policy, truth in (
+        ("the log's own policy", 0.5),
+        ("arm:billing", 0.5),
+        ("schedule:plan.csv", 1.0),
+        ("best-per-phase", 1.0),
+    ):
+        # Noise of 0.5 on 480 rows or more: six standard errors.
+        assert abs(found[policy]["value"] - truth) < 0.15
+        assert found[policy]["low"] < found[policy]["value"] < found[policy]["high"]
+    assert found["agent:phase-ucb"]["estimator"] == "replay"
+    assert 0.5 < found["agent:phase-ucb"]["value"] < 1.1
+    table = call("data", "log", str(path), *options[:2], "--estimator", "ips", "--estimator", "dm")
+    lines = [line.split() for line in table.stdout.splitlines() if line.startswith("arm:billing ")]
+    assert [line[1] for line in lines] == ["ips", "dm"]
+    assert "Note on arm:billing: by the model alone" in table.stdout
+
+
+def test_what_cannot_be_told_ends_with_a_sentence(path: Path) -> None:
+    log = pd.read_csv(path)
+    mornings = pd.to_datetime(log["time"]).dt.hour < 12
+    log[(log["arm"] == "billing") | ~mornings].to_csv(path, index=False)
+    asked = ("data", "log", str(path), "--policy", "arm:sales")
+    said = call(*asked)
+    assert said.returncode == 1
+    assert "the log cannot tell about arm:sales: in 32% of the steps" in said.stderr
+    assert "the log's own policy" in said.stdout  # all else is said
+    assert "such as 'sales' at 04:00; --partial answers for the other steps" in said.stderr
+    assert "00:00, 01:00, 02:00" in said.stdout  # where sales was never chosen
+    partly = call(*asked, "--partial")
+    assert partly.returncode == 0, partly.stderr
+    assert "of 68% of the steps; the log cannot tell about the others" in partly.stdout
+
+
+def test_columns_that_are_not_understood_are_named_with_their_options(path: Path) -> None:
+    log = pd.read_csv(path).rename(
+        columns={"arm": "desk", "reward": "sold", "probability": "share"}
+    )
+    log.to_csv(path, index=False)
+    said = call("data", "log", str(path))
+    assert said.returncode == 1
+    assert "give --arm-column, --reward-column and, if there is one, --prob" in said.stderr
+    assert "there are 'time', 'desk', 'sold', 'share'" in said.stderr
+    assert "--arms" not in said.stderr
+    assert call("data", "log", str(path), "--probability-column", "share").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (("--policy", "foo"), "a policy is"),
+        (("--policy", "schedule:none.csv"), "cannot read 'none.csv'"),
+        (("--policy", "agent:nobody"), "there is no agent 'nobody'"),
+        (("--estimator", "best"), "there is no estimator 'best': there are"),
+    ],
+)
+def test_what_is_asked_is_checked_before_the_file(asked: tuple[str, str], sentence: str) -> None:
+    said = call("data", "log", "no-such-file.csv", *asked)
+    assert said.returncode == 1
+    assert sentence in said.stderr
+
+
+def test_odd_letters_words_and_zones(tmp_path: Path) -> None:
+    """A decider's log has offsets: with the zone, hours are those of its clocks again."""
+    times = pd.date_range("2024-10-20", periods=24 * 14, freq="h", tz="Europe/Berlin")
+    rows = [
+        f"{time.isoformat(sep=' ')};{'Süd' if time.hour < 6 else 'Nord'};"
+        + ("defekt" if i == 5 else f"{i % 7},5")
+        for i, time in enumerate(times)
+    ]
+    rows += [f"{time.isoformat(sep=' ')};Nord;1,0" for time in times if time.hour == 3]
+    file = tmp_path / "log.csv"
+    file.write_bytes("\n".join(["Zeit;arm;reward", *rows]).encode("cp1252"))
+    options = ("--encoding", "cp1252", "--na-values", "defekt", "--timezone", "Europe/Berlin")
+    said = call("data", "log", str(file), *options)
+    assert said.returncode == 0, said.stderr
+    lines = {line.split()[0]: line for line in said.stdout.splitlines() if line}
+    assert lines["Nord"].endswith("  00:00, 01:00, 02:00, 04:00, 05:00")
+    assert "1 row without a reward left out" in said.stdout
+
+
+def test_check_points_to_log_and_log_to_check(path: Path) -> None:
+    said = call("data", "check", str(path))
+    assert said.returncode == 0, said.stderr
+    assert "This is a log of decisions, not a table of all rewards (it has a prob" in said.stdout
+    assert f"periodic-gp data log {path}" in said.stdout
+    assert "A long table" in call("data", "check", str(path), "--table").stdout
+    assert "This is a log" not in call("data", "check", str(EXAMPLE)).stdout
+    other = call("data", "log", str(EXAMPLE))
+    assert other.returncode == 1
+    assert "is a table of rewards, not a log" in other.stderr
+    assert "data check" in other.stderr
+
+
+def test_numbers_as_times_need_a_period(path: Path) -> None:
+    log = pd.read_csv(path)
+    log.assign(time=range(len(log))).to_csv(path, index=False)
+    assert (
+        "give the length of a season in steps, as --period 24"
+        in call("data", "log", str(path)).stderr
+    )
+    assert call("data", "log", str(path), "--period", "24").returncode == 0
+    assert (
+        "clip must be above 0"
+        in call("data", "log", str(path), "--period", "24", "--clip", "0").stderr
+    )
+
+
+# --- schedules -------------------------------------------------------------------------------
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "plan.csv").write_text(text)
+    return folder / "plan.csv"
+
+
+def test_schedules_by_weekday_and_hour(tmp_path: Path) -> None:
+    plan = read_schedule(written(tmp_path, "Weekday,Hour,Arm\nMonday,0,a\n6,23,b\n"))
+    assert plan.keys == ("weekday", "hour")
+    assert plan.plan == {(0, 0): "a", (6, 23): "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("when,arm\n1,a\n", "is no schedule: it needs a column 'arm' and one of 'phase'"),
+        ("phase,hour,arm\n1,2,a\n", "is no schedule"),
+        ("hour,arm\n24,a\n", "line 2 of 'plan.csv' has '24' as its hour: a whole number up to 23"),
+        ("weekday,arm\nfunday,a\n", "has 'funday' as its weekday"),
+        ("phase,arm\n1,a\n1,b\n", "line 3 of 'plan.csv' gives a second arm for the same phase"),
+    ],
+)
+def test_what_is_no_schedule_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(LogError, match=said):
+        read_schedule(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("slots", "keys", "when"),
+    [
+        (["Mon 00:00", "Sun 23:00"], ("weekday", "hour"), (6, 23)),
+        (["00:00", "09:00"], ("hour",), (9,)),
+        (["Mon", "Tue"], ("weekday",), (1,)),
+        (["step 0", "step 1"], ("phase",), (1,)),
+    ],
+)
+def test_plans_of_data_check_go_by_the_calendar(
+    tmp_path: Path, slots: list[str], keys: tuple[str, ...], when: tuple[int, ...]
+) -> None:
+    """Weekdays and hours are the same whatever period the log is looked at with."""
+    text = f"phase,when,arm,low\n0,{slots[0]},a,\n1,{slots[1]},b,\n"
+    plan = read_schedule(written(tmp_path, text))
+    assert plan.keys == keys
+    assert plan.plan[when] == "b"
+    for wrong in ("Jan Mon", "09:15", "always"):
+        with pytest.raises(LogError, match="those by weekday, by hour, or by both are read"):
+            read_schedule(written(tmp_path, text.replace(slots[0], wrong).replace(slots[1], wrong)))
+
+
+@pytest.mark.parametrize("text", ["", "arm:", "best", "schedule:"])
+def test_what_is_no_policy_is_refused(text: str) -> None:
+    with pytest.raises(LogError, match=r'a policy is "arm:NAME", "schedule:FILE\.csv"'):
+        parse_policy(text)

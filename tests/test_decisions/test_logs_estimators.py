@@ -1,0 +1,386 @@
+"""Estimators against values by hand, Open Bandit Pipeline's formulas, and the truth."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from scipy.special import stdtrit
+
+from agents import AgentSpec
+from agents.base import Problem
+from agents.gp import Dense, Finite, Index
+from periodic_decisions.logs.estimators import (
+    Weighed,
+    block_interval,
+    effective_size,
+    ratios,
+    value,
+)
+from periodic_decisions.logs.evaluate import OffPolicy
+from periodic_decisions.logs.log import Log, LogError
+from periodic_decisions.logs.model import Cells, _solve, cross_fit, fit_model, phase_kernel
+from periodic_decisions.logs.policies import BestPerPhase, FixedArm, Schedule
+from periodic_decisions.logs.replay import replay_agent
+from periodic_decisions.logs.seasons import split_seasons
+from periodic_decisions.tables.grid import Clock
+from periodic_envs.arrays import Array
+from studies.ope.measure import Part, judge, score
+
+
+def some_log(
+    arm: Array, reward: Array, probability: Array | None = None, names: str = "abc"
+) -> Log:
+    steps = np.arange(len(arm))
+    known = np.asarray(arm, dtype=np.intp), np.asarray(reward, dtype=np.float64)
+    return Log("a log", Clock(0.0, 1.0), tuple(names), steps, *known, probability)
+
+
+def uniform_log(seed: int = 0, n: int = 400, arms: int = 3, period: int = 10) -> Log:
+    """Rewards of mean arm + [phase is the arm's], noise 1."""
+    rng = np.random.default_rng(seed)
+    arm = rng.integers(0, arms, n)
+    mean = arm + (np.arange(n) % period == arm)
+    return some_log(arm, mean + rng.standard_normal(n), np.full(n, 1.0 / arms))
+
+
+# --- by hand ---------------------------------------------------------------------------------
+
+ROWS = Weighed(
+    reward=np.array([1.0, 2.0, 3.0, 4.0]),
+    weight=np.array([2.0, 0.0, 4.0, 0.0]),
+    of_logged=np.array([0.5, 2.5, 2.0, 3.0]),
+    of_policy=np.array([0.5, 1.5, 2.0, 1.0]),
+)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        ("ips", (2 * 1 + 4 * 3) / 4),
+        ("snips", (2 * 1 + 4 * 3) / 6),
+        ("dr", (0.5 + 1.5 + 2.0 + 1.0) / 4 + (2 * 0.5 + 4 * 1.0) / 4),
+        ("sndr", (0.5 + 1.5 + 2.0 + 1.0) / 4 + (2 * 0.5 + 4 * 1.0) / 6),
+    ],
+)
+def test_by_hand(estimator: str, expected: float) -> None:
+    assert value(ratios(estimator, ROWS)) == pytest.approx(expected)
+
+
+def test_there_are_no_others() -> None:
+    with pytest.raises(ValueError, match="there is no estimator 'magic'"):
+        ratios("magic", ROWS)
+
+
+def test_the_interval_of_a_mean_over_equal_blocks_is_students() -> None:
+    rng = np.random.default_rng(1)
+    x, block = rng.standard_normal(60), np.repeat(np.arange(6), 10)
+    means = x.reshape(6, 10).mean(1)
+    reach = stdtrit(5, 0.975) * means.std(ddof=1) / np.sqrt(6)
+    found = block_interval(((x, np.ones(60)),), block)
+    assert found.estimate == pytest.approx(x.mean())
+    assert (found.low, found.high) == pytest.approx((x.mean() - reach, x.mean() + reach))
+
+
+def test_effective_size() -> None:
+    assert effective_size(np.array([1.0, 1.0, 1.0])) == pytest.approx(3.0)
+    assert effective_size(np.array([3.0, 1.0])) == pytest.approx(16.0 / 10.0)
+    assert effective_size(np.zeros(3)) == 0.0
+
+
+# --- the formulas of Open Bandit Pipeline, as its documentation defines them -----------------
+
+
+def obp(name: str, reward: Array, action: Array, pscore: Array, dist: Array, q: Array) -> float:
+    """With ``dist`` the chances of the judged policy, and ``q`` the model; both (rounds, arms)."""
+    each = np.arange(len(reward))
+    w = dist[each, action] / pscore
+    model = np.average(q, weights=dist, axis=1)
+    match = dist[each, action] == 1
+    estimated = {
+        "rm": match * reward / match.mean(),
+        "ips": w * reward,
+        "snips": w * reward / w.mean(),
+        "dm": model,
+        "dr": model + w * (reward - q[each, action]),
+        "sndr": model + w * (reward - q[each, action]) / w.mean(),
+    }
+    return float(estimated[name].mean())
+
+
+@pytest.mark.parametrize("estimator", ["ips", "snips", "dr", "sndr"])
+@pytest.mark.parametrize("seed", range(5))
+def test_against_open_bandit_pipeline(estimator: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, arms = 50, 4
+    reward, action = rng.standard_normal(n), rng.integers(0, arms, n)
+    pscore, q = rng.uniform(0.05, 1.0, n), rng.standard_normal((n, arms))
+    chosen = rng.integers(0, arms, n)
+    each = np.arange(n)
+    rows = Weighed(reward, (action == chosen) / pscore, q[each, action], q[each, chosen])
+    expected = obp(estimator, reward, action, pscore, np.eye(arms)[chosen], q)
+    assert value(ratios(estimator, rows)) == pytest.approx(expected)
+
+
+def test_a_log_is_judged_by_the_same_formulas() -> None:
+    log = uniform_log()
+    asked = OffPolicy(log=log, period=10.0)
+    assert log.probability is not None
+    q = asked.models.tables[asked.seasons.fold, asked.seasons.phase]
+    dist = np.eye(3)[np.full(len(log), 1)]
+    for estimator in ("ips", "snips", "dr", "sndr"):
+        expected = obp(estimator, log.reward, log.arm, log.probability, dist, q)
+        found = asked.evaluate(FixedArm("b"), estimator)
+        assert found.value.estimate == pytest.approx(expected)
+        assert found.effective_size == pytest.approx((log.arm == 1).sum())
+
+
+class Second:
+    """An agent that always chooses the second arm."""
+
+    def __init__(self, problem: object, rng: object) -> None:
+        pass
+
+    def act(self, observation: Array) -> int:
+        return 1
+
+    def update(self, observation: Array, action: int, reward: float) -> None:
+        pass
+
+
+def test_replay_of_a_fixed_agent_is_their_replay_method() -> None:
+    log = uniform_log()
+    assert log.probability is not None
+    found = replay_agent(OffPolicy(log=log, period=10.0), f"{__file__}:Second")
+    dist = np.eye(3)[np.full(len(log), 1)]
+    expected = obp("rm", log.reward, log.arm, log.probability, dist, np.zeros((len(log), 3)))
+    assert found.value.estimate == pytest.approx(expected)
+    assert found.rows == (log.arm == 1).sum()
+
+
+# --- exactly -----------------------------------------------------------------------------------
+
+
+def test_unbiased_over_all_logs_of_a_tiny_problem() -> None:
+    """Three rows, two arms, rewards 0 or 1: the mean over all 64 logs is the value itself."""
+    logging = np.array([[0.3, 0.7], [0.5, 0.5], [0.9, 0.1]])  # of each arm at each row
+    mean = np.array([[0.2, 0.6], [0.5, 0.1], [0.9, 0.4]])
+    q = np.array([[1.0, -2.0], [0.3, 0.0], [5.0, 0.7]])  # a model that is quite wrong
+    chosen, each = np.array([1, 0, 1]), np.arange(3)
+    truth = mean[each, chosen].mean()
+    total = {"ips": 0.0, "dr": 0.0}
+    for arms, rewards in product(product((0, 1), repeat=3), product((0, 1), repeat=3)):
+        arm, reward = np.array(arms), np.array(rewards, dtype=np.float64)
+        p = logging[each, arm]
+        chance = np.prod(p * np.where(reward == 1.0, mean[each, arm], 1.0 - mean[each, arm]))
+        rows = Weighed(reward, (arm == chosen) / p, q[each, arm], q[each, chosen])
+        for estimator in total:
+            total[estimator] += float(chance) * value(ratios(estimator, rows))
+    assert total["ips"] == pytest.approx(truth)
+    assert total["dr"] == pytest.approx(truth)
+
+
+def test_the_model_is_the_posterior_of_the_rows() -> None:
+    """Against the dense engine, which sees row by row, with the same kernel and noise."""
+    rng = np.random.default_rng(2)
+    n, arms, period = 60, 3, 6.0
+    seasons = split_seasons(np.arange(n), period)
+    arm, reward = rng.integers(0, arms, n), 3.0 + rng.standard_normal(n)
+    kernel = phase_kernel(period, 0.7, 0.4, 1.0)
+    cells = Cells.of(seasons.phase, arm, reward, 6, arms)
+    points = Finite.arms(1).points(np.zeros(6, np.intp))
+    solved = _solve(cells, kernel.gram(points, seasons.starts(), points, seasons.starts()))
+    model = solved.model(cells)
+    dense = Dense(Index() * kernel, Finite.arms(arms), noise_variance=1.0)
+    for t in range(n):
+        dense.observe(int(arm[t]), float(t), float(reward[t] - solved.mu))
+    for phase in range(6):
+        mean, variance = dense.predict(float(phase))
+        assert model.mean[phase] - solved.mu == pytest.approx(mean)
+        own = model.covariance[:, phase, phase] / model.noise_variance
+        assert own == pytest.approx(variance)
+    assert solved.evidence == pytest.approx(_evidence(kernel, arm, reward, solved.mu))
+
+
+def _evidence(kernel: object, arm: Array, reward: Array, mu: float) -> float:
+    """The log density of all rows at the best noise variance, without constants."""
+    actions, t = Finite.arms(3), np.arange(len(arm), dtype=np.float64)
+    points = actions.points(arm)
+    cov = (Index() * kernel).gram(points, t, points, t) + np.eye(len(arm))  # type: ignore[operator]
+    off = reward - mu
+    best = off @ np.linalg.solve(cov, off) / len(arm)
+    return float(-0.5 * (len(arm) * np.log(best) + np.linalg.slogdet(cov)[1]))
+
+
+def test_the_model_finds_the_season() -> None:
+    log = uniform_log(n=3000)
+    seasons = split_seasons(log.step, 10.0)
+    model = fit_model(seasons.phase, log.arm, log.reward, seasons=seasons, arms=3)
+    truth = np.arange(3) + (np.arange(10)[:, None] == np.arange(3))
+    assert np.abs(model.mean - truth).max() < 0.4  # four standard errors of a cell of 100 rows
+    mean, deviation = model.average(np.eye(3)[np.full(10, 2)] / 10.0)
+    assert abs(mean - 2.1) < 5.0 * deviation
+
+
+def test_no_row_has_a_say_in_what_judges_it() -> None:
+    log = uniform_log()
+    seasons = split_seasons(log.step, 10.0)
+    before = cross_fit(seasons, log.arm, log.reward, 3)
+    shifted = log.reward + 100.0 * (seasons.fold == 2)
+    after = cross_fit(seasons, log.arm, shifted, 3)
+    assert np.array_equal(before.tables[2], after.tables[2])
+    assert not np.allclose(before.tables[1], after.tables[1])
+    assert np.array_equal(before.best()[seasons.fold == 2], after.best()[seasons.fold == 2])
+
+
+# --- what cannot be told ---------------------------------------------------------------------
+
+
+def scheduled(n: int = 200, p: float | None = 1.0) -> Log:
+    """Arm a in the first half of each season of ten, b in the second, never c."""
+    arm = np.where(np.arange(n) % 10 < 5, 0, 1)
+    return some_log(arm, np.ones(n), None if p is None else np.full(n, p))
+
+
+@pytest.mark.parametrize("p", [1.0, None])
+@pytest.mark.parametrize("estimator", ["dr", "ips", "dm"])
+def test_no_overlap_is_refused(p: float | None, estimator: str) -> None:
+    asked = OffPolicy(log=scheduled(p=p), period=10.0)
+    said = r"cannot tell about arm:a: in 50% of the steps .* such as 'a' at phase 5; partial=True"
+    with pytest.raises(LogError, match=said):
+        asked.evaluate(FixedArm("a"), estimator)
+
+
+def test_a_partial_answer_says_for_how_much_it_stands() -> None:
+    asked = OffPolicy(log=scheduled(), period=10.0, partial=True)
+    found = asked.evaluate(FixedArm("a"), "ips")
+    assert found.value.estimate == pytest.approx(1.0)
+    assert found.blind == 0.5
+    assert found.rows == 100
+    assert found.notes == ("of 50% of the steps; the log cannot tell about the others",)
+    with pytest.raises(LogError, match="in 100% of the steps"):
+        asked.evaluate(FixedArm("c"), "ips")
+
+
+def test_absence_by_accident_is_no_lack_of_overlap() -> None:
+    """Uniform choice among twelve arms misses some of them in some phases."""
+    rng = np.random.default_rng(0)
+    n = 240
+    arm = rng.integers(0, 12, n)
+    arm[(arm == 0) & (np.arange(n) % 10 == 3)] = 1  # by chance in one of eight such logs
+    log = some_log(arm, rng.standard_normal(n), np.full(n, 1 / 12), "abcdefghijkl")
+    asked = OffPolicy(log=log, period=10.0)
+    assert asked.evaluate(FixedArm("a"), "dm").blind == 0.0
+    unknown = OffPolicy(log=log, period=10.0, estimated=True)
+    with pytest.raises(LogError, match="never chose at that phase"):
+        unknown.evaluate(FixedArm("a"), "dm")
+
+
+def test_too_few_rows_are_refused() -> None:
+    arm = np.zeros(200)
+    arm[::20] = 1
+    log = some_log(arm, np.ones(200), np.where(arm == 1, 0.05, 0.95))
+    said = "what agrees with it counts as 10.0 rows, and at least 20 are needed"
+    with pytest.raises(LogError, match=said):
+        OffPolicy(log=log, period=10.0, phases=1).evaluate(FixedArm("b"), "snips")
+
+
+def test_the_model_does_not_judge_its_own_choice() -> None:
+    with pytest.raises(LogError, match="cannot judge best-per-phase, which it chose itself"):
+        OffPolicy(log=uniform_log(), period=10.0).evaluate(BestPerPhase(), "dm")
+
+
+def test_unknown_names_are_refused() -> None:
+    asked = OffPolicy(log=uniform_log(), period=10.0)
+    with pytest.raises(LogError, match="there is no arm 'x' in a log: there are a, b, c"):
+        asked.evaluate(FixedArm("x"))
+    with pytest.raises(LogError, match="there is no estimator 'magic'"):
+        asked.evaluate(FixedArm("a"), "magic")
+    with pytest.raises(LogError, match="there is no agent 'nobody'"):
+        replay_agent(asked, "nobody")
+    with pytest.raises(LogError, match="plan has no arm for phase 1"):
+        asked.evaluate(Schedule("plan", ("phase",), {(0,): "a"}))
+
+
+def test_what_was_estimated_or_cut_is_said() -> None:
+    log = uniform_log()
+    asked = OffPolicy(log=log, period=10.0, estimated=True, clip=2.0)
+    notes = asked.evaluate(FixedArm("a"), "ips").notes
+    assert notes[0].startswith("probabilities were estimated")
+    assert notes[1] == "weights were cut to 2, which biases the estimate"
+
+
+# --- agents ----------------------------------------------------------------------------------
+
+
+def test_a_replayed_agent_learns() -> None:
+    """The best arm gives 2.1 per step, chance 1.1; noise of a mean over 600 rows is 0.04."""
+    asked = OffPolicy(log=uniform_log(n=1800), period=10.0)
+    found = replay_agent(asked, "ucb1", seed=1)
+    assert found.value.estimate > 1.7
+    assert 540 < found.rows < 660
+    assert "replayed by rejection" in found.notes[0]
+    assert found == replay_agent(asked, "ucb1", seed=1)
+
+
+def test_a_replayed_agent_earns_what_it_would_have_earned() -> None:
+    """In forty logs as in forty lives of as many decisions: five standard errors apart at most."""
+    gaps = []
+    for seed in range(40):
+        log = uniform_log(seed, n=300, period=1000)
+        asked = OffPolicy(log=log, period=10.0)
+        found = replay_agent(asked, "ucb1", seed=seed)
+        rng = np.random.default_rng(1000 + seed)
+        horizon = round(len(log) / 3)
+        space = spaces.Box(0.0, 300.0, (1,), dtype=np.float64)
+        problem = Problem(spaces.Discrete(3), space, horizon=horizon, periods=(10.0,))
+        agent = AgentSpec("ucb1").make(problem, rng)
+        earned = []
+        for t in range(found.rows):
+            arm = agent.act(np.array([float(t)]))
+            earned.append(arm + rng.standard_normal())
+            agent.update(np.array([float(t)]), arm, earned[-1])
+        gaps.append(found.value.estimate - np.mean(earned))
+    assert abs(np.mean(gaps)) < 5.0 * np.std(gaps) / np.sqrt(len(gaps))
+
+
+def test_rejection_makes_skewed_logs_uniform() -> None:
+    """Random choice is worth the same, however the log preferred the best arm."""
+    rng = np.random.default_rng(3)
+    p = np.array([0.2, 0.2, 0.6])
+    arm = rng.choice(3, 3000, p=p)
+    log = some_log(arm, arm + rng.standard_normal(3000), p[arm])
+    found = replay_agent(OffPolicy(log=log, period=10.0), "random")
+    assert abs(found.value.estimate - 1.0) < 0.25  # 4.5 standard errors of some 600 rows
+    assert log.reward.mean() > 1.3
+    assert found.notes[1].startswith("arms were not logged uniformly")
+
+
+# --- coverage --------------------------------------------------------------------------------
+
+
+def test_coverage_in_a_small_simulation() -> None:
+    """At a true coverage of 93 %, fewer than 31 of 40 happen 3 times in 10,000, for each of 12."""
+    found = judge(Part("seasonal", "uniform", False, 40, seed=7))
+    for (target, estimator), errors in found.items():
+        if estimator != "dm":
+            assert round(score([errors]).coverage * 40) >= 31, (target, estimator)
+
+
+def test_intervals_know_of_good_and_bad_days() -> None:
+    """Rows of one season share a level: intervals over rows would cover about half the time.
+
+    At a true coverage of 93 %, fewer than 49 of 60 happen once in 1,000 times.
+    """
+    rng = np.random.default_rng(5)
+    over_rows, over_days = 0, 0
+    for _ in range(60):
+        level = np.repeat(rng.standard_normal(40), 10)
+        arm = rng.integers(0, 2, 400)
+        log = some_log(arm, level + rng.standard_normal(400), np.full(400, 0.5), "ab")
+        found = OffPolicy(log=log, period=10.0).evaluate(FixedArm("a"), "snips").value
+        over_days += found.low <= 0.0 <= found.high
+        mine = log.reward[arm == 0]
+        over_rows += bool(abs(mine.mean()) <= 1.96 * mine.std() / np.sqrt(len(mine)))
+    assert over_days >= 49
+    assert over_rows < 49

@@ -1,0 +1,178 @@
+"""``periodic-gp learn-prior``: what it learns, what that is worth, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import pytest
+
+from agents import AgentSpec
+from agents.auto.knowledge import SHIPPED
+from evaluation.running.play import play
+from periodic_decisions.priors.learning import learn, likeliest_transform, phases, profile_of
+from tests.test_evaluation.test_cli import call
+
+PERIOD, ARMS = 12, 6
+
+
+def measurements(seasons: int, seed: int, unit: float = 1.0) -> np.ndarray:
+    """A profile that is the same for every seed, what persists for a while, and noise."""
+    profile = np.random.default_rng(99).normal(0.0, 2.0, (PERIOD, ARMS))
+    rng = np.random.default_rng(seed)
+    lasting = np.zeros((seasons * PERIOD, ARMS))
+    for t in range(1, len(lasting)):
+        lasting[t] = 0.85 * lasting[t - 1] + rng.normal(0.0, 0.3, ARMS)
+    return unit * (np.tile(profile, (seasons, 1)) + lasting + rng.normal(0.0, 0.3, lasting.shape))
+
+
+def table(path: Path, values: np.ndarray) -> Path:
+    frame = pd.DataFrame(values, columns=[f"arm {i}" for i in range(values.shape[1])])
+    frame.insert(0, "time", np.arange(len(frame)))
+    frame.to_csv(path, index=False)
+    return path
+
+
+def replay_of(file: Path) -> gym.Env:
+    return gym.make("PeriodicGP-Replay-v0", data=str(file), period=PERIOD)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e5])
+def test_a_learned_prior_pays_on_a_fresh_stretch(tmp_path: Path, unit: float) -> None:
+    """Whatever the unit: variances in squares of 1e5 are none that an agent would read."""
+    old = table(tmp_path / "old.csv", measurements(40, 0, unit))
+    prior = tmp_path / "prior.json"
+    result = call("learn-prior", str(old), "--period", str(PERIOD), "--out", str(prior))
+    assert result.returncode == 0, result.stderr
+    first, second, use = result.stdout.splitlines()
+    assert first == "Learned from 40 seasons of 12 steps: 6 arms, on the scale identity."
+    assert second == f"Wrote {prior}: {prior.stat().st_size:,} bytes."
+    assert use.startswith(
+        f"Use it as auto-gp-ucb:prior={prior}, in windows that begin at the phase"
+    )
+    new = table(tmp_path / "new.csv", measurements(8, 1, unit))
+    informed, plain = (
+        play(replay_of(new), AgentSpec.parse(agent), 0).regret.sum()
+        for agent in (f"auto-gp-ucb:prior={prior}", "auto-gp-ucb")
+    )
+    assert informed < 0.5 * plain
+
+
+def test_variances_are_those_of_the_data() -> None:
+    """Lasting: 0.3^2 / (1 - 0.85^2) = 0.324; noise: 0.09."""
+    content = learn([measurements(400, 0)], period=PERIOD, transform="identity")
+    assert content["unit"] ** 2 == pytest.approx(0.414, rel=0.05)
+    assert content["noise_variance"] * content["unit"] ** 2 == pytest.approx(0.09, rel=0.3)
+    parts = {term["part"] + str(term.get("eps", "")): term for term in content["terms"]}
+    own = {name: np.sum(np.square(t["factor"]), 1) + t["own"] for name, t in parts.items()}
+    lasting = sum(v for name, v in own.items() if name.startswith("decay"))
+    assert np.mean(lasting) * content["unit"] ** 2 == pytest.approx(0.324, rel=0.3)
+    assert own["level"].mean() < 0.1
+
+
+def test_arms_are_told_by_their_coordinates_if_there_are_any(tmp_path: Path) -> None:
+    file = table(tmp_path / "old.csv", measurements(10, 0))
+    places = tmp_path / "places.csv"
+    places.write_text("arm,x\n" + "".join(f"arm {i},{i / 2}\n" for i in range(ARMS)))
+    out = tmp_path / "prior.json"
+    options = ("--period", "12", "--out", str(out), "--start", "12", "--steps", "96")
+    assert call("learn-prior", str(file), *options).returncode == 0
+    assert "places" not in json.loads(out.read_text())
+    result = call("learn-prior", str(file), *options, "--arm-features", str(places))
+    assert "Learned from 8 seasons" in result.stdout
+    assert json.loads(out.read_text())["places"] == [[i / 2] for i in range(ARMS)]
+
+
+@pytest.mark.parametrize("period", [2, 7, 24, 24.5, 168])
+@pytest.mark.parametrize("arms", [2, 9])
+def test_any_season_and_few_arms(period: float, arms: int) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(5.0, 1.0, (int(4 * period), arms))
+    values[rng.random(values.shape) < 0.2] = np.nan
+    values[0] = 5.0
+    content = learn([values], period=period)
+    rows = int(np.ceil(period))
+    assert np.array(content["profile"]).shape == (rows, arms)
+    assert all(np.shape(term["factor"])[1] <= arms for term in content["terms"])
+    assert "NaN" not in json.dumps(content)
+    assert set(phases(len(values), period)) == set(range(rows))
+
+
+def test_seasons_that_are_all_alike_are_learned() -> None:
+    values = np.tile(np.arange(12.0).reshape(4, 3) ** 2, (5, 1))
+    content = learn([values], period=4, transform="identity")
+    profile = np.array(content["profile"]) * content["unit"]
+    np.testing.assert_allclose(profile, profile_of([values], 4), atol=content["unit"])
+    assert content["noise_variance"] > 0
+
+
+@pytest.mark.parametrize("scale", ["identity", "sqrt", "log1p"])
+def test_the_likeliest_scale_is_that_of_the_noise(scale: str) -> None:
+    rng = np.random.default_rng(0)
+    level = np.tile(rng.uniform(5.0, 200.0, (12, 5)), (30, 1))
+    noise = rng.normal(0.0, 1.0, level.shape)
+    values = {
+        "identity": level - 100.0 + 3.0 * noise,
+        "sqrt": rng.poisson(level).astype(float),
+        "log1p": level * np.exp(0.5 * noise),
+    }
+    assert likeliest_transform([values[scale]], 12) == scale
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "--period must be given"),
+        (("--period", "70"), "at least 3 seasons: the data have 120 steps, 1.7 seasons of 70"),
+        (("--period", "50"), "at least 3 seasons: the data have 120 steps, 2.4 seasons of 50"),
+        (("--period", "1"), "period must be a number of steps of at least 2, got 1"),
+        (("--period", "nan"), "period must be a number of steps of at least 2, got nan"),
+        (("--period", "12", "--transform", "cube"), "transform must be one of auto, identity"),
+        (("--period", "12", "--years", "2016"), "--years is for madrid"),
+        (("--period", "12", "--start", "999"), "start must be a time of the data"),
+        (("--period", "12", "--arm-features", "nowhere.csv"), "cannot read 'nowhere.csv'"),
+    ],
+)
+def test_bad_options_are_said_in_one_sentence(
+    tmp_path: Path, options: tuple[str, ...], says: str
+) -> None:
+    file, out = table(tmp_path / "old.csv", measurements(10, 0)), tmp_path / "prior.json"
+    refused("learn-prior", str(file), "--out", str(out), *options, says=says)
+    assert not out.exists()
+
+
+def refused(*command: str, says: str) -> None:
+    result = call(*command)
+    assert result.returncode == 1
+    assert says in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_bad_files_are_said_in_one_sentence(tmp_path: Path) -> None:
+    out = ("--period", "12", "--out", str(tmp_path / "prior.json"))
+    refused("learn-prior", "nowhere.csv", *out, says="cannot read 'nowhere.csv'")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("no table\n")
+    refused("learn-prior", str(bad), *out, says="bad.csv")
+    same = table(tmp_path / "same.csv", np.ones((60, 3)))
+    refused("learn-prior", str(same), *out, says="all the same: there is nothing to learn")
+    away = str(tmp_path / "none" / "prior.json")
+    refused("learn-prior", str(same), "--period", "12", "--out", away, says="there is no folder")
+    refused("learn-prior", str(same), *out[:3], str(tmp_path), says="it is a folder")
+
+
+def test_madrid_without_measurements_is_refused(data_folder: Path, tmp_path: Path) -> None:
+    madrid = ("learn-prior", "madrid", "--out", str(tmp_path / "prior.json"))
+    refused(*madrid, says="the measurements of 2016, 2017 are not imported")
+    refused(*madrid, "--years", "none", says="years are written 2016:2017")
+    refused(*madrid, "--period", "12", says="the season of madrid has 24 steps")
+    refused(*madrid, "--transform", "sqrt", says="--transform is for tables")
+
+
+def test_the_shipped_prior_is_what_the_command_makes(madrid: Path, tmp_path: Path) -> None:
+    out = tmp_path / "madrid.json"
+    result = call("learn-prior", "madrid", "--years", "2016:2017", "--out", str(out))
+    assert result.returncode == 0, result.stderr
+    assert out.read_bytes() == SHIPPED["madrid"].read_bytes()
