@@ -146,6 +146,22 @@ def test_samples_have_the_posterior_covariance(engine):
     assert np.abs(np.cov(draws.T) - covariance).max() < 5 * np.sqrt(2 / n)
 
 
+@pytest.mark.parametrize("kernel", [Index(), SquaredExponential(1.0)])
+def test_sample_is_the_same_in_any_engine(kernel):
+    """Neither the features nor the eigenvectors of an engine show in its draws.
+
+    With independent arms, eigenvalues repeat, and their eigenvectors are arbitrary.
+    """
+    actions = Finite(np.arange(6.0)[:, None])
+    draws = []
+    for engine in ENGINES:
+        posterior = engine(kernel * Periodic(7.0), actions, 0.2)
+        for t, arm in enumerate((0, 2, 2)):
+            posterior.observe(arm, float(t), float(arm))
+        draws.append(posterior.sample(4.0, np.random.default_rng(0)))
+    np.testing.assert_allclose(draws, np.broadcast_to(draws[0], (len(ENGINES), 6)), atol=1e-6)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_reset_forgets(engine):
     posterior = engine(Index() * Decay(0.2), Finite.arms(2), 0.1)

@@ -130,7 +130,22 @@ class Selective(Posterior, Protocol):
 
 
 def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:
-    """One draw of N(mean, covariance); a covariance that is singular by rounding is fine."""
+    """Draw from N(mean, covariance); a covariance that is singular by rounding is fine.
+
+    The draw is mean + C^1/2 z with the symmetric root, which is unique. Eigenvectors are not: their
+    signs, and all of them for repeated eigenvalues, depend on the machine's BLAS.
+    """
     value, vector = np.linalg.eigh(covariance)
-    step = vector @ (np.sqrt(np.maximum(value, 0.0)) * rng.standard_normal(len(mean)))
-    return np.asarray(mean + step)
+    scale = np.sqrt(np.maximum(value, 0.0))
+    return np.asarray(mean + vector @ (scale * (vector.T @ rng.standard_normal(len(mean)))))
+
+
+def feature_sample(phi: Array, mean: Array, covariance: Array, rng: Rng) -> Array:
+    """Draw phi v with v from N(mean, covariance), at a cost linear in the number of actions.
+
+    The draw equals ``gaussian_sample`` of phi v but for rounding, whatever basis the features have.
+    """
+    value, vector = np.linalg.eigh(covariance)
+    root = phi @ (vector * np.sqrt(np.maximum(value, 0.0)))
+    left, scale, _ = np.linalg.svd(root, full_matrices=False)
+    return np.asarray(phi @ mean + left @ (scale * (left.T @ rng.standard_normal(len(phi)))))

@@ -13,7 +13,7 @@ from agents.checks import finite_observation, positive_weight
 from agents.gp.actions import Actions, Finite, InContext, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
-from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
+from agents.gp.posteriors.base import Gradient, Prediction, State, feature_sample
 from agents.gp.posteriors.kalman import KalmanFilter
 from agents.gp.posteriors.late import LateObservations
 from agents.gp.posteriors.state_arrays import Moments, Slice
@@ -141,8 +141,8 @@ class StateSpace:
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """One draw of f(., t), shape (q,)."""
-        phi, now = self.phi(actions), self.now(t)
-        return phi @ gaussian_sample(now.mean, now.covariance, rng)
+        now = self.now(t)
+        return feature_sample(self.phi(actions), now.mean, now.covariance, rng)
 
     def contenders(self, t: float, beta: float) -> Integers | None:
         """The arms worth a prediction, when there are very many."""

@@ -95,7 +95,7 @@ def _places(rng: Rng, n_arms: int) -> Array:
 
 
 def _mixing(rng: Rng, n_arms: int, places: Array) -> Array:
-    """A square root of the covariance between arms, each of variance 1."""
+    """The symmetric root of the covariance between arms, each of variance 1."""
     width = float(np.ptp(places, axis=0).max()) or 1.0
     squares = np.square((places[:, None] - places[None]) / width).sum(axis=-1)
     scale = float(np.exp(rng.uniform(*np.log(ARM_LENGTH_SCALES))))
@@ -111,7 +111,7 @@ def _mixing(rng: Rng, n_arms: int, places: Array) -> Array:
     deviation = np.sqrt(np.diag(covariance)) + 1e-9
     covariance = covariance / np.outer(deviation, deviation)
     values, vectors = np.linalg.eigh(covariance)
-    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+    root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     return root
 
 
