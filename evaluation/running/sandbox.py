@@ -2,10 +2,10 @@
 
 The agent's process has namespaces of its own (user, pid, mount, ipc, network, host name), no
 privileges, a read-only system and Python environment, an empty home and ``/tmp`` in memory, none of
-the user's files but its own code, no environment variables, and a filter of system calls
-(``seccomp.py``). It ends with its judge. Limits of memory, time, files and processes are set by the
-process itself before it loads the agent (``process.limit_for_good``), and hold since it has no
-privilege to raise them.
+the user's files but its own code, no environment variables but those that choose the kernels of the
+BLAS, and a filter of system calls (``seccomp.py``). It ends with its judge. Limits of memory, time,
+files and processes are set by the process itself before it loads the agent
+(``process.limit_for_good``), and hold since it has no privilege to raise them.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _SETTINGS = (
     *("/etc/localtime", "/sys/devices/system/cpu"),
 )
 """Read by the linker, by clocks, and by libraries that count processors; nothing of the user's."""
+_BLAS = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")
+"""Variables that choose how sums are rounded: an agent must compute as it does elsewhere."""
 _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts"),
     *("--unshare-cgroup-try", "--disable-userns", "--uid", "65534", "--gid", "65534"),
@@ -180,7 +182,8 @@ def _mounts(own: Iterable[Path]) -> Iterator[str]:
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)
     yield from ("--clearenv", "--chdir", _HOME)
-    variables = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **ONE_THREAD}
+    blas = {name: os.environ[name] for name in _BLAS if name in os.environ}
+    variables = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **ONE_THREAD, **blas}
     for name, value in variables.items():
         yield from ("--setenv", name, value)
 

@@ -138,6 +138,23 @@ def test_nothing_to_see_and_nothing_to_change(
 
 
 @needs_sandbox
+def test_sandbox_computes_with_the_kernels_of_its_driver(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, sys; from tests.test_evaluation.test_sandbox import answer;"
+        "print(answer(pathlib.Path(sys.argv[1]), \"found = os.environ['OPENBLAS_CORETYPE']\"))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "OPENBLAS_CORETYPE": "Nehalem"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Nehalem" in said.stdout
+
+
+@needs_sandbox
 def test_one_agent_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     left = "found = os.path.exists('/tmp/note'); open('/tmp/note', 'w').close()"
     assert "False" in answer(tmp_path, left)
