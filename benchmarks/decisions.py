@@ -26,7 +26,7 @@ from rich.table import Table
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents import AgentSpec
 from agents.registry import online_names
-from evaluation.running.play import problem_of
+from evaluation.play import problem_of
 from periodic_envs.env import PeriodicBanditEnv
 
 ARMS, BOX = "PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"

@@ -27,7 +27,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryK
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents import AgentSpec
 from agents.gp import Finite, Periodic, SquaredExponential, make_posterior
-from evaluation.running.play import play
+from evaluation.play import play
 
 PERIOD, TIME_SCALE, SCALE, NOISE_VARIANCE, BETA = 24.0, 1.0, 3.0, 0.1, 4.0
 SENSORS = np.random.default_rng(7).uniform(0.0, 10.0, (24, 2))

@@ -23,7 +23,7 @@ from rich.table import Table
 import periodic_envs
 from evaluation.cli.sweeps import chosen_results
 from evaluation.report.live import LiveStore
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from periodic_envs.rendering import EpisodePicture
 
 console = Console()

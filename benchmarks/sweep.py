@@ -24,13 +24,13 @@ from scipy.spatial.distance import cdist
 
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents import AgentSpec
-from evaluation.protocol.entries import parse_seeds
-from evaluation.protocol.protocol import Protocol
+from evaluation.play import play
+from evaluation.protocol import Protocol
+from evaluation.runner import run
 from evaluation.running import worker
-from evaluation.running.play import play
-from evaluation.running.run import Run, runs_of
 from evaluation.running.supervision import supervised
-from evaluation.running.sweep import run
+from evaluation.runs import Run, runs_of
+from evaluation.specs import parse_seeds
 
 STUDY = ("periodic-gp-ucb", "gp-ucb", "c-gp-ucb", "r-gp-ucb", "tv-gp-ucb")
 console = Console()

@@ -2,7 +2,7 @@
 
     python benchmarks/zoo.py [--arms 5 10 50] [--steps 2000] [--repeats 7]
 
-Ours: ``evaluation.running.play.play``, all of it: the world is drawn, every step goes through the
+Ours: ``evaluation.play.play``, all of it: the world is drawn, every step goes through the
 environment, its regret and the agent's own stack. pymab (``pip install pymab``; not a dependency):
 ``Experiment.run`` in its compiled core, one replicate at a time or twenty in a call, whichever is
 quicker, and in its Python path. Both have the same policy on as many arms. They take turns; the
@@ -22,7 +22,7 @@ from rich.table import Table
 
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents.registry import AgentSpec
-from evaluation.running.play import play
+from evaluation.play import play
 
 try:
     import pymab

@@ -50,9 +50,9 @@ _require_our_agents()
 __all__ = ["Protocol", "load", "run"]
 
 _PLACES = {
-    "Protocol": "evaluation.protocol.protocol",
+    "Protocol": "evaluation.protocol",
     "load": "evaluation.shown",
-    "run": "evaluation.running.sweep",
+    "run": "evaluation.runner",
 }
 
 

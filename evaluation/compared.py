@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
 from evaluation.results import Results, Scores
 from evaluation.seasons import RunName, Stretches, stretches_of
+from evaluation.specs import REFERENCE_ROWS, REFERENCES
 from evaluation.statistics import (
     MIN_RUNS,
     Band,

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from evaluation.column import Column
 from evaluation.columns import columns_in
-from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.specs import REFERENCE_ROWS
 from evaluation.summary import ResultsTable
 from evaluation.tables import about_intervals
 

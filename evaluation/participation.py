@@ -7,9 +7,9 @@ from functools import cached_property
 
 import pandas as pd
 
-from evaluation.protocol.entries import ProtocolError
 from evaluation.records import StoredRun
 from evaluation.results import Results
+from evaluation.specs import ProtocolError
 from evaluation.summary import ResultsTable, overall
 
 MAX_SHOWN_FAILURES = 10
@@ -144,7 +144,7 @@ def left_out_as(results: Results) -> dict[str, str]:
 
 def _taken_only(results: Results, agent: str) -> str | None:
     """What an agent takes, as far as its code is still here and says so."""
-    from evaluation.running.kinds import taken_by
+    from evaluation.kinds import taken_by
 
     entry = next(e for e in results.sweep.protocol["agents"] if e["label"] == agent)
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.running.play import Trajectory
+from evaluation.play import Trajectory
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.figures import (

@@ -15,7 +15,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from evaluation.phases import phase_bins
-from evaluation.protocol.tracks import CHANGES, REFERENCE_ROWS
+from evaluation.specs import CHANGES, REFERENCE_ROWS
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.fields.maximise import maximise

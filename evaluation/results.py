@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.protocol.tracks import CHANGES, REFERENCE_ROWS, REFERENCES, TRAINING
 from evaluation.records import RunSource, StoredRun
+from evaluation.specs import CHANGES, REFERENCE_ROWS, REFERENCES, TRAINING
 from evaluation.statistics import score_of_regret
 from periodic_envs.arrays import Array
 

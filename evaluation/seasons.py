@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.protocol.entries import WorldSpec
 from evaluation.results import Results
+from evaluation.specs import WorldSpec
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from agents.checks import one_of
 from evaluation.names import check_known
 from evaluation.participation import Part, rankings, remarks
-from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.results import Curves, Results
 from evaluation.selection import Selection
+from evaluation.specs import REFERENCE_ROWS, REFERENCES, TRACKS
 from evaluation.summary import ResultsTable, overall, pair_table, table
 
 if TYPE_CHECKING:

@@ -28,12 +28,12 @@ from evaluation.database import (
     select,
     transaction,
 )
-from evaluation.protocol.entries import canonical_json
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.provenance import command_line
+from evaluation.record import Record, RecordError, unpack
 from evaluation.records import RunSource, StoredRun, StoredSweep
-from evaluation.running.provenance import command_line
-from evaluation.running.record import Record, RecordError, unpack
-from evaluation.running.run import Run
+from evaluation.runs import Run
+from evaluation.specs import canonical_json
 
 MAX_REASON_LETTERS = 300
 """Of what SQLite says."""

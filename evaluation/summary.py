@@ -11,9 +11,9 @@ import pandas as pd
 from evaluation.column import Column
 from evaluation.columns import columns_of, row_of
 from evaluation.compared import AllTasks, TaskRuns
-from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
 from evaluation.simulated import WORD, simulated_tasks
+from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS, PairedDifference, paired_difference
 
 

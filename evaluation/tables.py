@@ -14,8 +14,8 @@ from rich.text import Text
 
 from evaluation.columns import columns_in
 from evaluation.few_runs import note
-from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
+from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS
 from evaluation.summary import ResultsTable, table
 

@@ -14,11 +14,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from evaluation.cli.shared import Reporter
-from evaluation.protocol.entries import Limits, agent_entry, env_entry, parse_seeds
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.results import Results
+from evaluation.runner import Progress, run
 from evaluation.running.executors.starting import answer_of, stop, worker_pool
-from evaluation.running.sweep import Progress, run
+from evaluation.specs import Limits, agent_entry, env_entry, parse_seeds
 from evaluation.store import Store
 from periodic_envs.files import write_figure
 from studies.pages import PageError

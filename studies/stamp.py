@@ -18,10 +18,10 @@ import gymnasium as gym
 import msgspec
 
 from agents.registry import UnknownAgentError, online_names
+from evaluation.keys import agent_source, hash_of_ours, runner_source, world_source
+from evaluation.provenance import machine
 from evaluation.running.imports import closure, file_of
 from evaluation.running.process import ROOT
-from evaluation.running.provenance import machine
-from evaluation.running.sources import agent_source, hash_of_ours, runner_source, world_source
 
 Kind = Literal["agents", "worlds", "runner", "study"]
 Code = dict[Kind, dict[str, str]]

@@ -120,9 +120,9 @@ def _mendable() -> tuple[type[Exception], ...]:
     """What the user can mend: said in one sentence."""
     from evaluation.cli.shared import CommandError
     from evaluation.database import StoreError
-    from evaluation.protocol.entries import ProtocolError
     from evaluation.running.executors.base import SweepStoppedError
     from evaluation.running.executors.dask import DaskUnavailableError
+    from evaluation.specs import ProtocolError
     from periodic_decisions.deciding.errors import DeciderError
     from periodic_envs.data import DataError
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from evaluation import sandbox
 from evaluation.leaderboard.edition import EDITION, Edition, EditionError
 from evaluation.leaderboard.secret import Secret, SecretError, default_path
-from evaluation.running import sandbox
 from evaluation.running.process import hide_from_others
 
 FOLDER = Path("leaderboard")

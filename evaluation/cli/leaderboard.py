@@ -37,9 +37,9 @@ from evaluation.leaderboard.edition import SUBMISSIONS, Edition, EditionError, c
 from evaluation.leaderboard.judge import Judge
 from evaluation.leaderboard.secret import Secret, default_path
 from evaluation.leaderboard.submit import submit
-from evaluation.protocol.entries import AgentEntry
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.running.isolation import PROCESS
+from evaluation.specs import AgentEntry
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 

@@ -15,12 +15,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names
+from evaluation import protocol as protocols
 from evaluation.cli.shared import CommandError, console, save_picture, say
 from evaluation.docstrings import described_settings, named_settings, paragraphs, wrapped
-from evaluation.protocol import protocol as protocols
-from evaluation.protocol.entries import MissingPackageError, UnknownWorldError, WorldSpec
-from evaluation.protocol.own_worlds import look_for
-from evaluation.protocol.protocol import Protocol
+from evaluation.own_worlds import look_for
+from evaluation.protocol import Protocol
+from evaluation.specs import MissingPackageError, UnknownWorldError, WorldSpec
 
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv

@@ -18,11 +18,11 @@ from agents import AgentSpec, UnknownAgentError
 from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
 from evaluation.film import Film
+from evaluation.kinds import ARMS, BOX, check_takes
 from evaluation.pictures import run_figure
-from evaluation.protocol.entries import WorldSpec
+from evaluation.play import play
 from evaluation.references import reference_rewards
-from evaluation.running.kinds import ARMS, BOX, check_takes
-from evaluation.running.play import play
+from evaluation.specs import WorldSpec
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 

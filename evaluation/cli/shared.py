@@ -24,10 +24,10 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
-from evaluation.protocol.tracks import TRAINING
+from evaluation.specs import TRAINING
 
 if TYPE_CHECKING:  # a sweep needs SciPy and pandas: too long for a version
-    from evaluation.running.sweep import Progress
+    from evaluation.runner import Progress
 
 
 def screen(**settings: Any) -> Console:

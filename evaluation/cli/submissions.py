@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from agents.registry import AgentSpec
+from evaluation import protocol as protocols
 from evaluation.cli.shared import CommandError, Reporter, say
 from evaluation.leaderboard.bundle import (
     MANIFEST,
@@ -28,11 +29,9 @@ from evaluation.leaderboard.secret import SecretError
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verdicts import CannotCheckError, Verification
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol import protocol as protocols
-from evaluation.protocol.entries import agent_entry
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import TRACKS
+from evaluation.protocol import Protocol
 from evaluation.report.serve import ServeError
+from evaluation.specs import TRACKS, agent_entry
 
 ThroughOption = Annotated[str, typer.Option(help=f"The last tier to try: {', '.join(TIERS)}.")]
 CodeOption = Annotated[

@@ -24,11 +24,11 @@ from evaluation.cli.tables import check_known, comparison_lines, print_table
 from evaluation.cli.waiting import working
 from evaluation.export import export_steps
 from evaluation.participation import Part, parts, rankings, remarks
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import REFERENCE_ROWS
+from evaluation.protocol import Protocol
 from evaluation.results import Results
-from evaluation.running.sweep import Progress, run
+from evaluation.runner import Progress, run
 from evaluation.selection import Selection
+from evaluation.specs import REFERENCE_ROWS
 from evaluation.store import Store
 from evaluation.summary import overall, table
 from evaluation.tables import tables_of, task_tables

@@ -10,8 +10,8 @@ from rich.table import Table
 from evaluation import names
 from evaluation.cli.shared import CommandError, console, say, screen
 from evaluation.few_runs import NO_INTERVALS
-from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.results import Results
+from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS
 from evaluation.summary import paired
 from evaluation.tables import fitted

@@ -26,12 +26,12 @@ from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import agent_runs
 from evaluation.leaderboard.trial import difference, hidden_runs
 from evaluation.leaderboard.verdicts import Report
-from evaluation.protocol.entries import AgentEntry
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.record import Record
+from evaluation.runner import execute_all
 from evaluation.running.isolation import PROCESS
-from evaluation.running.record import Record
-from evaluation.running.run import Run
-from evaluation.running.sweep import execute_all
+from evaluation.runs import Run
+from evaluation.specs import AgentEntry
 
 REGRET_TOLERANCE = 1e-6
 """Of the regret of a run on another machine, relative."""

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from evaluation.protocol.entries import canonical_json
+from evaluation.specs import canonical_json
 
 FORMAT = 2
 MANIFEST, STEPS = "manifest.json", "steps.parquet"

@@ -51,8 +51,8 @@ from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.standing import Accepted
 from evaluation.leaderboard.steps import Actions, read_steps
 from evaluation.leaderboard.verdicts import CannotCheckError, Verification
-from evaluation.protocol.entries import canonical_json
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.specs import canonical_json
 from periodic_envs.files import write_durably
 
 FORMAT = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from periodic_envs.env import PeriodicBanditEnv
 
 

@@ -13,7 +13,7 @@ from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.trial import uniform_regrets
 from evaluation.leaderboard.verdicts import Regrets, Report, Verification
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 
 
 class Judge:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from evaluation.running.sources import find_package, own_files
+from evaluation.keys import find_package, own_files
 
 
 def missing_libraries(name: str) -> list[str]:

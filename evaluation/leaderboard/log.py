@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from filelock import FileLock
 
 from evaluation.leaderboard.bundle import BundleError, decode, read_file
-from evaluation.protocol.entries import canonical_json
+from evaluation.specs import canonical_json
 from periodic_envs.files import write_durably
 
 MAX_LINE_BYTES = 2**20

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.leaderboard.forms import run_names, worlds_of
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.references import reference_columns
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv

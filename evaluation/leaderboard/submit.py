@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from agents.registry import AgentSpec
+from evaluation import runner
+from evaluation.keys import agent_source, own_hash
+from evaluation.kinds import BOX, refused, taken_by
 from evaluation.leaderboard.bundle import (
     FORMAT,
     MANIFEST,
@@ -22,14 +25,11 @@ from evaluation.leaderboard.bundle import (
 )
 from evaluation.leaderboard.forms import run_forms, run_names
 from evaluation.leaderboard.steps import write_steps
-from evaluation.protocol.entries import AgentEntry, ProtocolError, track_of
-from evaluation.protocol.protocol import Protocol
-from evaluation.running import sweep
+from evaluation.protocol import Protocol
+from evaluation.provenance import machine
 from evaluation.running.isolation import SANDBOX, strongest
-from evaluation.running.kinds import BOX, refused, taken_by
-from evaluation.running.provenance import machine
-from evaluation.running.run import Run, runs_of
-from evaluation.running.sources import agent_source, own_hash
+from evaluation.runs import Run, runs_of
+from evaluation.specs import AgentEntry, ProtocolError, track_of
 from evaluation.store import Store
 
 
@@ -43,7 +43,7 @@ def submit(
     declared_steps: int = 0,
     isolation: str | None = None,
     workers: int | None = None,
-    on_progress: Callable[[sweep.Progress], object] = lambda progress: None,
+    on_progress: Callable[[runner.Progress], object] = lambda progress: None,
 ) -> Manifest:
     """Run an agent through a protocol and write the bundle.
 
@@ -86,7 +86,7 @@ def submit(
     except OSError as error:
         raise BundleError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
 
-    def watch(progress: sweep.Progress) -> None:
+    def watch(progress: runner.Progress) -> None:
         on_progress(progress)
         record, run = progress.record, progress.run
         if record is not None and run is not None and record.reason is not None:
@@ -97,7 +97,7 @@ def submit(
 
     with Store(kept) as opened:
         # What failed before is tried again: the author has mended it.
-        sweep.run(
+        runner.run(
             judged,
             store=opened,
             workers=workers,

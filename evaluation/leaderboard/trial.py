@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.registry import AgentSpec, UnknownAgentError, is_built_in, names
+from evaluation import sandbox
 from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.copies import ACTION_TOLERANCE, equal_actions
 from evaluation.leaderboard.hidden import COUNT, HiddenSeeds, can_tell, is_worse_on_hidden_seeds
@@ -22,14 +23,13 @@ from evaluation.leaderboard.lines import HiddenRuns
 from evaluation.leaderboard.replay import references
 from evaluation.leaderboard.submit import agent_runs, code_hash
 from evaluation.leaderboard.verdicts import CannotCheckError, Regrets, Report, Verification
-from evaluation.protocol.entries import AgentEntry, ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.record import Record
 from evaluation.results import UNIFORM
-from evaluation.running import sandbox
+from evaluation.runner import execute_all
 from evaluation.running.isolation import strongest
-from evaluation.running.record import Record
-from evaluation.running.run import Run, with_key
-from evaluation.running.sweep import execute_all
+from evaluation.runs import Run, with_key
+from evaluation.specs import AgentEntry, ProtocolError
 from periodic_envs.arrays import Array
 
 SAMPLE = 12

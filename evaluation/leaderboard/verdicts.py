@@ -11,7 +11,7 @@ from evaluation.leaderboard.bundle import Manifest
 from evaluation.leaderboard.copies import digest_of
 from evaluation.leaderboard.lines import HiddenRuns, Judged, Verdict
 from evaluation.leaderboard.steps import Actions
-from evaluation.running.sweep import Progress
+from evaluation.runner import Progress
 from periodic_envs.arrays import Array
 
 Report = Callable[[Progress], object]

@@ -36,7 +36,7 @@ from evaluation.leaderboard.trial import (
     rerun,
 )
 from evaluation.leaderboard.verdicts import Verification
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 
 TOLERANCE = 1e-9
 """Of regrets, relative: machines differ in the last digits."""

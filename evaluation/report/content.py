@@ -13,9 +13,9 @@ from evaluation.columns import page_columns
 from evaluation.few_runs import least_runs, profile_bands
 from evaluation.looks import colour_of, dashes_of, looks
 from evaluation.participation import left_out, left_out_as, part_title, parts
-from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
+from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import (
     MIN_RUNS,
     middle_half,

@@ -19,11 +19,10 @@ from evaluation.columns import page_columns
 from evaluation.dark import darkened
 from evaluation.few_runs import shown_curve
 from evaluation.plots import phase_rows
-from evaluation.protocol.entries import WorldSpec, canonical_json
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
+from evaluation.protocol import Protocol
 from evaluation.results import Curves, Results
 from evaluation.simulated import simulated_tasks
+from evaluation.specs import REFERENCE_ROWS, REFERENCES, WorldSpec, canonical_json
 from evaluation.statistics import Band
 from periodic_envs.arrays import Array
 from periodic_envs.figures import world_figure

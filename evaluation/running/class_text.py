@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluation.running.kinds import MAX_BASES, code_of, imported_from
+from evaluation.kinds import MAX_BASES, code_of, imported_from
 
 OF_A_CLASS = ("classmethod", "staticmethod")
 GIVEN = ("self", "problem", "rng")

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.registry import REQUIRED, AgentSpec, UnknownAgentError, names, settings_of
+from evaluation.keys import find_package
 from evaluation.names import as_list, check_known
-from evaluation.protocol.entries import ProtocolError
-from evaluation.running.sources import find_package
 from evaluation.running.written import written
+from evaluation.specs import ProtocolError
 
 Named = str | AgentSpec | Callable[..., Any]
 """A text of the command line's notation, a spec, or a class or function that makes an agent.

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from agents.base import Problem
 from agents.registry import AgentSpec
-from evaluation.running import sandbox
+from evaluation import sandbox
 from evaluation.running.agent_process import receive, send
 from evaluation.running.decisions import Arrived
 from evaluation.running.zygote import new_agent, preload_of

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evaluation.record import MAX_BYTES, Record
 from evaluation.running.process import is_alive
-from evaluation.running.record import MAX_BYTES, Record
-from evaluation.running.run import Run
+from evaluation.runs import Run
 
 _OWNER = struct.Struct("<q")
 """The process that has the batch comes first in the file."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from agents.registry import REQUIRED, find_class, is_built_in, settings_of
 from evaluation.names import check_known
-from evaluation.protocol.entries import AgentEntry, ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.running.class_text import ClassText, Setting, text_of
+from evaluation.specs import AgentEntry, ProtocolError
 
 METHODS = ("act", "update")
 

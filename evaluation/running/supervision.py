@@ -19,6 +19,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from evaluation.provenance import machine
+from evaluation.record import MAX_BYTES, Record
 from evaluation.running.isolation import NONE
 from evaluation.running.process import (
     close_files,
@@ -27,10 +29,8 @@ from evaluation.running.process import (
     is_alive,
     limit_memory_for_good,
 )
-from evaluation.running.provenance import machine
-from evaluation.running.record import MAX_BYTES, Record
-from evaluation.running.run import Run
 from evaluation.running.zygote import zygote_file, zygote_pid
+from evaluation.runs import Run
 
 GRACE_SECONDS = 2.0
 """After its time a run may still say so itself; then it is killed."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from agents.discovery import GENERIC_RL, built_in
 from agents.registry import UnknownAgentError, is_built_in
-from evaluation.protocol.entries import AgentEntry, ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.running.class_text import text_of
+from evaluation.specs import AgentEntry, ProtocolError
 
 METHODS = ("train", "after_training")
 

@@ -20,12 +20,14 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from evaluation.protocol.tracks import TRAINING
+from evaluation.keys import runner_source, sources_of
+from evaluation.play import play
+from evaluation.provenance import machine
+from evaluation.record import Record, RecordError, check, pack
 from evaluation.references import reference_columns
 from evaluation.running.channel import AgentChannel
 from evaluation.running.isolation import NONE, AgentFailedError, IsolatedAgent
 from evaluation.running.ledger import Ledger
-from evaluation.running.play import play
 from evaluation.running.process import (
     OverTimeError,
     adopt_orphans,
@@ -34,14 +36,12 @@ from evaluation.running.process import (
     limited,
     worded,
 )
-from evaluation.running.provenance import machine
-from evaluation.running.record import Record, RecordError, check, pack
-from evaluation.running.run import Run
-from evaluation.running.sandbox import SandboxError
-from evaluation.running.sources import runner_source, sources_of
 from evaluation.running.supervision import over_time, supervised, work_for
-from evaluation.running.training import learned_before, train
 from evaluation.running.zygote import open_zygote, preload_of
+from evaluation.runs import Run
+from evaluation.sandbox import SandboxError
+from evaluation.specs import TRAINING
+from evaluation.training import learned_before, train
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.madrid import SimulatedDataWarning
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from agents.registry import find_class, is_built_in
+from evaluation.keys import scipy_of
 from evaluation.running.agent_process import say_nothing, serve
 from evaluation.running.process import adopt_orphans, close_files, end_children
-from evaluation.running.sources import scipy_of
 
 _line: socket.socket | None = None
 """To this worker's zygote, where there is one."""

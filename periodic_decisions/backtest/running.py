@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.protocol.entries import (
+from evaluation.protocol import Protocol
+from evaluation.results import Results
+from evaluation.runner import Progress, run
+from evaluation.specs import (
     Limits,
     ProtocolError,
     UnknownWorldError,
@@ -19,9 +22,6 @@ from evaluation.protocol.entries import (
     agent_entries,
     env_entry,
 )
-from evaluation.protocol.protocol import Protocol
-from evaluation.results import Results
-from evaluation.running.sweep import Progress, run
 from evaluation.store import Store
 from periodic_decisions.backtest.judged import Judged
 from periodic_decisions.backtest.rewards import (

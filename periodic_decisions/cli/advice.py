@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evaluation.cli.shared import say, say_prose
-from evaluation.protocol.entries import WorldSpec
+from evaluation.specs import WorldSpec
 
 if TYPE_CHECKING:  # pandas is too slow for a help text
     from periodic_decisions.backtest.recommend import Recommendation

@@ -24,8 +24,8 @@ from evaluation.cli.shared import (
 from evaluation.cli.sweeps import JsonOption
 from evaluation.cli.tables import print_table
 from evaluation.cli.waiting import working
-from evaluation.protocol.entries import agent_entries
 from evaluation.results import Results
+from evaluation.specs import agent_entries
 from periodic_decisions.backtest.judged import Judged
 from periodic_decisions.backtest.recommend import Recommendation, recommend
 from periodic_decisions.backtest.rewards import FIXED, HINDSIGHT, MEANINGS, ORACLE

@@ -60,7 +60,7 @@ def learn(
 
     What is known already is skipped, so that a table that grows can be learned every day.
     """
-    from evaluation.running.sweep import Progress
+    from evaluation.runner import Progress
 
     reading = given(
         time_column=time_column,

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from agents.base import Problem
 from agents.registry import make_agent
-from evaluation.running.provenance import version_of
+from evaluation.provenance import version_of
 from periodic_envs.arrays import Array
 from studies.agreement.others import library, quiet, seeded
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.gp import Array, Box, Dense, Incremental, SquaredExponential, TimeSquaredExponential
 from agents.gp.relevance import coming_times
-from evaluation.running.provenance import version_of
+from evaluation.provenance import version_of
 from studies.agreement.arms import Agreement
 from studies.agreement.models import LENGTH, NOISE, belief_after, inputs
 from studies.agreement.others import library

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.registry import make_agent
 from agents.testing import example_problem, observe
-from evaluation.running.provenance import version_of
+from evaluation.provenance import version_of
 from periodic_envs.arrays import Array
 from studies.agreement.arms import Agreement
 from studies.agreement.others import library

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.protocol.entries import WorldSpec
+from evaluation.specs import WorldSpec
 from evaluation.statistics import paired_ratio
 from evaluation.store import Store
 from periodic_envs.arrays import Array

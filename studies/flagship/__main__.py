@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evaluation.protocol.entries import ProtocolError, UnknownWorldError
+from evaluation.specs import ProtocolError, UnknownWorldError
 from periodic_envs.data.errors import DataError
 from periodic_envs.files import write_atomically
 from studies import flagship

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from agents.registry import AgentSpec
-from evaluation.protocol.entries import WorldSpec
-from evaluation.running.play import play
+from evaluation.play import play
+from evaluation.specs import WorldSpec
 from periodic_decisions.priors.madrid import check_imported
 from periodic_envs.arrays import Array
 from studies.flagship import AUTO, FlagshipLab, Rows

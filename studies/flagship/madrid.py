@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluation.protocol.entries import WorldSpec
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.specs import WorldSpec
 from periodic_decisions.priors.madrid import check_imported, learn_madrid
 from periodic_envs.data.errors import DataError
 from periodic_envs.files import write_atomically

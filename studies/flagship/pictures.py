@@ -11,8 +11,8 @@ import numpy as np
 from agents.auto.refit import Grams, refit
 from agents.auto.structures import NOISE, structure
 from agents.registry import AgentSpec
-from evaluation.protocol.entries import WorldSpec
-from evaluation.running.play import play
+from evaluation.play import play
+from evaluation.specs import WorldSpec
 from periodic_envs.arrays import Array
 from periodic_envs.files import write_figure
 from studies.flagship import AUTO, PRETRAINED, FlagshipLab

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from evaluation.protocol.entries import WorldSpec
+from evaluation.specs import WorldSpec
 from periodic_decisions.backtest.windows import REPLAY, replay_worlds
 from periodic_decisions.tables.series import Series, cut, read_series
 from periodic_envs.data.errors import DataError

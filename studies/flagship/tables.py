@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evaluation.protocol.tracks import REFERENCES
 from evaluation.results import Results
+from evaluation.specs import REFERENCES
 from periodic_envs.arrays import Array
 from studies.flagship import AUTO, FlagshipLab, Rows, ratio_of
 from studies.flagship.table_windows import DEVELOPMENT, Windows, other_windows

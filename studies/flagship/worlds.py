@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from agents.registry import AgentSpec
-from evaluation.protocol.entries import WorldSpec
-from evaluation.protocol.protocol import Protocol
-from evaluation.running.play import play
+from evaluation.play import play
+from evaluation.protocol import Protocol
+from evaluation.specs import WorldSpec
 from evaluation.statistics import paired_ratio
 from periodic_envs.worlds.replay import EXAMPLE
 from studies.flagship import AUTO, KNOWN, UNKNOWN, FlagshipLab, Rows, numbers

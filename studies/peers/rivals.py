@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.registry import is_built_in
-from evaluation.protocol.entries import AgentEntry
 from evaluation.results import Results
+from evaluation.specs import AgentEntry
 from studies.comparison import Comparison
 from studies.markdown import markdown_table, shown
 from studies.zoo.bench import Bench

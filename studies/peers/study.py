@@ -10,10 +10,10 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from agents.registry import find_class
-from evaluation.protocol.entries import AgentEntry, ProtocolError, WorldSpec
-from evaluation.protocol.protocol import Protocol
-from evaluation.running.play import play
-from evaluation.running.provenance import version_of
+from evaluation.play import play
+from evaluation.protocol import Protocol
+from evaluation.provenance import version_of
+from evaluation.specs import AgentEntry, ProtocolError, WorldSpec
 from studies.lab import FailedRunError, Lab, study_lab, study_parser
 from studies.pages import write_page
 from studies.peers.rivals import (

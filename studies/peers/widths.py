@@ -9,8 +9,8 @@ from statistics import NormalDist
 from typing import Any
 
 from agents.registry import AgentSpec, find_class, settings_of
-from evaluation.protocol.entries import AgentEntry
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.specs import AgentEntry
 from studies.zoo import widths
 
 SEARCHED = "standard"

@@ -6,8 +6,8 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import Any
 
-from evaluation.protocol.entries import parse_seeds
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.specs import parse_seeds
 from periodic_envs.files import write_figure
 from studies.lab import Lab, study_lab, study_parser
 from studies.pages import write_page

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from evaluation.compared import TaskRuns
-from evaluation.protocol.entries import parse_seeds
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.results import Results
 from evaluation.seasons import Stretches
+from evaluation.specs import parse_seeds
 from evaluation.statistics import Interval, mean_interval, paired_ratio
 from studies import shift
 from studies.lab import FailedRunError, study_lab, study_parser

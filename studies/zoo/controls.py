@@ -8,9 +8,9 @@ from typing import Any
 
 from agents.registry import AgentSpec, find_class, settings_of
 from agents.zoo.gp.et_gp_ucb import ETGPUCB
-from evaluation.protocol.entries import WorldSpec
-from evaluation.protocol.protocol import Protocol
-from evaluation.running.play import play
+from evaluation.play import play
+from evaluation.protocol import Protocol
+from evaluation.specs import WorldSpec
 from studies.comparison import Comparison
 from studies.lab import Lab
 from studies.zoo.bench import Bench

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.store import Store
 from periodic_envs.files import write_atomically, write_figure
 from studies.lab import Lab, Reporting, StudySize, silent

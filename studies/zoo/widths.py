@@ -21,8 +21,8 @@ import msgspec
 
 from agents.base import Problem
 from agents.registry import AgentSpec
-from evaluation.protocol.entries import parse_seeds
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.specs import parse_seeds
 from periodic_envs.files import write_atomically
 from studies.lab import Lab, study_lab, study_parser
 from studies.stamp import Stamp

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from evaluation import sandbox
 from evaluation.leaderboard.hidden import HiddenSeeds
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verdicts import Verification
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol.entries import agent_entry
-from evaluation.protocol.protocol import Protocol
-from evaluation.running import sandbox
+from evaluation.protocol import Protocol
+from evaluation.specs import agent_entry
 
 AGENTS = Path(__file__).with_name("agents.py")
 WORLD = "PeriodicGP-SyntheticDiscrete-v0"

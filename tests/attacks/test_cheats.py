@@ -10,7 +10,7 @@ from evaluation.leaderboard.hidden import HiddenSeeds, is_worse_on_hidden_seeds
 from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.verdicts import CannotCheckError
 from evaluation.leaderboard.verify import verify
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from tests.platforms import linux_only
 from tests.test_evaluation.submissions import edit
 

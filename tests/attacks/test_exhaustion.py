@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from tests.platforms import linux_only
 
 from .catalogue import NOT_STOPPED, attack

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from tests.platforms import linux_only
 
 from .catalogue import attack

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.protocol.entries import ProtocolError
+from evaluation.specs import ProtocolError
 from periodic_decisions.backtest.judged import Judged
 from periodic_decisions.backtest.recommend import recommend
 from periodic_decisions.backtest.rewards import FIXED, LEARNED, MEANINGS, UNIFORM

@@ -10,7 +10,7 @@ import pytest
 
 from agents import AgentSpec
 from agents.auto.knowledge import SHIPPED
-from evaluation.running.play import play
+from evaluation.play import play
 from periodic_decisions.priors.learning import learn, likeliest_transform, phases, profile_of
 from tests.test_evaluation.test_cli import call
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from evaluation.export import export_steps
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES
+from evaluation.protocol import Protocol
+from evaluation.record import Record
 from evaluation.results import Results
-from evaluation.running.record import Record
-from evaluation.running.run import Run, runs_of
+from evaluation.runs import Run, runs_of
+from evaluation.specs import REFERENCE_ROWS, REFERENCES
 from evaluation.store import Store
 
 PROTOCOL = Protocol.from_dict(

@@ -16,9 +16,9 @@ from evaluation.leaderboard.replay import played_worlds
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol.entries import AgentEntry, agent_entry
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.running.isolation import PROCESS
+from evaluation.specs import AgentEntry, agent_entry
 
 ROOT = Path(__file__).parents[2]
 CHEAT = ROOT / "examples" / "memorising_agent.py"

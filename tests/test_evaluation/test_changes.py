@@ -14,14 +14,14 @@ import evaluation
 from evaluation.columns import COLUMNS
 from evaluation.compared import TaskRuns
 from evaluation.leaderboard.replay import references
-from evaluation.protocol.entries import UnknownWorldError, WorldSpec
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.references import reference_columns
 from evaluation.report.content import store_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from evaluation.seasons import Stretches, stretches_of
+from evaluation.specs import UnknownWorldError, WorldSpec
 from evaluation.statistics import change_costs, worst_window
 from evaluation.store import Store
 from evaluation.tables import task_tables

@@ -7,8 +7,8 @@ import pytest
 import periodic_envs  # noqa: F401
 from agents import AgentSpec
 from agents.registry import find_class
+from evaluation.play import play
 from evaluation.running.channel import plain
-from evaluation.running.play import play
 
 FILE = __file__.replace("test_channel.py", "faulty_agents.py")
 

@@ -21,7 +21,7 @@ import periodic_envs
 from agents import AgentSpec, names
 from evaluation.cli import main
 from evaluation.cli.commands import COMMANDS
-from evaluation.running.play import play
+from evaluation.play import play
 
 FAULTY = Path(__file__).parent / "faulty_agents.py"
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}

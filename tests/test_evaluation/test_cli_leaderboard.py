@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from evaluation import sandbox
 from evaluation.cli.sweeps import chosen_results
 from evaluation.report.content import store_content
 from evaluation.report.live import LiveStore
 from evaluation.report.serve import PageServer
 from evaluation.report.sheet import Pictures
-from evaluation.running import sandbox
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from evaluation.store import Store
 from tests.platforms import posix_only
 from tests.test_evaluation.test_cli import call as call_here

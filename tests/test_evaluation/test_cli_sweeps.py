@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from evaluation.protocol import protocol as protocols
-from evaluation.protocol.tracks import REFERENCES
+from evaluation import protocol as protocols
+from evaluation.specs import REFERENCES
 from evaluation.store import Store
 from tests.platforms import posix_only
 from tests.test_evaluation.stores import PROTOCOL, RUNS, a_record

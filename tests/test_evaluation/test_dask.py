@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from evaluation.database import StoreError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.runner import Progress, run
 from evaluation.running.executors import dask, dask_watch
 from evaluation.running.executors.base import ClusterLostError, SweepStoppedError
 from evaluation.running.executors.dask import Dask, DaskUnavailableError
 from evaluation.running.executors.dask_worker import run_in_worker
-from evaluation.running.run import runs_of
-from evaluation.running.sweep import Progress, run
+from evaluation.runs import runs_of
 from evaluation.store import Store
 from tests.platforms import module_needs_posix
 from tests.test_evaluation.clusters import Cluster, cluster, wait_for

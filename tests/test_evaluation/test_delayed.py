@@ -10,11 +10,11 @@ import pytest
 import evaluation
 from agents.registry import AgentSpec
 from evaluation.leaderboard.replay import played_worlds
-from evaluation.protocol.entries import UnknownWorldError, WorldSpec
-from evaluation.protocol.protocol import Protocol, ProtocolError
-from evaluation.running.play import play
-from evaluation.running.run import runs_of
+from evaluation.play import play
+from evaluation.protocol import Protocol, ProtocolError
 from evaluation.running.worker import execute_here
+from evaluation.runs import runs_of
+from evaluation.specs import UnknownWorldError, WorldSpec
 from periodic_envs import DelayedReward
 from studies.delay import study
 from studies.stamp import stamps_in

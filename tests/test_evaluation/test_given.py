@@ -15,9 +15,9 @@ import pytest
 import evaluation
 from agents import AgentSpec, UnknownAgentError
 from agents.zoo.arms.ucb1 import UCB1
-from evaluation.protocol.entries import ProtocolError
 from evaluation.running.given import entries_of, name_of
 from evaluation.running.written import source_of
+from evaluation.specs import ProtocolError
 
 EPSILON_GREEDY = """
 import math

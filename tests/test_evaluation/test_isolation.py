@@ -6,8 +6,8 @@ import time
 import pandas as pd
 import pytest
 
-from evaluation.running.sources import own_files, own_hash
-from evaluation.running.sweep import run
+from evaluation.keys import own_files, own_hash
+from evaluation.runner import run
 from evaluation.running.worker import execute
 from tests.platforms import linux_only
 
@@ -99,7 +99,7 @@ def test_no_line_to_the_driver_is_left_in_any_childs_hands() -> None:
 def test_without_a_zygote_it_says_so() -> None:
     from dataclasses import replace
 
-    from evaluation.running.run import runs_of
+    from evaluation.runs import runs_of
 
     run = next(run for run in runs_of(protocol("Good")) if run.agent_spec is not None)
     assert (
@@ -126,7 +126,7 @@ def test_code_is_read_and_not_run(tmp_path) -> None:
     ],
 )
 def test_a_missing_agent_is_named_before_anything_runs(name: str, sentence: str) -> None:
-    from evaluation.protocol.entries import ProtocolError
+    from evaluation.specs import ProtocolError
 
     with pytest.raises(ProtocolError, match=sentence):
         run(protocol(name), workers=0)

@@ -9,15 +9,15 @@ from typer.testing import CliRunner
 import evaluation
 from evaluation.cli.commands import app
 from evaluation.cli.sweeps import chosen_results
+from evaluation.kinds import fitted, taken_by
 from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.submit import submit
 from evaluation.participation import Part, parts, rankings, remarks, tasks_of
-from evaluation.protocol.entries import ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.report.content import store_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
-from evaluation.running.kinds import fitted, taken_by
+from evaluation.specs import ProtocolError
 from evaluation.store import Store
 
 ARMS = "PeriodicGP-SyntheticDiscrete-v0"

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaluation.keys import agent_source
 from evaluation.leaderboard import trial
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
 from evaluation.leaderboard.forms import run_forms
@@ -21,7 +22,6 @@ from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import code_hash, submit
 from evaluation.leaderboard.verdicts import CannotCheckError
 from evaluation.leaderboard.verify import verify
-from evaluation.running.sources import agent_source
 from tests.test_evaluation.submissions import (
     AGENTS,
     DIGEST,

@@ -14,7 +14,7 @@ from evaluation.leaderboard.lines import HiddenRuns, Verdict
 from evaluation.leaderboard.log import LogError
 from evaluation.leaderboard.secret import Secret, SecretError
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.report.page import render
 from tests.test_evaluation.submissions import (
     DIGEST,

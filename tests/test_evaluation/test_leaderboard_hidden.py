@@ -12,7 +12,7 @@ from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verdicts import CannotCheckError, Verification
 from evaluation.leaderboard.verify import verify
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from tests.test_evaluation.submissions import CHEAT, PROTOCOL, entry
 
 

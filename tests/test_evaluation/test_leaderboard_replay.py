@@ -13,8 +13,8 @@ from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.forms import RunForm, run_forms
 from evaluation.leaderboard.replay import PlayedWorld, played_worlds, references
 from evaluation.leaderboard.steps import read_steps, write_steps
-from evaluation.protocol.tracks import REFERENCE_ROWS
 from evaluation.references import reference_regrets
+from evaluation.specs import REFERENCE_ROWS
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import PublicInfo
 from tests.test_evaluation.submissions import PROTOCOL

@@ -19,8 +19,8 @@ from evaluation.leaderboard.log import Log, LogError
 from evaluation.leaderboard.secret import Secret
 from evaluation.leaderboard.standing import Accepted
 from evaluation.leaderboard.verdicts import CannotCheckError
-from evaluation.running.record import Record
-from evaluation.running.sandbox import DID_NOT_START
+from evaluation.record import Record
+from evaluation.sandbox import DID_NOT_START
 from tests.test_evaluation.submissions import PROTOCOL, copied, edit, submitted
 
 pytestmark = pytest.mark.usefixtures("no_sandbox")
@@ -35,7 +35,7 @@ def bundle(tmp_path_factory) -> Path:
 def judged(tmp_path_factory, bundle: Path) -> tuple[Path, Secret]:
     """An edition with an agent that has passed a trial."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evaluation.running.sandbox.available", lambda: None)
+        patch.setattr("evaluation.sandbox.available", lambda: None)
         folder = tmp_path_factory.mktemp("leaderboard")
         secret = Secret.create(folder / "secret.json")
         edition = Edition.open(folder / "s1", PROTOCOL, secret)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluation.record import Record, pack
 from evaluation.running.ledger import Ledger, close, owner, read
-from evaluation.running.record import Record, pack
-from evaluation.running.run import runs_of
+from evaluation.runs import runs_of
 
 from .test_sweep import protocol
 

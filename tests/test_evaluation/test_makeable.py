@@ -9,10 +9,10 @@ import pytest
 import evaluation
 from agents.base import Problem
 from agents.registry import AgentSpec
-from evaluation.protocol.entries import ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.running.makeable import check_settings
 from evaluation.running.trainable import check_trainings
+from evaluation.specs import ProtocolError
 
 USUAL = """
 class Base:

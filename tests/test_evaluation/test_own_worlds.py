@@ -12,10 +12,10 @@ import pytest
 import evaluation
 from evaluation.cli.lists import make_world
 from evaluation.cli.shared import CommandError
-from evaluation.protocol.entries import ProtocolError, UnknownWorldError, WorldSpec
-from evaluation.protocol.own_worlds import WorldModule, know, look_for, modules_of
+from evaluation.own_worlds import WorldModule, know, look_for, modules_of
 from evaluation.running.executors.base import SweepStoppedError
 from evaluation.running.executors.dask_worker import run_in_worker
+from evaluation.specs import ProtocolError, UnknownWorldError, WorldSpec
 
 WORLD = '''
 from dataclasses import dataclass

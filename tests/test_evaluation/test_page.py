@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from evaluation.protocol.entries import WorldSpec
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.report import ServeError, render, serve, sheet
 from evaluation.report.page import _rounded, json_for_script
 from evaluation.report.serve import PageServer
+from evaluation.specs import WorldSpec
 from tests.test_evaluation.page_content import HOSTILE, content
 
 

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from agents.registry import AgentSpec
 from evaluation.pictures import run_figure
-from evaluation.running.play import play
+from evaluation.play import play
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.figures import world_figure
 from periodic_envs.labels import thinned, wrapped

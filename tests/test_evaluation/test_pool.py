@@ -15,7 +15,7 @@ import pytest
 from evaluation.running.executors import Pool, pool, starting
 from evaluation.running.executors.base import BatchLostError
 from evaluation.running.ledger import Ledger
-from evaluation.running.run import runs_of
+from evaluation.runs import runs_of
 
 from .test_sweep import protocol
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from agents.registry import online_names
-from evaluation.protocol import protocol as protocols
-from evaluation.protocol.entries import Limits, ProtocolError, agent_entry, parse_seeds
-from evaluation.protocol.protocol import Protocol
-from evaluation.running.run import runs_of
+from evaluation import protocol as protocols
+from evaluation.protocol import Protocol
+from evaluation.runs import runs_of
+from evaluation.specs import Limits, ProtocolError, agent_entry, parse_seeds
 
 TABLE = {
     "name": "two",
@@ -160,8 +160,8 @@ def test_online_stands_for_all_agents_but_generic_rl() -> None:
 
 LOAD_ALL = """
 import sys
-from evaluation.protocol.entries import MissingPackageError
-from evaluation.protocol.protocol import Protocol, names
+from evaluation.specs import MissingPackageError
+from evaluation.protocol import Protocol, names
 for name in names():
     try:
         Protocol.load(name)
@@ -271,13 +271,13 @@ def test_keys_change_with_code_and_not_with_labels(monkeypatch: pytest.MonkeyPat
     assert len(set(keys)) == len(keys)
     renamed = {**TABLE, "agents": ["gp-ucb", {**TABLE["agents"][1], "label": "Q"}]}
     assert [run.key for run in runs_of(Protocol.from_dict(renamed))] == keys
-    monkeypatch.setattr("evaluation.running.sources.world_source", lambda world: "changed")
+    monkeypatch.setattr("evaluation.keys.world_source", lambda world: "changed")
     assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.running.sources.runner_source", lambda: "changed")
+    monkeypatch.setattr("evaluation.keys.runner_source", lambda: "changed")
     assert not set(keys) & {run.key for run in runs_of(protocol)}
     monkeypatch.undo()
-    monkeypatch.setattr("evaluation.running.sources.agent_source", lambda name: "changed")
+    monkeypatch.setattr("evaluation.keys.agent_source", lambda name: "changed")
     changed = {run.key for run in runs_of(protocol)}
     kept = {run.key for run in runs_of(protocol) if run.agent_spec is None}
     assert set(keys) & changed == kept

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING
-from evaluation.running.record import Record, RecordError, checked, pack, unpack
-from evaluation.running.run import runs_of
-from evaluation.running.sweep import run
+from evaluation.protocol import Protocol
+from evaluation.record import Record, RecordError, checked, pack, unpack
+from evaluation.runner import run
+from evaluation.runs import runs_of
+from evaluation.specs import REFERENCE_ROWS, REFERENCES, TRAINING
 from evaluation.store import Store
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")

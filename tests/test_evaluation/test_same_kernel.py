@@ -6,7 +6,7 @@ import pytest
 
 from agents.registry import AgentSpec
 from agents.zoo.gp.prior import action_kernel_of, actions_of
-from evaluation.running.play import problem_of
+from evaluation.play import problem_of
 
 WORLD = "PeriodicGP-Synthetic-v0"
 

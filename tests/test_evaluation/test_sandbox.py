@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from agents.registry import AgentSpec
-from evaluation.running import sandbox, seccomp
-from evaluation.running.sweep import run
+from evaluation import sandbox
+from evaluation.runner import run
+from evaluation.running import seccomp
 
 from .test_sweep import protocol, reasons
 

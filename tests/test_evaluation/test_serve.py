@@ -19,7 +19,7 @@ import pytest
 from evaluation.cli.sweeps import chosen_results
 from evaluation.report.live import LiveStore
 from evaluation.report.serve import PageServer, ServeError
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from evaluation.store import Store, StoreError
 from tests.test_evaluation.page_content import content
 

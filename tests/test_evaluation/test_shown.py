@@ -11,10 +11,10 @@ import pytest
 from matplotlib.colors import to_hex
 
 import evaluation
+from evaluation import progress
 from evaluation.dark import INK, PAPER
 from evaluation.database import StoreError
-from evaluation.running import notebook
-from evaluation.running.sweep import Progress
+from evaluation.runner import Progress
 from evaluation.shown import ShownResults
 from evaluation.simulated import simulated_tasks
 from evaluation.summary import ResultsTable
@@ -252,7 +252,7 @@ def a_notebook(monkeypatch: pytest.MonkeyPatch) -> Display:
 
 def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     display = a_notebook(monkeypatch)
-    monkeypatch.setattr(notebook, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
     worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
     evaluation.run("smoke", agents=["random"], envs=worlds, seeds="0:2", workers=0)
     assert 'value="0"' in display.made[0]
@@ -263,7 +263,7 @@ def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bar_is_not_drawn_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     display = a_notebook(monkeypatch)
-    bar: Any = notebook.default_reporter()
+    bar: Any = progress.default_reporter()
     for done in range(1000):
         bar(Progress(1000, done, 3))
     bar(Progress(1000, 1000, 3))
@@ -272,8 +272,8 @@ def test_a_bar_is_not_drawn_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_elsewhere_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
-    assert not notebook.in_notebook()
-    notebook.default_reporter()(Progress(2, 1, 0))
+    assert not progress.in_notebook()
+    progress.default_reporter()(Progress(2, 1, 0))
     assert capsys.readouterr() == ("", "")
 
 

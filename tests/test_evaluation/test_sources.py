@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.running import imports, sources
-from evaluation.running.sources import agent_source, runner_source, scipy_of, world_source
+from evaluation import keys
+from evaluation.keys import agent_source, runner_source, scipy_of, world_source
+from evaluation.running import imports
 from evaluation.running.statements import statements
 from periodic_envs.worlds.switching import Switching
 from periodic_envs.worlds.synthetic import Synthetic
@@ -21,7 +22,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     for package in ("agents", "evaluation", "periodic_envs"):
         shutil.copytree(
-            sources.ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
+            keys.ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     return root
 
@@ -30,12 +31,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fresh() -> Iterator[None]:
     yield
     imports.scan_ours.cache_clear()
-    sources._hash_of_ours.cache_clear()
+    keys._hash_of_ours.cache_clear()
 
 
 def hashes(root: Path) -> dict[str, str]:
     imports.scan_ours.cache_clear()
-    sources._hash_of_ours.cache_clear()
+    keys._hash_of_ours.cache_clear()
     found = {name: agent_source(name, root) for name in AGENTS}
     for world in (Switching, Synthetic):
         found[world.__name__] = world_source(object.__new__(world), root)
@@ -60,8 +61,8 @@ WORLDS = {"Switching", "Synthetic"}
         ("periodic_envs/worlds/switching.py", {"Switching"}),
         ("periodic_envs/episode.py", WORLDS),
         ("periodic_envs/rendering.py", set()),
-        ("evaluation/running/play.py", {"runner"}),
-        ("evaluation/protocol/protocol.py", set()),
+        ("evaluation/play.py", {"runner"}),
+        ("evaluation/protocol.py", set()),
         ("evaluation/store.py", set()),
         ("evaluation/statistics/intervals.py", set()),
         ("evaluation/phases.py", {"runner"}),
@@ -107,9 +108,9 @@ def test_statements_are_what_a_file_does(one: str, other: str, same: bool) -> No
 
 
 def test_the_versions_of_libraries_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = hashes(sources.ROOT)
-    monkeypatch.setattr(sources, "version_of", lambda library: "99")
-    after = hashes(sources.ROOT)
+    before = hashes(keys.ROOT)
+    monkeypatch.setattr(keys, "version_of", lambda library: "99")
+    after = hashes(keys.ROOT)
     assert {name for name in before if before[name] != after[name]} == {"ppo", "in-context-ucb"}
 
 
@@ -125,9 +126,9 @@ def test_the_versions_of_the_libraries_of_somebody_else_count(
     monkeypatch.syspath_prepend(tmp_path)
     names = [f"somebodys.{name}:Agent" for name in ("one", "two")]
     before = [agent_source(name) for name in names]
-    monkeypatch.setattr(sources, "version_of", lambda library: "9" * (library == "one-lib"))
+    monkeypatch.setattr(keys, "version_of", lambda library: "9" * (library == "one-lib"))
     one = [agent_source(name) for name in names]
-    monkeypatch.setattr(sources, "version_of", lambda library: "8" * (library == "one-lib"))
+    monkeypatch.setattr(keys, "version_of", lambda library: "8" * (library == "one-lib"))
     other = [agent_source(name) for name in names]
     assert len({before[0], one[0], other[0]}) == 3
     assert one[1] == other[1]
@@ -161,7 +162,7 @@ def test_imports_are_followed_however_they_are_written(tmp_path: Path) -> None:
         "def later():\n    from agents import e\n"
         "if TYPE_CHECKING:\n    from agents import typed\n"
     )
-    found = sources.closure([package / "a.py"], tmp_path)
+    found = keys.closure([package / "a.py"], tmp_path)
     assert {path.stem for path in found} == {"__init__", "a", "b", "c", "d", "e"}
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from evaluation.database import StoreError
-from evaluation.protocol.protocol import Protocol
-from evaluation.running.record import Record, pack, unpack
-from evaluation.running.run import runs_of
+from evaluation.protocol import Protocol
+from evaluation.record import Record, pack, unpack
+from evaluation.runs import runs_of
 from evaluation.store import Store
 from tests.platforms import posix_only
 
@@ -193,7 +193,7 @@ from tests.test_evaluation.test_store import RUNS, PROTOCOL, a_record
 from evaluation.database import StoreError
 from evaluation.store import Store
 import numpy as np
-from evaluation.running.record import Record
+from evaluation.record import Record
 store = Store(sys.argv[1])
 store.begin(PROTOCOL, RUNS)
 store.save(a_record(RUNS[0].key))

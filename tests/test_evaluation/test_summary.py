@@ -10,11 +10,11 @@ import pytest
 from evaluation.cli.tables import comparison_lines
 from evaluation.compared import AllTasks
 from evaluation.few_runs import least_runs
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import REFERENCES
+from evaluation.protocol import Protocol
+from evaluation.record import Record
 from evaluation.results import Results
-from evaluation.running.record import Record
-from evaluation.running.run import runs_of
+from evaluation.runs import runs_of
+from evaluation.specs import REFERENCES
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
 from evaluation.summary import overall, paired, table
@@ -212,7 +212,7 @@ def test_tracks_are_never_mixed() -> None:
     envs = ["PeriodicGP-SyntheticDiscrete-v0"]
     agents = [{"name": "random"}, {"name": "random", "track": "pretrained", "label": "trained"}]
     protocol = Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:2", "horizon": 5})
-    from evaluation.running.sweep import run
+    from evaluation.runner import run
 
     found = run(protocol, workers=0)
     assert found.tracks == ["online", "pretrained"]

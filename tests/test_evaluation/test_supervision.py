@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.runner import run
 from evaluation.running.process import own_python
 from evaluation.running.supervision import MAX_PRINTED_BY_AGENT, MAX_PRINTED_BYTES
-from evaluation.running.sweep import run
 from tests.platforms import linux_only
 
 from .test_sweep import AGENTS, WORLD, protocol, reasons, worker_pids
@@ -107,7 +107,7 @@ def test_no_process_imports_from_the_current_folder(poisoned: Path, module: bool
 
 
 def test_an_agent_in_the_current_folder_is_named_by_its_file(tmp_path: Path, monkeypatch) -> None:
-    from evaluation.protocol.entries import ProtocolError
+    from evaluation.specs import ProtocolError
 
     (tmp_path / "mine.py").write_text(AGENTS.read_text())
     monkeypatch.chdir(tmp_path)

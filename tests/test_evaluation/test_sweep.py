@@ -16,8 +16,10 @@ import pandas as pd
 import pytest
 
 import evaluation
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.record import Record
 from evaluation.results import Results
+from evaluation.runner import execute_all, run
 from evaluation.running import worker
 from evaluation.running.executors import InProcess, Pool, dispatch
 from evaluation.running.executors.base import (
@@ -26,10 +28,8 @@ from evaluation.running.executors.base import (
     SweepStoppedError,
     _Waiting,
 )
-from evaluation.running.record import Record
-from evaluation.running.run import runs_of
-from evaluation.running.sweep import execute_all, run
 from evaluation.running.worker import execute
+from evaluation.runs import runs_of
 from evaluation.store import Store
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.synthetic import Synthetic
@@ -347,7 +347,7 @@ def test_failures_are_kept_and_tried_again_when_asked(tmp_path: Path) -> None:
 DRIVER = """
 import sys
 from pathlib import Path
-from evaluation.running.sweep import run
+from evaluation.runner import run
 from tests.test_evaluation.test_sweep import counting
 if __name__ == "__main__":
     run(counting(sys.argv[2]), store=sys.argv[1], workers=2)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import evaluation
-from evaluation.protocol.entries import ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.running.trainable import check_trainings
+from evaluation.specs import ProtocolError
 
 CODE = """
 raise RuntimeError("this file must not be imported to read it")

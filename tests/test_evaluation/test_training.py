@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.protocol.entries import ProtocolError
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import TRAINING, TRAINING_SEED
-from evaluation.running.run import runs_of
-from evaluation.running.sweep import run
-from evaluation.running.training import Budget, BudgetSpentError
+from evaluation.protocol import Protocol
+from evaluation.runner import run
 from evaluation.running.worker import execute
+from evaluation.runs import runs_of
+from evaluation.specs import TRAINING, TRAINING_SEED, ProtocolError
 from evaluation.store import Store
+from evaluation.training import Budget, BudgetSpentError
 from tests.test_evaluation.test_cli import call
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")

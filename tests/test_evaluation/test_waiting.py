@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.cli import shared, waiting
 from evaluation.cli.shared import Reporter, screen
-from evaluation.running.sweep import Progress
+from evaluation.runner import Progress
 
 
 def test_a_log_has_a_line_now_and_then(

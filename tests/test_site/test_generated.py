@@ -216,7 +216,7 @@ def test_the_api_documents_each_name_once() -> None:
     assert len(directives) == len(set(directives))
     for name in (
         "agents.base.Agent",
-        "evaluation.running.sweep.run",
+        "evaluation.runner.run",
         "agents.testing.AgentContract",
     ):
         assert name in directives

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import periodic_envs  # noqa: F401 (registers the ids)
 from evaluation.cli.commands import app
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from tests.test_site.conftest import ROOT
 
 from site_pages.checks import (  # isort: skip

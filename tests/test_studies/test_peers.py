@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import agents.registry
-from evaluation.protocol.entries import MissingPackageError, ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
+from evaluation.specs import MissingPackageError, ProtocolError
 from periodic_envs.worlds.shift import Shift
 from periodic_envs.worlds.synthetic import Synthetic
 from studies.peers import study, widths

@@ -9,8 +9,8 @@ import pytest
 
 from agents.base import Problem
 from agents.registry import AgentSpec
-from evaluation.protocol.entries import WorldSpec
-from evaluation.running.play import play, problem_of
+from evaluation.play import play, problem_of
+from evaluation.specs import WorldSpec
 from studies.sensitivity.variants import IDLE, TOLD, WITH_MEAN, is_idle
 from studies.zoo.families import sweep_agents
 from studies.zoo.rules import RULES, defaults_of, is_ruled, ruled

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from agents.registry import AgentSpec
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.store import Store
 from studies.lab import Lab
 from studies.sensitivity.page import Sensitivity, numbers_of, text_of

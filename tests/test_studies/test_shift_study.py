@@ -8,8 +8,8 @@ import pytest
 
 import evaluation
 from agents.registry import AgentSpec
-from evaluation.protocol.protocol import Protocol
-from evaluation.running.play import play
+from evaluation.play import play
+from evaluation.protocol import Protocol
 from studies.shift import study, text
 from studies.stamp import stamps_in
 

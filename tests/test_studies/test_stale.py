@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from agents.registry import online_names
-from evaluation.running import sources
+from evaluation import keys
 from evaluation.store import Store
 from studies import beyond, rl
 from studies.flagship import AUTO, worlds
@@ -45,8 +45,8 @@ def fresh_caches() -> Iterator[None]:
 
 def forget() -> None:
     """Our files do not change while a process runs them: here they do."""
-    sources.scan_ours.cache_clear()
-    sources._hash_of_ours.cache_clear()
+    keys.scan_ours.cache_clear()
+    keys._hash_of_ours.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def states(folder: Path, root: Path = sources.ROOT) -> dict[str, str]:
+def states(folder: Path, root: Path = keys.ROOT) -> dict[str, str]:
     return {finding.page: finding.state for finding in findings(folder, root)}
 
 
@@ -91,7 +91,7 @@ def test_a_page_that_was_just_made_is_fresh(folder: Path) -> None:
         ("agents/zoo/gp/gp_ucb.py", ""),
         ("periodic_envs/worlds/synthetic.py", f"worlds {WORLD}"),
         ("periodic_envs/worlds/switching.py", ""),
-        ("evaluation/running/play.py", "runner evaluation.running"),
+        ("evaluation/play.py", "runner evaluation.running"),
         ("studies/beyond.py", f"study {STUDY}"),
         ("studies/markdown.py", f"study {STUDY}"),
         ("studies/zoo/page.py", ""),
@@ -300,7 +300,7 @@ def test_what_is_played_without_a_sweep_is_counted(
 def test_whoever_plays_without_a_sweep_says_so() -> None:
     for path in sorted((ROOT / "evaluation" / "studies").rglob("*.py")):
         text = path.read_text()
-        if "evaluation.running.play" in text:
+        if "evaluation.play" in text:
             assert ".uses(" in text, path
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from agents.registry import AgentSpec
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.store import Store
 from studies.lab import Lab
 from studies.stale import changes

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from agents.registry import online_names
 from agents.zoo.gp.et_gp_ucb import EventTriggered
-from evaluation.protocol.protocol import Protocol
+from evaluation.protocol import Protocol
 from evaluation.results import UNIFORM
 from evaluation.store import Store
 from studies.claims import Verdict

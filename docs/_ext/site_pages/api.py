@@ -20,7 +20,7 @@ EXTRA = {
         "evaluation.results:Results",
         "evaluation.results:Scores",
         "evaluation.results:Curves",
-        "evaluation.running.sweep:Progress",
+        "evaluation.runner:Progress",
         "periodic_decisions.deciding.plan:Plan",
         "evaluation.store:Store",
     ),

@@ -19,7 +19,7 @@ MAX_BYTES = 300_000
 
 def film_key(world: object) -> str:
     """What a film depends on: the code of the world, of pictures, and of this file."""
-    from evaluation.running.sources import agent_source, world_source
+    from evaluation.keys import agent_source, world_source
     from periodic_envs import figures, rendering
 
     parts = [world_source(world), agent_source(AGENT)]
@@ -44,7 +44,7 @@ def make_film(env_id: str, path: Path) -> None:
 def _choices(env_id: str) -> Any:
     """What the agent does, as long as the film is."""
     from agents.registry import AgentSpec
-    from evaluation.running.play import play
+    from evaluation.play import play
 
     env = _made(env_id, max_episode_steps=MAX_STEPS)  # cut short: another horizon, another world
     return play(env, AgentSpec.parse(AGENT), SEED).action

@@ -89,7 +89,7 @@ def regrets_of(env_id: str, zoo: dict[str, dict[str, float]], cache: Path) -> Re
 
 def _steps_of_zoo(task: str) -> int:
     """How long runs of the zoo are in a world: its protocol says so."""
-    from evaluation.protocol.protocol import Protocol
+    from evaluation.protocol import Protocol
 
     protocol = Protocol.load("standard")
     (entry,) = (entry for entry in protocol.envs if entry.label == task)
@@ -103,8 +103,8 @@ def command() -> str:
 
 
 def _cached_runs(env_id: str, cache: Path) -> tuple[dict[str, float], int]:
-    from evaluation.protocol.entries import WorldSpec
-    from evaluation.running.sources import agent_source, world_source
+    from evaluation.keys import agent_source, world_source
+    from evaluation.specs import WorldSpec
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

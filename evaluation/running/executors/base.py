@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
-from evaluation.running.record import Record, checked
-from evaluation.running.run import Run
+from evaluation.record import Record, checked
 from evaluation.running.worker import execute_here
+from evaluation.runs import Run
 
 SECONDS_PER_BATCH = 0.5
 """Short runs are handed out together until they are expected to take this long."""

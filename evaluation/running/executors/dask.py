@@ -18,13 +18,13 @@ from concurrent.futures import Future
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
-from evaluation.protocol.own_worlds import WorldModule
+from evaluation.own_worlds import WorldModule
+from evaluation.record import Record
 from evaluation.running.executors.base import ClusterLostError, SweepStoppedError
 from evaluation.running.executors.dask_watch import Watch
 from evaluation.running.executors.dask_worker import close_pool, run_in_worker
 from evaluation.running.executors.starting import clean_start
-from evaluation.running.record import Record
-from evaluation.running.run import Run
+from evaluation.runs import Run
 
 CONNECT_SECONDS = 20.0
 """How long a scheduler may take to answer at first, and a cluster of our own to start."""

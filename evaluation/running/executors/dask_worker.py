@@ -14,11 +14,11 @@ import multiprocessing
 import threading
 from collections.abc import Sequence
 
-from evaluation.protocol.own_worlds import WorldModule, know
+from evaluation.own_worlds import WorldModule, know
+from evaluation.record import Record
 from evaluation.running.executors.base import BatchLostError, ClusterLostError, SweepStoppedError
 from evaluation.running.executors.pool import Pool
-from evaluation.running.record import Record
-from evaluation.running.run import Run
+from evaluation.runs import Run
 
 TOKEN_SECONDS = 5.0
 """How long a scheduler may take to hand a token over."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evaluation.protocol.entries import UnknownWorldError
-from evaluation.protocol.own_worlds import WorldModule, know, modules_of
+from evaluation.own_worlds import WorldModule, know, modules_of
 from evaluation.running.executors.base import SweepStoppedError
-from evaluation.running.run import Run
 from evaluation.running.worker import execute_all
+from evaluation.runs import Run
+from evaluation.specs import UnknownWorldError
 
 
 def world_modules(runs: Iterable[Run]) -> tuple[WorldModule, ...]:

@@ -21,13 +21,13 @@ from typing import Any
 
 from pebble import ProcessExpired
 
+from evaluation.record import Record
 from evaluation.running import ledger
 from evaluation.running.executors.base import BatchLostError, SweepStoppedError, batch_seconds
 from evaluation.running.executors.own_worlds import execute_knowing, world_modules
 from evaluation.running.executors.starting import stop, worker_pool
 from evaluation.running.process import is_alive
-from evaluation.running.record import Record
-from evaluation.running.run import Run
+from evaluation.runs import Run
 
 LEDGERS = "periodic-gp-ledgers-"
 """Begins the name of a pool's folder of ledgers; the pool's process follows."""

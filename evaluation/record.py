@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.protocol.tracks import CHANGES, REFERENCE_ROWS, REFERENCES, TRAINING
-from evaluation.running.run import Run
+from evaluation.runs import Run
+from evaluation.specs import CHANGES, REFERENCE_ROWS, REFERENCES, TRAINING
 
 MAX_BYTES = 2**30
 """Of a record, packed and unpacked."""

@@ -18,9 +18,9 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from agents.registry import AgentSpec, UnknownAgentError, names
+from evaluation.provenance import version_of
 from evaluation.running.imports import closure, file_of, scan, scan_ours
 from evaluation.running.process import ROOT
-from evaluation.running.provenance import version_of
 from evaluation.running.statements import statements
 
 MAX_PACKAGE_FILES, MAX_PACKAGE_BYTES = 2000, 2**30

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from agents.notation import NotationError, parse_settings, written_settings
 from agents.registry import AgentSpec, UnknownAgentError, online_names
-from evaluation.protocol.delays import delay_arguments, delayed, world_arguments
-from evaluation.protocol.tracks import TRACKS
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -19,12 +17,29 @@ if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv
 
 
+TRACKS = ("online", "pretrained")
+"""Tracks of agents: rankings never mix them."""
+REFERENCE_ROWS = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
+"""Rows of every table that are computed, not run."""
+REFERENCES = "references"
+"""Agent and track of the run that computes them."""
+CHANGES = "changes"
+"""Column of that run, in worlds that change: the time of the first step after each change."""
+TRAINING = "training"
+"""Track of the runs that train agents of the track "pretrained"."""
+TRAINING_SEED = 2**31
+"""Seeds from here on are for training: nobody is judged in those worlds."""
+
 LIMITS = ("seconds", "memory_mb", "training_seconds")
 MAX_SEEDS = 100_000
 MAX_TRAINING_STEPS = 10**9
 ONLINE = "online"
 """Among the agents of a protocol: all agents of ours but generic RL."""
 _AGENT = ("name", "settings", "label", "track", "training_steps", "envs")
+
+
+DELAYS = {"delay": "delay", "delay_random": "random", "delay_lost": "lost"}
+"""Arguments that are not the world's but of :class:`periodic_envs.DelayedReward`, by its names."""
 
 
 class UnknownWorldError(ValueError):
@@ -41,7 +56,7 @@ class WorldSpec:
 
     A world of another package is named with its module: ``tide_world:Tide-v0:height=2``. Among the
     arguments may be how late rewards come: ``delay``, ``delay_random`` and ``delay_lost`` of
-    ``protocol.delays``.
+    ``specs.DELAYS``.
     """
 
     env_id: str
@@ -283,3 +298,33 @@ def canonical_json(content: Any) -> str:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
+
+
+def world_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the world itself."""
+    return {name: value for name, value in arguments.items() if name not in DELAYS}
+
+
+def delay_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the wrapper; empty if rewards come at once.
+
+    Raises:
+        ValueError: One sentence that names the argument.
+    """
+    from periodic_envs import checks
+
+    given = {name: value for name, value in arguments.items() if name in DELAYS}
+    for name, value in given.items():
+        if name == "delay_lost":
+            checks.within(name, value, 0.0, 1.0)
+        else:
+            checks.whole(name, value, 0)
+    return {DELAYS[name]: value for name, value in given.items()}
+
+
+def delayed(env: gym.Env[Any, Any], arguments: Mapping[str, Any]) -> gym.Env[Any, Any]:
+    """An environment as agents meet it: with rewards that come late, if the arguments say so."""
+    from periodic_envs.delay import DelayedReward
+
+    given = delay_arguments(arguments)
+    return DelayedReward(env, **given) if given else env

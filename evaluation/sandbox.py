@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import IO
 
 from agents.registry import AgentSpec, names
+from evaluation.keys import CACHE, find_package
 from evaluation.running.agent_process import STARTED, receive
 from evaluation.running.process import ONE_THREAD, ROOT, own_python
 from evaluation.running.seccomp import program
-from evaluation.running.sources import CACHE, find_package
 
 DID_NOT_START = "the sandbox did not start"
 """Begins the reason of a run that failed before there was an agent."""

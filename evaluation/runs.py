@@ -7,20 +7,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agents.registry import AgentSpec, UnknownAgentError
-from evaluation.protocol.delays import delay_arguments
-from evaluation.protocol.entries import (
+from evaluation.keys import sources_of
+from evaluation.specs import (
+    REFERENCES,
+    TRAINING,
+    TRAINING_SEED,
     AgentEntry,
     EnvEntry,
     Limits,
     ProtocolError,
     WorldSpec,
     canonical_json,
+    delay_arguments,
 )
-from evaluation.protocol.tracks import REFERENCES, TRAINING, TRAINING_SEED
-from evaluation.running.sources import sources_of
 
 if TYPE_CHECKING:  # the worker, which runs runs, needs no protocol
-    from evaluation.protocol.protocol import Protocol
+    from evaluation.protocol import Protocol
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from agents.registry import AgentSpec, UnknownAgentError, names
-from evaluation.protocol.entries import AgentEntry, ProtocolError
-from evaluation.protocol.protocol import Protocol
+from evaluation.keys import own_files
+from evaluation.protocol import Protocol
 from evaluation.running.imports import file_of
-from evaluation.running.sources import own_files
+from evaluation.specs import AgentEntry, ProtocolError
 
 ARMS, BOX = "arms", "box"
 WORDS = {ARMS: "arms", BOX: "boxes (continuous actions)"}

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluation.protocol.entries import UnknownWorldError, WorldSpec
+from evaluation.specs import UnknownWorldError, WorldSpec
 
 OURS = "periodic_envs"
 

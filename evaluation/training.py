@@ -12,11 +12,10 @@ from greenlet import greenlet
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from evaluation.protocol.delays import world_arguments
-from evaluation.protocol.tracks import TRAINING_SEED
-from evaluation.running.play import agent_generator, problem_of
-from evaluation.running.record import LEARNED, unpack
-from evaluation.running.run import Run
+from evaluation.play import agent_generator, problem_of
+from evaluation.record import LEARNED, unpack
+from evaluation.runs import Run
+from evaluation.specs import TRAINING_SEED, world_arguments
 from periodic_envs.env import PeriodicBanditEnv
 
 COPIES = 64

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from evaluation.running.sweep import Progress
+    from evaluation.runner import Progress
 
 SECONDS_BETWEEN = 0.25
 """Between two drawings: each is a message to the browser."""

@@ -14,7 +14,7 @@ A protocol is a TOML file::
 An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, label = "...", group =
 "..." }``, of ``agents`` ``{ name = "...", settings = {...}, label = "...", track = "online" }``.
 Worlds of one group are the runs of one row of a table: twelve windows of one year, say. Among the
-arguments of a world may be how late its rewards come: ``delay = 20`` (``protocol.delays``).
+arguments of a world may be how late its rewards come: ``delay = 20`` (``specs.DELAYS``).
 ``agents = "online"``, or ``"online"`` among them, stands for all agents of this package but
 generic RL. Where agents come with another package, ``install = "pip install ..."`` says how to get
 it.
@@ -34,9 +34,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.registry import UnknownAgentError
-from evaluation.protocol.entries import (
+from evaluation.specs import (
     LIMITS,
     ONLINE,
+    REFERENCE_ROWS,
+    REFERENCES,
+    TRAINING_SEED,
     AgentEntry,
     EnvEntry,
     Limits,
@@ -53,7 +56,6 @@ from evaluation.protocol.entries import (
     parse_seeds,
     text,
 )
-from evaluation.protocol.tracks import REFERENCE_ROWS, REFERENCES, TRAINING_SEED
 
 if TYPE_CHECKING:  # the worlds are imported when one is made: to read a protocol, nobody needs them
     from periodic_envs.episode import Setup

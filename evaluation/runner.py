@@ -13,22 +13,21 @@ from typing import Any
 import numpy as np
 
 from agents.checks import one_of, require
+from evaluation.kinds import fitted
 from evaluation.names import as_list
-from evaluation.protocol.entries import ProtocolError, UnknownWorldError, parse_seeds
-from evaluation.protocol.own_worlds import look_for
-from evaluation.protocol.protocol import Protocol
-from evaluation.protocol.tracks import REFERENCES, TRAINING
+from evaluation.own_worlds import look_for
+from evaluation.progress import default_reporter
+from evaluation.protocol import Protocol
+from evaluation.record import Record
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
 from evaluation.running.executors.own_worlds import world_modules
 from evaluation.running.given import Given, entries_of
 from evaluation.running.isolation import NONE, PROCESS, SANDBOX
-from evaluation.running.kinds import fitted
 from evaluation.running.makeable import check_settings
-from evaluation.running.notebook import default_reporter
-from evaluation.running.record import Record
-from evaluation.running.run import Run, runs_of
 from evaluation.running.trainable import check_trainings
+from evaluation.runs import Run, runs_of
 from evaluation.shown import ShownResults
+from evaluation.specs import REFERENCES, TRAINING, ProtocolError, UnknownWorldError, parse_seeds
 from evaluation.store import Store, path_of
 from periodic_envs.checks import whole
 

@@ -1,3 +1,0 @@
-"""What is to be run: protocols, and the worlds and agents that they name."""
-
-__all__: list[str] = []
