@@ -1,0 +1,91 @@
+"""Access of the contract to the packages: everything that is not public stands here."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents import Problem
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+AVX512 = "X86_V4 AVX512_ICL AVX512_SPR AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL"
+"""Names of instructions of which some machines have none, in several versions of NumPy."""
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def command(*words: str) -> list[str]:
+    """The console script with its arguments, run from this checkout."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    module, _, name = project["scripts"]["periodic-gp"].partition(":")
+    code = f"import sys; sys.path.append({str(ROOT)!r}); sys.argv[0] = 'periodic-gp'; "
+    return [sys.executable, "-I", "-c", f"{code}from {module} import {name}; {name}()", *words]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Variables that keep a command away from the user's settings and data."""
+    own = {"XDG_CONFIG_HOME": folder / "settings", "PERIODIC_GP_DATA": folder / "data"}
+    return {**os.environ, **{name: str(place) for name, place in own.items()}}
+
+
+def call(folder: Path, *words: str, status: int | None = 0) -> str:
+    """Run a command in a folder and return its output; any status is fine if None."""
+    done = subprocess.run(
+        command(*words),
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if status is not None:
+        assert done.returncode == status, f"{words}: {done.stdout[-800:]} {done.stderr[-1500:]}"
+    return done.stdout if done.returncode == 0 else done.stdout + done.stderr
+
+
+def problem_of(env: Any, reset_info: Mapping[str, Any]) -> Problem:
+    """The public description of a world, as the harness hands it to agents."""
+    from evaluation.running.play import problem_of
+
+    return problem_of(env.unwrapped, dict(reset_info))
+
+
+def pinned_kernel() -> bool:
+    """Whether this machine can compute with the instructions that the actions were recorded on."""
+    if platform.machine().lower() not in ("x86_64", "amd64") or sys.platform != "linux":
+        return False
+    return {"avx2", "fma"} <= set(Path("/proc/cpuinfo").read_text().split())
+
+
+def numeric_environment() -> dict[str, str]:
+    """Variables of a process whose sums have the recorded order."""
+    pinned = {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": AVX512}
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **threads, **(pinned if pinned_kernel() else {})}
+
+
+def golden(name: str) -> Any:
+    """Recorded figures."""
+    return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+def plain(value: Any) -> Any:
+    """Arrays and numbers as lists of numbers with twelve digits, for JSON."""
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float | np.floating):
+        return float(f"{float(value):.12g}")
+    return int(value) if isinstance(value, np.integer) else value

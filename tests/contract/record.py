@@ -1,0 +1,47 @@
+"""Record today's figures; ``git diff`` then shows what has changed.
+
+python -m tests.contract.record [envs] [agents]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tests.contract import trajectories, worlds
+from tests.contract.conftest import GOLDEN, pinned_kernel
+
+
+def envs() -> dict[str, Any]:
+    """Draws of every world."""
+    return {env_id: worlds.scalar_draws(env_id) for env_id in worlds.ids()}
+
+
+def agents() -> dict[str, Any]:
+    """Decisions of every agent that was not interrupted."""
+    if not pinned_kernel():
+        raise SystemExit("actions are recorded on Linux with AVX2")
+    return trajectories.compute(save_at=None)
+
+
+RECORDERS: dict[str, Callable[[], dict[str, Any]]] = {"envs": envs, "agents": agents}
+
+
+def main() -> None:
+    """Write the files, one line per entry."""
+    for name in sys.argv[1:] or RECORDERS:
+        entries = RECORDERS[name]()
+        lines = [f"{json.dumps(key)}: {json.dumps(entries[key])}" for key in sorted(entries)]
+        (GOLDEN / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        os.environ["PERIODIC_GP_DATA"] = folder
+        warnings.simplefilter("ignore")
+        main()
