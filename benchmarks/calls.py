@@ -1,0 +1,173 @@
+"""Python calls and crossed files of everyday operations.
+
+Every operation is run once by the command line's own ``main``, in a fresh interpreter. Functions
+that are called while modules are imported are not counted, and a generator counts once; "files"
+are those of this repository of which at least one function is called.
+
+    python benchmarks/calls.py [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("periodic_envs", "agents", "evaluation", "periodic_decisions", "studies")
+TABLE = "example_demand.csv"
+ARMS = ["--arms", "Station", "--arms", "Offices", "--arms", "Airport"]
+INIT = ["decide", "init", "state", *ARMS, "--step", "1h", "--seasons", "1 day"]
+COMMANDS = {
+    "run smoke": [
+        "run",
+        "smoke",
+        "--agents",
+        "random",
+        "--workers",
+        "0",
+        "--store",
+        "smoke.sqlite",
+    ],
+    "decide ask": ["decide", "ask", "state", "--at", "2026-11-16 09:00"],
+    "backtest": ["backtest", TABLE, "--workers", "0"],
+}
+"""Counted commands; each is run in a folder that holds the example table and a decider."""
+
+
+class Counter:
+    """Context that counts Python calls, those during imports left out."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.functions: set[tuple[str, str]] = set()
+        self._own = tuple(f"{ROOT / package}{os.sep}" for package in PACKAGES)
+        self._importing: FrameType | None = None
+        self._first: dict[Any, int] = {}
+
+    def __enter__(self) -> Counter:
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _event(self, frame: FrameType, event: str, _: Any) -> None:
+        if self._importing is not None:
+            if event == "return" and frame is self._importing:
+                self._importing = None
+            return
+        if event != "call":
+            return
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen importlib"):
+            self._importing = frame
+            return
+        if frame.f_lasti != self._first.setdefault(code, frame.f_lasti):
+            return  # a generator goes on
+        self.calls += 1
+        if code.co_filename.startswith(self._own):
+            self.functions.add((code.co_filename, f"{code.co_name}:{code.co_firstlineno}"))
+
+    def counts(self) -> dict[str, int]:
+        """Calls, and distinct functions and files of this repository."""
+        files = {file for file, _ in self.functions}
+        return {"calls": self.calls, "functions": len(self.functions), "files": len(files)}
+
+
+def command_line() -> Callable[[], Any]:
+    """The function behind the console script."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    module, _, name = project["scripts"]["periodic-gp"].partition(":")
+    main: Callable[[], Any] = getattr(importlib.import_module(module), name)
+    return main
+
+
+def count_command(words: list[str]) -> dict[str, int]:
+    """Run a command in this process and count its calls."""
+    main = command_line()
+    sys.argv = ["periodic-gp", *words]
+    status: Any = 0
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        try:
+            with Counter() as counter:
+                main()
+        except SystemExit as error:
+            status = error.code
+    if status:
+        raise SystemExit(f"periodic-gp {' '.join(words)} ended with {status}")
+    return counter.counts()
+
+
+def count_step() -> dict[str, int]:
+    """Count the calls of one step, after some others."""
+    import gymnasium as gym
+
+    importlib.import_module("periodic_envs")
+    env = gym.make("PeriodicGP-SyntheticDiscrete-v0").unwrapped
+    env.reset(seed=0)
+    for _ in range(10):
+        env.step(0)
+    with Counter() as counter:
+        env.step(0)
+    return counter.counts()
+
+
+def run_fresh(folder: Path, call: str) -> Any:
+    """Evaluate a call of this module in a fresh interpreter in a folder."""
+    setup = f"import json, sys; sys.path += [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]"
+    code = f"{setup}; import calls; print(json.dumps(calls.{call}))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code],
+        cwd=folder,
+        env={**os.environ, "XDG_CONFIG_HOME": str(folder), "PERIODIC_GP_DATA": str(folder)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def counts() -> dict[str, dict[str, int]]:
+    """Count every operation in a process of its own."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (table,) = ROOT.glob(f"*/data/tables/{TABLE}")
+        (folder / TABLE).write_bytes(table.read_bytes())
+        run_fresh(folder, f"count_command({INIT!r})")
+        counted = {
+            name: run_fresh(folder, f"count_command({words!r})") for name, words in COMMANDS.items()
+        }
+        return counted | {"env.step": run_fresh(folder, "count_step()")}
+
+
+def main() -> None:
+    """Print the counts."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    as_json = parser.parse_args().json
+    table = counts()
+    if as_json:
+        print(json.dumps(table, indent=1))
+        return
+    print(f"{'operation':<12}{'Python calls':>14}{'own functions':>15}{'own files':>11}")
+    for name, row in table.items():
+        print(f"{name:<12}{row['calls']:>14,}{row['functions']:>15}{row['files']:>11}")
+
+
+if __name__ == "__main__":
+    main()
