@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agents import Problem
+from agents import Experience, Problem
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,9 +58,19 @@ def call(folder: Path, *words: str, status: int | None = 0) -> str:
 
 def problem_of(env: Any, reset_info: Mapping[str, Any]) -> Problem:
     """The public description of a world, as the harness hands it to agents."""
-    from evaluation.running.play import problem_of
-
-    return problem_of(env.unwrapped, dict(reset_info))
+    world, past = env.unwrapped, reset_info.get("warm_start")
+    return Problem(
+        action_space=world.action_space,
+        observation_space=world.observation_space,
+        observation_fields=world.observation_fields,
+        horizon=world.horizon,
+        periods=world.public.periods,
+        noise_std=world.noise_std,
+        reward_scale=world.public.reward_scale,
+        action_features=world.public.action_features,
+        action_half_width=world.public.action_half_width,
+        warm_start=None if past is None else Experience(**past),
+    )
 
 
 def pinned_kernel() -> bool:
