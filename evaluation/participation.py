@@ -7,9 +7,9 @@ from functools import cached_property
 
 import pandas as pd
 
-from evaluation.records import StoredRun
 from evaluation.results import Results
 from evaluation.specs import ProtocolError
+from evaluation.store import StoredRun
 from evaluation.summary import ResultsTable, overall
 
 MAX_SHOWN_FAILURES = 10

@@ -6,20 +6,40 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.records import RunSource, StoredRun
 from evaluation.specs import CHANGES, REFERENCE_ROWS, REFERENCES, TRAINING
 from evaluation.statistics import score_of_regret
+from evaluation.store import StoredRun, StoredSweep
 from periodic_envs.arrays import Array
 
 STEP_COLUMNS = ["agent", "env", "seed", "t", "action", "reward", "regret"]
 UNIFORM = "uniform-random"
 """The reference row that chooses at random."""
+
+
+class RunSource(Protocol):
+    """Finished runs to be read: a sweep of a store, or the submissions of an edition."""
+
+    @property
+    def sweep(self) -> StoredSweep:
+        """The sweep that the runs belong to."""
+
+    def runs(self) -> list[StoredRun]:
+        """Return the finished runs with their totals, ordered by world, track, agent and seed."""
+
+    def columns(self, key: str) -> dict[str, NDArray[Any]]:
+        """Return the steps of a run; nothing for a failed one."""
+
+    def size(self) -> int:
+        """Return the number of runs, finished or not."""
+
+    def machines(self) -> list[dict[str, Any]]:
+        """Return the machines that the runs were computed on."""
 
 
 @dataclass(frozen=True)

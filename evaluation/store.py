@@ -1,8 +1,8 @@
 """The store: one SQLite file, one transaction per finished run.
 
-Tables: ``runs`` (what came of every run, by its key), ``steps`` (its packed columns), ``machines``,
-``sweeps`` (the protocols that were run) and ``sweep_runs`` (which runs belong to which sweep, under
-which names). A run that several sweeps share is kept once.
+Tables: ``runs`` (totals and packed columns of every run, by its key), ``machines``, ``sweeps`` (the
+protocols that were run) and ``sweep_runs`` (the runs of each sweep, by their names). A run that
+several sweeps share is stored once.
 """
 
 from __future__ import annotations
@@ -20,34 +20,80 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from evaluation.database import (
-    StoreError,
-    insert,
-    open_existing,
-    open_or_begin,
-    select,
-    transaction,
-)
 from evaluation.protocol import Protocol
-from evaluation.provenance import command_line
-from evaluation.record import Record, RecordError, unpack
-from evaluation.records import RunSource, StoredRun, StoredSweep
+from evaluation.provenance import command_line, version_of
+from evaluation.record import Record, unpack
 from evaluation.runs import Run
 from evaluation.specs import canonical_json
 
+APPLICATION_ID = 0x50475053
+"""In the header of the file, "PGPS": marks a store of this package."""
+FORMAT = 4
+MAX_WAIT_SECONDS = 60.0
+"""Longest wait for another process that is writing."""
 MAX_REASON_LETTERS = 300
-"""Of what SQLite says."""
+"""Letters of an error of SQLite that are repeated."""
+
+SCHEMA = (
+    "CREATE TABLE written_by (version TEXT NOT NULL) STRICT",
+    "CREATE TABLE machines (key TEXT PRIMARY KEY, about TEXT NOT NULL) STRICT",
+    # The columns stand last, so that totals are read without them.
+    """CREATE TABLE runs (
+        key TEXT PRIMARY KEY, reason TEXT, steps INTEGER NOT NULL, regret REAL, agent_seconds REAL,
+        seconds REAL NOT NULL, finished TEXT NOT NULL, machine TEXT NOT NULL REFERENCES machines,
+        sources TEXT NOT NULL, sha256 TEXT NOT NULL, columns BLOB NOT NULL) STRICT""",
+    """CREATE TABLE sweeps (
+        id INTEGER PRIMARY KEY, turn INTEGER UNIQUE NOT NULL, hash TEXT NOT NULL,
+        name TEXT NOT NULL, protocol TEXT NOT NULL, data TEXT NOT NULL, command TEXT NOT NULL,
+        started TEXT NOT NULL) STRICT""",
+    """CREATE TABLE sweep_runs (
+        sweep INTEGER NOT NULL REFERENCES sweeps, env TEXT NOT NULL, track TEXT NOT NULL,
+        agent TEXT NOT NULL, seed INTEGER NOT NULL, key TEXT NOT NULL,
+        PRIMARY KEY (sweep, env, track, agent, seed)) STRICT""",
+)
+
+
+class StoreError(Exception):
+    """A store that cannot be used: one sentence with the reason and a remedy."""
+
+
+@dataclass(frozen=True)
+class StoredSweep:
+    """A protocol that was run: the protocol as plain data, and when and how it was run."""
+
+    id: int
+    hash: str
+    name: str
+    protocol: dict[str, Any]
+    data: dict[str, str | None]
+    command: str
+    started: str
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run of a sweep with its totals; ``reason`` is set if it failed."""
+
+    key: str
+    env: str
+    agent: str
+    track: str
+    seed: int
+    reason: str | None
+    steps: int
+    regret: float | None
+    agent_seconds: float | None
 
 
 def path_of(store: Any) -> Path | None:
-    """The file of a store, or of a path to one; None for one in memory.
+    """Return the file of a store, or of a path to one; None for one in memory.
 
     Raises:
-        ValueError: One sentence, if it is neither.
+        ValueError: If it is neither.
     """
-    found = store.path if isinstance(store, Store) else store
-    if found is None or isinstance(found, str | os.PathLike):
-        return None if found is None else Path(found)
+    path = store.path if isinstance(store, Store) else store
+    if path is None or isinstance(path, str | os.PathLike):
+        return None if path is None else Path(path)
     raise ValueError(f"store must be the path of a file, a Store or None, got {store!r}")
 
 
@@ -55,9 +101,9 @@ class Store:
     """Results on disk.
 
     Args:
-        path: The file; None for one in memory.
-        create: Whether to begin a new file where there is none; if not, it is opened for reading
-            and writing where it can be written, and for reading where it cannot.
+        path: The file; None for a store in memory.
+        create: Create the file if it does not exist. Otherwise it is opened for reading and
+            writing where it can be written, and for reading where it cannot.
     """
 
     def __init__(self, path: Path | str | None = None, *, create: bool = True) -> None:
@@ -67,8 +113,12 @@ class Store:
                 f"there is no store {str(self.path)!r}; make one with: periodic-gp run"
             )
         with self._sentence("open"):
-            old = None if create else self.path
-            self._db = open_or_begin(self.path) if old is None else open_existing(old)
+            self._db = _connect(self.path)
+            try:
+                _prepare(self._db, self.path)
+            except BaseException:
+                self._db.close()
+                raise
 
     def close(self) -> None:
         """Close the file."""
@@ -80,123 +130,131 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        # Notebooks never close a store, and Python 3.13 warns of open connections.
+        with contextlib.suppress(AttributeError, sqlite3.Error):
+            self._db.close()
+
     def begin(self, protocol: Protocol, runs: Iterable[Run]) -> StoredSweep:
-        """Write down that a protocol is being run; the same one goes on as the same sweep."""
+        """Record that a protocol is run; the same protocol continues the same sweep."""
         content = canonical_json(protocol.to_dict())
+        same = (protocol.hash, protocol.name, content)
         data = canonical_json(protocol.data_fingerprints)
-        with self._sentence("write"), transaction(self._db):
-            before = list(select(self._db, "sweeps", "ORDER BY turn"))
-            # The last sweep is told by turns, since clocks may be set back.
-            turn = before[-1][1] + 1 if before else 1
-            same = (protocol.hash, protocol.name, content)
-            row = next((row for row in before if tuple(row[2:5]) == same), None)
-            if row is None:
-                number = max((old[0] for old in before), default=0) + 1
-                row = [number, turn, *same, data, command_line(), ""]
-            row[1], row[-1] = turn, _now()
-            insert(self._db, "sweeps", [row], replace=True)
-            # Keys change with the code: the newest ones are this sweep's.
-            mine = ((row[0], c.env, c.track, c.agent, c.seed, c.key) for c in runs)
-            insert(self._db, "sweep_runs", mine, replace=True)
-        return self.sweep(row[0])
+        with self._sentence("write"), _transaction(self._db) as db:
+            # The last sweep has the highest turn, since clocks may be set back.
+            last, turn = db.execute(
+                "SELECT coalesce(max(id), 0), coalesce(max(turn), 0) FROM sweeps"
+            ).fetchone()
+            old = db.execute(
+                "SELECT id FROM sweeps WHERE (hash, name, protocol) = (?, ?, ?)", same
+            ).fetchone()
+            number = old[0] if old else last + 1
+            row = (number, turn + 1, *same, data, command_line(), _now())
+            db.execute("INSERT OR REPLACE INTO sweeps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            # Keys change with the code: the sweep has the newest ones.
+            db.executemany(
+                "INSERT OR REPLACE INTO sweep_runs VALUES (?, ?, ?, ?, ?, ?)",
+                ((number, r.env, r.track, r.agent, r.seed, r.key) for r in runs),
+            )
+        return self.sweep(number)
 
     def save(self, record: Record) -> None:
-        """Keep one record, whole or not at all. A success replaces a failure, nothing else."""
+        """Store one record, entirely or not at all. A success replaces a failure, nothing else."""
         about = canonical_json(record.machine)
-        machine = hashlib.sha256(about.encode()).hexdigest()[:16]
+        machine, digest = _sha256(about.encode()), _sha256(record.packed)
         row = (record.key, record.reason, record.steps, record.regret, record.agent_seconds)
-        more = (float(record.seconds), _now(), machine, record.sources)
-        with self._sentence("write"), transaction(self._db):
-            failed = "DELETE FROM runs WHERE key = ? AND reason IS NOT NULL"
-            self._db.execute(failed, (record.key,))
-            insert(self._db, "machines", [(machine, about)])
-            insert(self._db, "runs", [(*row, *more)])
-            if record.reason is None:
-                insert(self._db, "steps", [(record.key, record.packed)])
+        more = (float(record.seconds), _now(), machine, record.sources, digest, record.packed)
+        with self._sentence("write"), _transaction(self._db) as db:
+            db.execute("DELETE FROM runs WHERE key = ? AND reason IS NOT NULL", (record.key,))
+            db.execute("INSERT OR IGNORE INTO machines VALUES (?, ?)", (machine, about))
+            marks = ", ".join("?" * len((*row, *more)))
+            db.execute(f"INSERT OR IGNORE INTO runs VALUES ({marks})", (*row, *more))
 
     def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
-        """Which of the runs are there already; failed ones count unless ``failures`` is false."""
-        with self._sentence("read"):
-            rows = select(self._db, "runs", "" if failures else "WHERE reason IS NULL")
-            return {row[0] for row in rows} & set(keys)
+        """Return the stored runs among the keys; failed ones count if ``failures`` is true."""
+        rows = self._rows("SELECT key FROM runs WHERE ? OR reason IS NULL", failures)
+        return {key for (key,) in rows} & set(keys)
 
     def sweeps(self) -> list[StoredSweep]:
-        """All sweeps, the one that was run last at the end."""
+        """Return all sweeps, the one that was run last at the end."""
+        rows = self._rows(
+            "SELECT id, hash, name, protocol, data, command, started FROM sweeps ORDER BY turn"
+        )
         with self._sentence("read"):
             return [
-                StoredSweep(id, hash, name, _protocol(protocol), _plain(data), command, started)
-                for id, _, hash, name, protocol, data, command, started in select(
-                    self._db, "sweeps", "ORDER BY turn"
-                )
+                StoredSweep(number, hash, name, _protocol(protocol), _object(data), *more)
+                for number, hash, name, protocol, data, *more in rows
             ]
 
     def find(self, wanted: str | int | None = None) -> StoredSweep:
-        """A sweep by its name or number, the last one by default.
+        """Return a sweep by its name or number, the last one by default.
 
         Raises:
-            LookupError: If there is none: one sentence.
+            LookupError: If no such sweep is in the store.
         """
-        sweeps, asked = self.sweeps(), None if wanted is None else str(wanted)
-        found = [each for each in sweeps if asked is None or asked in (each.name, str(each.id))]
-        if not found:
+        sweeps, text = self.sweeps(), None if wanted is None else str(wanted)
+        matching = [each for each in sweeps if text is None or text in (each.name, str(each.id))]
+        if not matching:
             known = ", ".join(f"{each.id} ({each.name})" for each in sweeps) or "none"
-            raise LookupError(f"there is no sweep {asked!r} in {self.path}; there are: {known}")
-        return found[-1]
+            raise LookupError(f"there is no sweep {text!r} in {self.path}; there are: {known}")
+        return matching[-1]
 
     def sweep(self, number: int) -> StoredSweep:
-        """One sweep."""
+        """Return one sweep."""
         return next(sweep for sweep in self.sweeps() if sweep.id == number)
 
-    def source(self, sweep: int) -> RunSource:
-        """One sweep as results read it."""
-        return _StoredSource(self, self.sweep(sweep))
+    def source(self, sweep: int) -> SweepSource:
+        """Return one sweep as ``Results`` read it."""
+        return SweepSource(self, self.sweep(sweep))
 
     def runs(self, sweep: int) -> list[StoredRun]:
-        """The finished runs of a sweep."""
-        with self._sentence("read"):
-            totals = {row[0]: row[1:5] for row in self._of_sweep(sweep)}
-            names = select(self._db, "sweep_runs", "WHERE sweep = ?", (sweep,))
-            return [
-                StoredRun(key, env, agent, track, seed, *totals[key])
-                for _, env, track, agent, seed, key in sorted(names)
-                if key in totals
-            ]
-
-    def _of_sweep(self, sweep: int) -> list[list[Any]]:
-        """The rows of the finished runs of a sweep."""
-        mine = "WHERE key IN (SELECT key FROM sweep_runs WHERE sweep = ?)"
-        return list(select(self._db, "runs", mine, (sweep,)))
+        """Return the finished runs of a sweep, ordered by world, track, agent and seed."""
+        rows = self._rows(
+            "SELECT key, env, agent, track, seed, reason, steps, regret, agent_seconds "
+            "FROM sweep_runs JOIN runs USING (key) WHERE sweep = ? "
+            "ORDER BY env, track, agent, seed",
+            sweep,
+        )
+        return [StoredRun(*row) for row in rows]
 
     def size(self, sweep: int) -> int:
-        """How many runs a sweep has, finished or not."""
-        with self._sentence("read"):
-            return len(list(select(self._db, "sweep_runs", "WHERE sweep = ?", (sweep,))))
+        """Return the number of runs of a sweep, finished or not."""
+        ((count,),) = self._rows("SELECT count(*) FROM sweep_runs WHERE sweep = ?", sweep)
+        return int(count)
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """The steps of a run."""
+        """Return the steps of a run; an empty dictionary for a failed or unknown one."""
         packed = self.packed(key)
         with self._sentence("read"):
-            if packed is not None:
-                return unpack(packed)
-            if self.finished([key], failures=False):
-                raise RecordError("its steps are missing")
-        return {}
+            return {} if packed is None else unpack(packed)
 
     def packed(self, key: str) -> bytes | None:
-        """The packed columns of a run, None if it failed or is not there."""
-        with self._sentence("read"):
-            rows = list(select(self._db, "steps", "WHERE key = ?", (key,)))
-        return rows[0][1] if rows else None
+        """Return the packed columns of a run, None for a failed or unknown one."""
+        rows = self._rows("SELECT sha256, columns FROM runs WHERE key = ? AND reason IS NULL", key)
+        for digest, packed in rows:
+            with self._sentence("read"):
+                if _sha256(packed) != digest:
+                    raise ValueError(f"the steps of the run {key} have changed")
+            return bytes(packed)
+        return None
 
     def machines(self, sweep: int) -> list[dict[str, Any]]:
-        """Where the runs of a sweep were computed."""
+        """Return the machines that computed the runs of a sweep."""
+        rows = self._rows(
+            "SELECT about FROM machines WHERE key IN (SELECT machine FROM runs JOIN sweep_runs "
+            "USING (key) WHERE sweep = ?) ORDER BY rowid",
+            sweep,
+        )
         with self._sentence("read"):
-            mine = {row[7] for row in self._of_sweep(sweep)}
-            return [_plain(row[1]) for row in select(self._db, "machines") if row[0] in mine]
+            return [_object(about) for (about,) in rows]
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._sentence("read"):
+            return self._db.execute(query, values).fetchall()
 
     @contextlib.contextmanager
     def _sentence(self, doing: str) -> Iterator[None]:
-        """What SQLite says, as a sentence that names the file."""
+        """Report errors of SQLite as a sentence that names the file."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
@@ -206,62 +264,150 @@ class Store:
             ) from error
 
 
-def _remedy(error: Exception) -> str:
-    text = str(error)
-    if "full" in text or "disk I/O" in text:
-        return (
-            "the disk is full or cannot be written; what was finished before is safe: make room "
-            "and run the same command again"
-        )
-    # SQLite has one class for what may be mended and for much that is damaged.
-    if isinstance(error, OSError | sqlite3.OperationalError) and "decode" not in text:
-        return "see that it can be read and written, and that its folder is there"
-    return "it is damaged or no store of ours, and is left alone; use another file"
-
-
 @dataclass(frozen=True)
-class _StoredSource:
-    """The runs of one sweep of a store."""
+class SweepSource:
+    """The runs of one sweep of a store, as ``Results`` read them."""
 
     store: Store
     sweep: StoredSweep
 
     def runs(self) -> list[StoredRun]:
+        """Return the finished runs with their totals."""
         return self.store.runs(self.sweep.id)
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
+        """Return the steps of a run."""
         return self.store.columns(key)
 
     def size(self) -> int:
+        """Return the number of runs, finished or not."""
         return self.store.size(self.sweep.id)
 
     def machines(self) -> list[dict[str, Any]]:
+        """Return the machines that computed the runs."""
         return self.store.machines(self.sweep.id)
 
 
-def _plain(text: str) -> dict[str, Any]:
-    """An object of JSON.
+def log_of(path: Path) -> Path:
+    """Return the write-ahead log that SQLite keeps beside a store while it is in use."""
+    path = path.resolve()
+    return path.with_name(f"{path.name}-wal")
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    if path is None:
+        place = ":memory:"
+    elif not path.exists() or all(os.access(each, os.W_OK) for each in (path, path.parent)):
+        place = path.resolve().as_uri()
+    else:
+        log = log_of(path)
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"the store {str(path)!r} cannot be written, and its last runs are still in "
+                f"{str(log)!r}: copy both files to a folder that can be written"
+            )
+        place = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    db = sqlite3.connect(place, timeout=MAX_WAIT_SECONDS, uri=True)
+    db.isolation_level = None  # transactions are explicit
+    return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path | None) -> None:
+    """Create the tables in a new file; check any other before anything is written to it."""
+    if _is_blank(db):
+        db.execute("PRAGMA journal_mode = WAL")
+        with _transaction(db):
+            if _is_blank(db):  # another process may have created them in the meantime
+                for statement in SCHEMA:
+                    db.execute(statement)
+                db.execute("INSERT INTO written_by VALUES (?)", (version_of("periodic-gp") or "?",))
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                db.execute(f"PRAGMA user_version = {FORMAT}")
+    _check(db, path)
+
+
+def _is_blank(db: sqlite3.Connection) -> bool:
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    return not tables and not db.execute("PRAGMA application_id").fetchone()[0]
+
+
+def _check(db: sqlite3.Connection, path: Path | None) -> None:
+    (owner,), (number,) = (
+        db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+    )
+    schema = db.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    if owner != APPLICATION_ID:
+        raise StoreError(f"{str(path)!r} is a database of another program: it is left unchanged")
+    if number != FORMAT:
+        writer = "another version of periodic-gp"
+        if "written_by" in {name for _, name, _ in schema}:
+            writer = f"periodic-gp {db.execute('SELECT version FROM written_by').fetchone()[0]}"
+        raise StoreError(
+            f"{str(path)!r} was written by {writer} in the format {number}, this version reads "
+            f"{FORMAT}: use another file"
+        )
+    # Triggers and views of a file from elsewhere would act on what is written.
+    acting = {kind for kind, _, _ in schema} & {"trigger", "view"}
+    if acting or not {sql for _, _, sql in schema}.issuperset(SCHEMA):
+        raise sqlite3.DatabaseError("its tables have changed")
+    problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise sqlite3.DatabaseError(problem)
+
+
+@contextlib.contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Write everything or nothing; other writers wait."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _remedy(error: Exception) -> str:
+    text = str(error)
+    if "full" in text or "disk I/O" in text:
+        return (
+            "the disk is full or cannot be written; finished runs are safe: make room and run the "
+            "same command again"
+        )
+    # SQLite has one class for errors of the file system and for much that is damaged.
+    if isinstance(error, OSError | sqlite3.OperationalError) and "decode" not in text:
+        return "check that the file can be read and written, and that its folder exists"
+    return "it is damaged or not a store, and is left unchanged; use another file"
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Read a JSON object.
 
     Raises:
-        ValueError: If it is nothing of the kind.
+        ValueError: If the text is anything else.
     """
     content = json.loads(text)
     if not isinstance(content, dict):
-        raise ValueError("what should be plain data is not")
+        raise ValueError("expected a JSON object")
     return content
 
 
 def _protocol(text: str) -> dict[str, Any]:
-    """A protocol with everything that results are named by."""
-    content = _plain(text)
+    """Read a protocol with everything that results are named by."""
+    content = _object(text)
     try:
         str.strip(content["description"])
         for part, names in {"envs": ("label", "group"), "agents": ("label", "track")}.items():
             for entry in content[part]:
                 str.join("", (entry[name] for name in names))
     except (LookupError, TypeError) as error:
-        raise ValueError("a protocol of it is incomplete") from error
+        raise ValueError("one of its protocols is incomplete") from error
     return content
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _now() -> str:

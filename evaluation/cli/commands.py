@@ -119,10 +119,10 @@ def _worded(error: Any) -> str:
 def _mendable() -> tuple[type[Exception], ...]:
     """What the user can mend: said in one sentence."""
     from evaluation.cli.shared import CommandError
-    from evaluation.database import StoreError
     from evaluation.running.executors.base import SweepStoppedError
     from evaluation.running.executors.dask import DaskUnavailableError
     from evaluation.specs import ProtocolError
+    from evaluation.store import StoreError
     from periodic_decisions.deciding.errors import DeciderError
     from periodic_envs.data import DataError
 

@@ -18,11 +18,11 @@ from evaluation.leaderboard.forms import run_forms, run_names
 from evaluation.leaderboard.replay import Columns, played_worlds
 from evaluation.leaderboard.standing import Accepted
 from evaluation.leaderboard.steps import read_steps
-from evaluation.records import StoredRun, StoredSweep
 from evaluation.report.content import NOTES, About, Board, board_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES, TRACKS, AgentEntry, canonical_json
+from evaluation.store import StoredRun, StoredSweep
 
 _TIERS = (
     "Trust: hidden-seed (run by the maintainers on seeds that nobody could know), re-run (run by "

@@ -11,12 +11,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from evaluation.records import RunSource, StoredRun, StoredSweep
 from evaluation.report.content import progress_content, store_content
 from evaluation.report.sheet import Pictures
-from evaluation.results import Results
-from evaluation.store import Store
-from evaluation.wal import log_of
+from evaluation.results import Results, RunSource
+from evaluation.store import Store, StoredRun, StoredSweep, log_of
 
 SHARE_OF_TIME = 0.2
 """At most this part of the time is spent on making content while a sweep wants the cores."""

@@ -10,8 +10,8 @@ import pandas as pd
 from agents.base import Problem
 from evaluation.play import problem_of
 from evaluation.protocol import Protocol
-from evaluation.records import StoredRun
 from evaluation.results import UNIFORM
+from evaluation.store import StoredRun
 from studies.lab import Lab
 from studies.zoo.bench import Bench
 

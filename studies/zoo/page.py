@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from evaluation.records import StoredRun
 from evaluation.statistics import MIN_RUNS
+from evaluation.store import StoredRun
 from studies.claims import Claim
 from studies.comparison import Comparison
 from studies.lab import StudySize

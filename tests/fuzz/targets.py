@@ -17,11 +17,11 @@ import numpy as np
 
 from agents import SavedAgentError, load, make_agent
 from agents.testing import example_problem, observe
-from evaluation.database import StoreError
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError
 from evaluation.leaderboard.forms import run_forms
 from evaluation.leaderboard.steps import REFUSED, _arm_type, _table, _width
 from evaluation.leaderboard.verify import verify
+from evaluation.store import StoreError
 from periodic_decisions.logs.describe import describe
 from periodic_decisions.logs.kind import tell_kind
 from periodic_decisions.logs.reading import read_log

@@ -13,12 +13,12 @@ from evaluation import columns
 from evaluation.column import Column
 from evaluation.columns import COLUMNS, columns_of
 from evaluation.protocol import Protocol
-from evaluation.records import StoredRun, StoredSweep
 from evaluation.report import render
 from evaluation.report.content import About, Board, board_content
 from evaluation.report.sheet import Pictures, cell
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES
+from evaluation.store import StoredRun, StoredSweep
 from evaluation.summary import overall, table
 from evaluation.tables import tables_of, task_tables
 

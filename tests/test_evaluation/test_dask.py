@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from evaluation.database import StoreError
 from evaluation.protocol import Protocol
 from evaluation.runner import Progress, run
 from evaluation.running.executors import dask, dask_watch
@@ -22,7 +21,7 @@ from evaluation.running.executors.base import ClusterLostError, SweepStoppedErro
 from evaluation.running.executors.dask import Dask, DaskUnavailableError
 from evaluation.running.executors.dask_worker import run_in_worker
 from evaluation.runs import runs_of
-from evaluation.store import Store
+from evaluation.store import Store, StoreError
 from tests.platforms import module_needs_posix
 from tests.test_evaluation.clusters import Cluster, cluster, wait_for
 

@@ -13,10 +13,10 @@ from matplotlib.colors import to_hex
 import evaluation
 from evaluation import progress
 from evaluation.dark import INK, PAPER
-from evaluation.database import StoreError
 from evaluation.runner import Progress
 from evaluation.shown import ShownResults
 from evaluation.simulated import simulated_tasks
+from evaluation.store import StoreError
 from evaluation.summary import ResultsTable
 from periodic_envs.worlds.madrid_sim import MadridSim
 from tests.test_evaluation.test_summary import A, B, results
