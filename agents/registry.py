@@ -1,13 +1,14 @@
-"""Names of agents.
+"""Registry of agents: names, their classes, and the notation of the command line.
 
-An agent is named in one of three ways, each with settings behind a colon if wanted:
+An agent is named in one of three ways, each optionally followed by a colon and settings:
 
-- ``periodic-gp-ucb`` or ``periodic-gp-ucb:time_length_scale=1,beta=constant:2``: built in, or
-  offered by another package through the entry-point group ``periodic_gp.agents``;
+- ``periodic-gp-ucb`` or ``periodic-gp-ucb:time_length_scale=1,beta=constant:2``: registered in
+  :data:`BUILT_IN`, or by another package through the entry-point group ``periodic_gp.agents``;
 - ``package.module:Class`` or ``package.module:Class:setting=3``;
 - ``path/to/file.py:Class`` or ``path/to/file.py:Class:setting=3``.
 
-What is behind a name is called with ``(problem, rng, **settings)`` and returns an agent.
+The class or function behind a name is called with ``(problem, rng, **settings)`` and returns an
+agent. Listing names imports no agent.
 """
 
 from __future__ import annotations
@@ -25,18 +26,90 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from agents.arrays import Rng
 from agents.base import Agent, Problem, Trainable
-from agents.discovery import built_in as built_in
-from agents.discovery import is_built_in as is_built_in
-from agents.discovery import online_names as online_names
 from agents.notation import NotationError, parse_settings, written_settings
 
 GROUP = "periodic_gp.agents"
+"""Entry-point group by which other packages register agents."""
+GENERIC_RL = "generic RL"
+"""Family of the reinforcement-learning agents, which have protocols of their own."""
+
+
+class Entry(NamedTuple):
+    """An agent of this package.
+
+    Attributes:
+        place: Its class, as ``package.module:Class``.
+        family: Group of related methods, such as "GP, periodic".
+        pretrained_by: Settings that, if given, provide knowledge from earlier data.
+    """
+
+    place: str
+    family: str
+    pretrained_by: tuple[str, ...] = ()
+
+
+BUILT_IN: dict[str, Entry] = {
+    "auto-gp-ucb": Entry("agents.auto.auto_gp_ucb:AutoGPUCB", "GP, periodic", ("prior",)),
+    "et-gp-ucb": Entry("agents.zoo.gp.et_gp_ucb:ETGPUCB", "GP, forgetting"),
+    "r-gp-ucb": Entry("agents.zoo.gp.r_gp_ucb:RGPUCB", "GP, forgetting"),
+    "sw-gp-ucb": Entry("agents.zoo.gp.sw_gp_ucb:SWGPUCB", "GP, forgetting"),
+    "tv-gp-ucb": Entry("agents.zoo.gp.tv_gp_ucb:TVGPUCB", "GP, forgetting"),
+    "ui-tvbo": Entry("agents.zoo.gp.ui_tvbo:UITVBO", "GP, forgetting"),
+    "w-dbo": Entry("agents.zoo.gp.w_dbo:WDBO", "GP, forgetting"),
+    "wgp-ucb": Entry("agents.zoo.gp.wgp_ucb:WGPUCB", "GP, forgetting"),
+    "gp-thompson": Entry("agents.zoo.gp.gp_thompson:GPThompson", "GP, periodic"),
+    "pe-gp-ucb": Entry("agents.zoo.gp.pe_gp_ucb:PEGPUCB", "GP, periodic"),
+    "periodic-gp-ucb": Entry("agents.zoo.gp.periodic_gp_ucb:PeriodicGPUCB", "GP, periodic"),
+    "seasons-gp-ucb": Entry("agents.zoo.gp.seasons_gp_ucb:SeasonsGPUCB", "GP, periodic"),
+    "switching-gp-ucb": Entry("agents.zoo.gp.switching_gp_ucb:SwitchingGPUCB", "GP, periodic"),
+    "c-gp-ucb": Entry("agents.zoo.gp.c_gp_ucb:CGPUCB", "GP, static"),
+    "gp-ucb": Entry("agents.zoo.gp.gp_ucb:GPUCB", "GP, static"),
+    "adswitch": Entry("agents.zoo.arms.adswitch:AdSwitch", "arms, change detection"),
+    "glr-ucb": Entry("agents.zoo.arms.glr_ucb:GLRUCB", "arms, change detection"),
+    "master": Entry("agents.zoo.arms.master:Master", "arms, change detection"),
+    "d-ucb": Entry("agents.zoo.arms.d_ucb:DUCB", "arms, forgetting"),
+    "exp3-s": Entry("agents.zoo.arms.exp3:Exp3S", "arms, forgetting"),
+    "rexp3": Entry("agents.zoo.arms.exp3:RExp3", "arms, forgetting"),
+    "sw-ts": Entry("agents.zoo.arms.sw_ts:SWTS", "arms, forgetting"),
+    "sw-ucb": Entry("agents.zoo.arms.sw_ucb:SWUCB", "arms, forgetting"),
+    "cab1": Entry("agents.zoo.arms.cab1:CAB1", "arms, many"),
+    "siri": Entry("agents.zoo.arms.siri:SiRI", "arms, many"),
+    "ucb-air": Entry("agents.zoo.arms.ucb_air:UCBAIR", "arms, many"),
+    "fourier-period-ucb": Entry(
+        "agents.zoo.arms.fourier_period_ucb:FourierPeriodUCB", "arms, periodic"
+    ),
+    "model-reuse-ucb": Entry("agents.zoo.linear.model_reuse_ucb:ModelReuseUCB", "arms, periodic"),
+    "periodic-exp4": Entry("agents.zoo.arms.periodic_exp4:PeriodicEXP4", "arms, periodic"),
+    "phase-ts": Entry("agents.zoo.arms.phase_ts:PhaseTS", "arms, periodic"),
+    "phase-ucb": Entry("agents.zoo.arms.phase_ucb:PhaseUCB", "arms, periodic"),
+    "ramanujan-ucb": Entry("agents.zoo.arms.ramanujan_ucb:RamanujanUCB", "arms, periodic"),
+    "kl-ucb": Entry("agents.zoo.arms.kl_ucb:KLUCB", "arms, stationary"),
+    "thompson": Entry("agents.zoo.arms.thompson:Thompson", "arms, stationary"),
+    "ucb1": Entry("agents.zoo.arms.ucb1:UCB1", "arms, stationary"),
+    "fixed": Entry("agents.zoo.arms.fixed:Fixed", "baselines"),
+    "random": Entry("agents.zoo.arms.random:Random", "baselines"),
+    "bob": Entry("agents.zoo.linear.bob:Bob", "linear, changing"),
+    "d-linucb": Entry("agents.zoo.linear.d_linucb:DLinUCB", "linear, changing"),
+    "dlinucb-pool": Entry("agents.zoo.linear.dlinucb_pool:DLinUCBPool", "linear, changing"),
+    "sw-linucb": Entry("agents.zoo.linear.sw_linucb:SWLinUCB", "linear, changing"),
+    "fourier-linucb": Entry("agents.zoo.linear.fourier_linucb:FourierLinUCB", "linear, periodic"),
+    "lints": Entry("agents.zoo.linear.lints:LinTS", "linear, periodic"),
+    "linucb": Entry("agents.zoo.linear.linucb:LinUCB", "linear, periodic"),
+    "a2c": Entry("agents.rl.algorithms:A2C", "generic RL"),
+    "dqn": Entry("agents.rl.algorithms:DQN", "generic RL"),
+    "ppo": Entry("agents.rl.algorithms:PPO", "generic RL"),
+    "recurrent-ppo": Entry("agents.rl.algorithms:RecurrentPPO", "generic RL"),
+    "sac": Entry("agents.rl.algorithms:SAC", "generic RL"),
+    "td3": Entry("agents.rl.algorithms:TD3", "generic RL"),
+}
+"""Agents of this package by name, in the order in which they are listed."""
+
 _PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*))?$")
 
 
@@ -99,16 +172,13 @@ class AgentSpec:
 
     @property
     def pretrained(self) -> bool:
-        """Whether an agent of ours starts from what was learned elsewhere, with these settings.
+        """Whether a built-in agent gets knowledge from earlier data through its settings.
 
-        Its class says so in ``pretrained``, or in ``pretrained_by``, the names of the settings that
-        bring this with them, which are read without importing it. Whoever enters an agent of their
-        own says it themselves.
+        Users declare the track of their own agents themselves.
         """
-        entry = next((e for n, e in built_in().items() if self.name in (n, e.place)), None)
-        if entry is None or entry.pretrained:
-            return entry is not None
-        return any(self.settings.get(setting) is not None for setting in entry.pretrained_by)
+        entry = next((e for n, e in BUILT_IN.items() if self.name in (n, e.place)), None)
+        by = entry.pretrained_by if entry else ()
+        return any(self.settings.get(setting) is not None for setting in by)
 
     def trainable(self) -> Trainable:
         """The class behind the name, if it can be trained."""
@@ -177,30 +247,35 @@ def _without_default(maker: Any, first: int) -> dict[str, Any]:
     return {p.name: REQUIRED for p in own if p.default is p.empty and p.kind not in several}
 
 
-def is_registered(name: str, cls: type) -> bool:
-    """Whether this very class stands behind a name."""
-    return name in names() and find_class(name) is cls
-
-
 def make_agent(text: str, problem: Problem, rng: Rng) -> Agent:
-    """An agent from the command line's notation."""
+    """Make an agent from the command line's notation."""
     return AgentSpec.parse(text).make(problem, rng)
 
 
+def is_built_in(name: str) -> bool:
+    """Whether an agent of this package has this name."""
+    return name in BUILT_IN
+
+
+def online_names() -> list[str]:
+    """The agents of this package that learn within the judged run: all but generic RL."""
+    return [name for name, entry in BUILT_IN.items() if entry.family != GENERIC_RL]
+
+
 def names() -> dict[str, str]:
-    """All names with the places behind them: built-in first, then other packages'."""
-    ours = {name: entry.place for name, entry in built_in().items()}
-    return ours | _offered(entry_points) | ours  # nobody takes over a name of ours
+    """All names with the places of their classes: built-in first, then other packages'."""
+    ours = {name: entry.place for name, entry in BUILT_IN.items()}
+    return ours | _plugins(entry_points) | ours  # a plugin cannot take over a built-in name
 
 
 @lru_cache(maxsize=1)
-def _offered(find: Callable[..., Any]) -> dict[str, str]:
-    """What other packages offer: asked once, since it reads the record of every package."""
+def _plugins(find: Callable[..., Any]) -> dict[str, str]:
+    """Agents of other packages; cached, since it reads the metadata of every package."""
     return {point.name: point.value for point in find(group=GROUP)}
 
 
 def find_class(name: str) -> Callable[..., Any] | Any:
-    """What stands behind a name or a ``place:Class``."""
+    """Return the class or function of a name or a ``place:Class``."""
     known = names()
     if name not in known and ":" not in name:
         raise UnknownAgentError(_unknown(name))
@@ -228,9 +303,7 @@ def find_class(name: str) -> Callable[..., Any] | Any:
 
 
 def describe(name: str) -> str:
-    """The first line of an agent's documentation; none of ours is imported for it."""
-    if is_built_in(name):
-        return built_in()[name].summary
+    """Return the first line of an agent's documentation."""
     return (inspect.getdoc(find_class(name)) or "").partition("\n")[0]
 
 

@@ -53,7 +53,6 @@ class Saveable(Stateful):
 
     name: ClassVar[str] = ""
     """The name under which the agent is registered."""
-    family: ClassVar[str] = ""
     """Whom it belongs with, such as "GP, periodic"."""
 
     _problem: Problem
@@ -90,11 +89,11 @@ class Saveable(Stateful):
 
 def packed(agent: Saveable, arrays: dict[str, Any]) -> dict[str, Any]:
     """All of an agent: a header for JSON, and arrays, which are added to ``arrays``."""
-    from agents.registry import is_registered
+    from agents.registry import find_class, names
 
     cls = type(agent)
     return {
-        "agent": agent.name if is_registered(agent.name, cls) else "",
+        "agent": agent.name if agent.name in names() and find_class(agent.name) is cls else "",
         "class": f"{cls.__module__}:{cls.__qualname__}",
         "settings": agent._settings,
         "problem": put_away(problem_to_plain(agent._problem), arrays),

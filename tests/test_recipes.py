@@ -19,6 +19,7 @@ COPIED = (
 FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTING, re.S | re.M))
 """New files, whole, by their place."""
 LINES = {
+    "agents/registry.py": ('\n}\n"""Agents', r"```python\n(\"two-seasons\".*?)\n```"),
     "evaluation/columns.py": ("\n]\n", r"```python\n(Column\(.*?\n\))\n```"),
     "evaluation/cli/commands.py": ("\n}\n", r"```python\n(\"worst\".*?),\n```"),
 }

@@ -96,8 +96,6 @@ class AutoGPUCB(Saveable):
     """
 
     name = "auto-gp-ucb"
-    family = "GP, periodic"
-    pretrained_by = ("prior",)
     kept = ("_count", "_steps", "_next", "_contexts")
 
     def __init__(

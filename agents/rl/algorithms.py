@@ -31,7 +31,6 @@ class PPO(SB3Agent):
     """
 
     name = "ppo"
-    family = "generic RL"
     algorithm = "stable_baselines3:PPO"
 
 
@@ -56,7 +55,6 @@ class A2C(SB3Agent):
     """
 
     name = "a2c"
-    family = "generic RL"
     algorithm = "stable_baselines3:A2C"
 
 
@@ -80,7 +78,6 @@ class DQN(SB3Agent):
     """
 
     name = "dqn"
-    family = "generic RL"
     algorithm = "stable_baselines3:DQN"
     takes = "arms"
 
@@ -110,7 +107,6 @@ class SAC(SB3Agent):
     """
 
     name = "sac"
-    family = "generic RL"
     algorithm = "stable_baselines3:SAC"
     takes = "box"
 
@@ -135,7 +131,6 @@ class TD3(SB3Agent):
     """
 
     name = "td3"
-    family = "generic RL"
     algorithm = "stable_baselines3:TD3"
     takes = "box"
 
@@ -166,7 +161,6 @@ class RecurrentPPO(SB3Agent):
     """
 
     name = "recurrent-ppo"
-    family = "generic RL"
     algorithm, policy = "sb3_contrib:RecurrentPPO", "MlpLstmPolicy"
 
     @classmethod

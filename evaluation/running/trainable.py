@@ -5,8 +5,7 @@ Somebody's class is read, and never imported (``class_text``).
 
 from __future__ import annotations
 
-from agents.discovery import GENERIC_RL, built_in
-from agents.registry import UnknownAgentError, is_built_in
+from agents.registry import BUILT_IN, GENERIC_RL, UnknownAgentError, is_built_in
 from evaluation.protocol import Protocol
 from evaluation.running.class_text import text_of
 from evaluation.specs import AgentEntry, ProtocolError
@@ -32,7 +31,7 @@ def _check_knows_something(entry: AgentEntry) -> None:
 
     Others may have been tuned elsewhere.
     """
-    is_rl = built_in()[entry.spec.name].family == GENERIC_RL
+    is_rl = BUILT_IN[entry.spec.name].family == GENERIC_RL
     if is_rl and not entry.spec.pretrained:
         raise ProtocolError(
             f'agents: {entry.label!r} is in the track "pretrained" but brings nothing that was '

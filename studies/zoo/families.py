@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agents.registry import built_in, online_names
+from agents.registry import BUILT_IN, online_names
 
 PERIODIC = "periodic-gp-ucb"
 LOCAL = "periodic-gp-ucb:time_length_scale=1"
@@ -31,7 +31,7 @@ def _families() -> dict[str, tuple[str, ...]]:
     """Every agent that learns within the run it is judged by, under the family its class names."""
     found: dict[str, list[str]] = {family: [] for family in SHOWN_FIRST}
     for name in online_names():
-        found.setdefault(built_in()[name].family, []).extend(
+        found.setdefault(BUILT_IN[name].family, []).extend(
             [PERIODIC, LOCAL] if name == PERIODIC else [name]
         )
     return {family: tuple(names) for family, names in found.items()}

@@ -1,5 +1,7 @@
 """Names, settings, and other people's agents."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -8,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import agents.auto
 import agents.registry
+import agents.rl
+import agents.zoo
 from agents import AgentSpec, UnknownAgentError, describe, make_agent, names
-from agents.registry import settings_of
+from agents.registry import BUILT_IN, find_class, settings_of
 from agents.testing import example_problem
 
 SOURCE = '''
@@ -68,8 +73,8 @@ def test_a_setting_without_a_default_must_be_given() -> None:
 
 
 def test_a_subclass_may_have_another_default() -> None:
-    assert settings_of(agents.registry.find_class("fourier-linucb"))["regulariser"] == 1.0
-    assert settings_of(agents.registry.find_class("d-linucb"))["delta"] == 0.01
+    assert settings_of(find_class("fourier-linucb"))["regulariser"] == 1.0
+    assert settings_of(find_class("d-linucb"))["delta"] == 0.01
 
 
 def test_settings() -> None:
@@ -112,18 +117,15 @@ def test_an_entry_point(lazy_file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 LISTING = """
 import sys
 from agents import AgentSpec, names
-from agents.registry import built_in, is_built_in, online_names
-assert list(names())[0] == next(iter(built_in())) == "auto-gp-ucb"
+from agents.registry import BUILT_IN, is_built_in, online_names
+assert list(names())[0] == next(iter(BUILT_IN)) == "auto-gp-ucb"
 assert is_built_in("ppo") and not is_built_in("agents.rl.algorithms:PPO")
-assert built_in()["ppo"].family == "generic RL"
-assert set(built_in()) - set(online_names()) == {
-    "a2c", "dqn", "in-context-ucb", "ppo", "recurrent-ppo", "sac", "td3"
-}
+assert BUILT_IN["ppo"].family == "generic RL"
+assert set(BUILT_IN) - set(online_names()) == {"a2c", "dqn", "ppo", "recurrent-ppo", "sac", "td3"}
 assert AgentSpec.parse("auto-gp-ucb:prior=file").pretrained
 assert AgentSpec.parse("agents.auto.auto_gp_ucb:AutoGPUCB:prior=file").pretrained
 assert not AgentSpec.parse("auto-gp-ucb:prior=none").pretrained
 assert not AgentSpec.parse("ppo:memory=true").pretrained
-assert AgentSpec.parse("in-context-ucb").pretrained
 assert not AgentSpec.parse("no_such.py:Agent:prior=file").pretrained
 places = ("agents.zoo", "agents.auto", "agents.rl", "agents.gp", "torch", "scipy", "numba")
 print([name for name in sys.modules if name.startswith(places)])
@@ -136,50 +138,21 @@ def test_listing_imports_no_agent() -> None:
     assert run.stdout.strip() == "[]"
 
 
-NEW = """
-class Helper:
-    name: str
-    family = computed()
-
-class New(Helper):
-    '''Something new.
-
-    More of it.
-    '''
-    name: ClassVar[str] = "{name}"
-    family = "arms, new"
-    pretrained_by = ("file",)
-"""
+def test_registry_lists_every_agent() -> None:
+    """Every class with a name below ``auto``, ``zoo`` and ``rl``, under this name."""
+    found = {}
+    for folder in (agents.auto, agents.zoo, agents.rl):
+        for info in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
+            for cls in vars(importlib.import_module(info.name)).values():
+                if isinstance(cls, type) and cls.__module__ == info.name and vars(cls).get("name"):
+                    found[cls.name] = f"{cls.__module__}:{cls.__qualname__}"
+    assert found == {name: entry.place for name, entry in BUILT_IN.items()}
 
 
-def test_a_new_file_is_a_new_agent(tmp_path: Path) -> None:
-    for name, folder in (("new", "zoo/arms"), ("newer", "rl"), ("first", "zoo")):
-        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-        (tmp_path / folder / f"{name}.py").write_text(NEW.format(name=name))
-    found = agents.registry.built_in(tmp_path)
-    assert list(found) == ["first", "new", "newer"]
-    place = f"{tmp_path.name}.zoo.arms.new:New"
-    assert found["new"] == (place, "arms, new", "Something new.", ("file",), False)
-
-
-def test_a_name_is_given_once_and_with_a_family(tmp_path: Path) -> None:
-    (tmp_path / "zoo").mkdir()
-    for file in ("one", "two"):
-        (tmp_path / "zoo" / f"{file}.py").write_text(NEW.format(name="same"))
-    with pytest.raises(ValueError, match=r"two agents are named 'same': .*zoo.one:New and .*two:N"):
-        agents.registry.built_in(tmp_path)
-    (tmp_path / "zoo" / "one.py").write_text('class Alone:\n    name = "alone"\n')
-    with pytest.raises(ValueError, match=r"zoo.one:Alone has a name and no family"):
-        agents.registry.built_in.__wrapped__(tmp_path)
-
-
-def test_what_is_found_is_what_the_classes_say() -> None:
-    for name, entry in agents.registry.built_in().items():
-        cls = agents.registry.find_class(name)
-        assert (cls.name, cls.family) == (name, entry.family)
-        assert f"{cls.__module__}:{cls.__qualname__}" == entry.place
-        assert getattr(cls, "pretrained_by", ()) == entry.pretrained_by
-        assert getattr(cls, "pretrained", False) == entry.pretrained
+def test_pretraining_settings_are_settings_of_the_class() -> None:
+    for name, entry in BUILT_IN.items():
+        assert entry.family
+        assert set(entry.pretrained_by) <= set(settings_of(find_class(name)) or ()), name
 
 
 def test_every_name_is_described() -> None:

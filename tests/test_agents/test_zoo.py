@@ -11,10 +11,9 @@ from gymnasium import spaces
 from agents import AgentSpec, Experience, Problem, load, make_agent
 from agents.base import MAX_REWARD, Agent
 from agents.gp import Decay, Periodic, TimeSquaredExponential
-from agents.registry import built_in, find_class
+from agents.registry import BUILT_IN, find_class
 from agents.testing import KINDS, AgentContract, example_problem, example_reward, observe
 
-BUILT_IN = sorted(built_in())
 GP_AGENTS = [
     "c-gp-ucb",
     "et-gp-ucb",

@@ -13,7 +13,7 @@ from evaluation.running.statements import statements
 from periodic_envs.worlds.switching import Switching
 from periodic_envs.worlds.synthetic import Synthetic
 
-AGENTS = ("ucb1", "exp3-s", "gp-ucb", "auto-gp-ucb", "ppo", "in-context-ucb")
+AGENTS = ("ucb1", "exp3-s", "gp-ucb", "auto-gp-ucb", "ppo")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,6 @@ WORLDS = {"Switching", "Synthetic"}
         ("agents/gp/kernels/base.py", GP),
         ("agents/auto/madrid.json", {"auto-gp-ucb"}),
         ("agents/rl/loop.py", {"ppo"}),
-        ("examples/in_context/periodic_in_context/weights.json", {"in-context-ucb"}),
         ("agents/registry.py", {*AGENTS, "runner"}),
         ("periodic_envs/worlds/switching.py", {"Switching"}),
         ("periodic_envs/episode.py", WORLDS),
@@ -111,7 +110,7 @@ def test_the_versions_of_libraries_count(monkeypatch: pytest.MonkeyPatch) -> Non
     before = hashes(keys.ROOT)
     monkeypatch.setattr(keys, "version_of", lambda library: "99")
     after = hashes(keys.ROOT)
-    assert {name for name in before if before[name] != after[name]} == {"ppo", "in-context-ucb"}
+    assert {name for name in before if before[name] != after[name]} == {"ppo"}
 
 
 def test_the_versions_of_the_libraries_of_somebody_else_count(

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import periodic_envs
-from agents.discovery import built_in
-from agents.registry import find_class
+from agents.registry import BUILT_IN, find_class
 from evaluation.docstrings import arguments, blocks, described_settings, named_settings, paragraphs
 from tests.test_site.conftest import ROOT
 
@@ -49,7 +48,7 @@ def test_docstrings_are_taken_apart() -> None:
     assert len(list(blocks(DOCSTRING))) == 5
 
 
-@pytest.mark.parametrize("name", built_in())
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_agents_are_described_in_plain_words(name: str) -> None:
     docstring = inspect.getdoc(find_class(name)) or ""
     text = "\n\n".join(paragraphs(docstring, 60))
@@ -90,7 +89,7 @@ def entries() -> dict[str, agent_pages.AgentEntry]:
 
 
 def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> None:
-    assert set(entries) == set(built_in())
+    assert set(entries) == set(BUILT_IN)
     index = agent_pages.agents_index(list(entries.values()))
     zoo = of_zoo()
     for one in entries.values():
@@ -121,7 +120,6 @@ def test_pages_say_in_which_tracks_an_agent_can_be(
     assert "Track: online; pretrained after a training." in pages["ppo"]
     assert '{ name = "ppo", track = "pretrained", training_steps' in pages["ppo"]
     assert "pretrained with the setting `prior`." in pages["auto-gp-ucb"]
-    assert "Track: pretrained." in pages["in-context-ucb"]
     assert "Track: online. Class" in pages["ucb1"]
     assert "Trained beforehand" not in pages["ucb1"]
     assert "| `gamma` | 0; 0.95 with `memory` |" in pages["sac"]
@@ -129,7 +127,7 @@ def test_pages_say_in_which_tracks_an_agent_can_be(
     assert "`ent_coef`" not in pages["sac"]
 
 
-@pytest.mark.parametrize("name", sorted(built_in()))
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_every_setting_is_described(name: str) -> None:
     cls = find_class(name)
     described = agent_pages.described_settings(cls)
@@ -154,9 +152,8 @@ def test_worlds_without_a_rank_are_named(entries: dict[str, agent_pages.AgentEnt
     assert f"11 worlds, and, in {shift}, of [the edition]" in page
     (without,) = re.findall(r"^No ranks in (.*): zoo and edition", page, re.MULTILINE)
     assert re.findall(r"PeriodicGP-(\w+)-v0", without) == ["Flights", "Madrid", "Replay"]
-    for name, where in {"ppo": "rl.md", "in-context-ucb": "in-context.md"}.items():
-        page = agent_pages.agent_page(entries[name], zoo, edition)
-        assert re.search(rf"^None: .*no generic RL.*\.\./{where}\)\.$", page, re.MULTILINE), name
+    page = agent_pages.agent_page(entries["ppo"], zoo, edition)
+    assert re.search(r"^None: .*not generic RL.*\.\./rl\.md\)\.$", page, re.MULTILINE)
 
 
 # --- kernels, commands, names --------------------------------------------------------------------

@@ -48,7 +48,6 @@ class AdSwitch(ArmAgent):
     """
 
     name = "adswitch"
-    family = "arms, change detection"
     kept = (
         *("episode", "_n", "_last", "_good", "_checks", "_gap", "_mean", "_lowest", "_highest"),
         *("_count", "_total"),

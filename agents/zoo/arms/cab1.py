@@ -37,7 +37,6 @@ class CAB1(UCB1):
     """
 
     name = "cab1"
-    family = "arms, many"
     kept: ClassVar[tuple[str, ...]] = ("_epoch", "_begin")
 
     def __init__(

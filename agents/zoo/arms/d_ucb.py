@@ -39,7 +39,6 @@ class DUCB(ArmAgent):
     """
 
     name = "d-ucb"
-    family = "arms, forgetting"
     kept = ("_means", "_now", "_zero")
 
     def __init__(

@@ -38,7 +38,6 @@ class Exp3S(ArmAgent):
     """
 
     name = "exp3-s"
-    family = "arms, forgetting"
     kept: ClassVar[tuple[str, ...]] = ("_weight",)
 
     def __init__(
@@ -104,7 +103,6 @@ class RExp3(Exp3S):
     """
 
     name = "rexp3"
-    family = "arms, forgetting"
     kept = ("_weight", "_begin")
 
     def __init__(

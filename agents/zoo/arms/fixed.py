@@ -23,7 +23,6 @@ class Fixed(ArmAgent):
     """
 
     name = "fixed"
-    family = "baselines"
     kept = ("_means",)
 
     def __init__(self, problem: Problem, rng: Rng, *, box_arms: int = 20) -> None:

@@ -49,7 +49,6 @@ class FourierPeriodUCB(ArmAgent):
     """
 
     name = "fourier-period-ucb"
-    family = "arms, periodic"
     kept = ("_first", "_seen", "periods", "_cells")
 
     def __init__(

@@ -49,7 +49,6 @@ class GLRUCB(ArmAgent):
     """
 
     name = "glr-ucb"
-    family = "arms, change detection"
     kept = ("restarts", "_count", "_total", "_age")
 
     def __init__(

@@ -41,7 +41,6 @@ class KLUCB(UCB1):
     """
 
     name = "kl-ucb"
-    family = "arms, stationary"
 
     def __init__(
         self,

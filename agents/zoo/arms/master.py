@@ -70,7 +70,6 @@ class Master(ArmAgent):
     """
 
     name = "master"
-    family = "arms, change detection"
     kept = (
         *("restarts", "_order", "_begin", "_scheduled", "_which", "_means"),
         *("_gained", "_bound", "_lowest", "_excess", "_n_rewards"),

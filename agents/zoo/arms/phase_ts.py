@@ -30,7 +30,6 @@ class PhaseTS(PhaseUCB):
     """
 
     name = "phase-ts"
-    family = "arms, periodic"
 
     def choose(self, t: float, observation: Array) -> int:
         """The best arm of a world drawn from the beliefs at this phase."""

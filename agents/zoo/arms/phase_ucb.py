@@ -37,7 +37,6 @@ class PhaseUCB(ArmAgent):
     """
 
     name = "phase-ucb"
-    family = "arms, periodic"
     kept = ("_count", "_total")
 
     def __init__(

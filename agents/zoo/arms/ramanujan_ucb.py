@@ -44,7 +44,6 @@ class RamanujanUCB(ArmAgent):
     """
 
     name = "ramanujan-ucb"
-    family = "arms, periodic"
     kept = ("_count", "models")
 
     def __init__(

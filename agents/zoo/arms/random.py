@@ -22,7 +22,6 @@ class Random(Saveable):
     """
 
     name = "random"
-    family = "baselines"
     kept = ()
 
     def __init__(self, problem: Problem, rng: Rng) -> None:

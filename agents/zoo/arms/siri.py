@@ -42,7 +42,6 @@ class SiRI(ArmAgent):
     """
 
     name = "siri"
-    family = "arms, many"
     kept = ("_count", "_total", "_arm", "_left")
 
     def __init__(

@@ -36,7 +36,6 @@ class SWTS(SWUCB):
     """
 
     name = "sw-ts"
-    family = "arms, forgetting"
 
     def __init__(
         self,

@@ -44,7 +44,6 @@ class SWUCB(ArmAgent):
     """
 
     name = "sw-ucb"
-    family = "arms, forgetting"
     kept = ("_window",)
 
     def __init__(

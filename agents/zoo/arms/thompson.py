@@ -27,7 +27,6 @@ class Thompson(ArmAgent):
     """
 
     name = "thompson"
-    family = "arms, stationary"
     kept = ("_means",)
 
     def start(self) -> None:

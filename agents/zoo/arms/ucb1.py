@@ -32,7 +32,6 @@ class UCB1(ArmAgent):
     """
 
     name = "ucb1"
-    family = "arms, stationary"
     kept: ClassVar[tuple[str, ...]] = ("_means", "_n")
 
     def __init__(self, problem: Problem, rng: Rng, *, xi: float = 2.0, **common: Any) -> None:

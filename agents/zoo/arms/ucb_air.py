@@ -47,7 +47,6 @@ class UCBAIR(ArmAgent):
     """
 
     name = "ucb-air"
-    family = "arms, many"
     kept = ("_count", "_mean", "_squares")
 
     def __init__(

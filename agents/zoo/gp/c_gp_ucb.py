@@ -34,7 +34,6 @@ class CGPUCB(GPAgent):
     """
 
     name = "c-gp-ucb"
-    family = "GP, static"
 
     def __init__(
         self,

@@ -77,7 +77,6 @@ class ETGPUCB(GPAgent):
     """
 
     name = "et-gp-ucb"
-    family = "GP, forgetting"
 
     def __init__(self, problem: Problem, rng: Rng, *, delta: float = 0.1, **common: Any) -> None:
         self.model: EventTriggered

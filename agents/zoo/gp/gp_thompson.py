@@ -58,5 +58,4 @@ class GPThompson(PeriodicGPUCB):
     """
 
     name = "gp-thompson"
-    family = "GP, periodic"
     acquisition = Thompson

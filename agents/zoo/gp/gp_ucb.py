@@ -31,7 +31,6 @@ class GPUCB(GPAgent):
     """
 
     name = "gp-ucb"
-    family = "GP, static"
 
     def __init__(self, problem: Problem, rng: Rng, **common: Any) -> None:
         super().__init__(problem, rng, model=Model(Constant()), **common)

@@ -157,7 +157,6 @@ class PEGPUCB(GPAgent):
     """
 
     name = "pe-gp-ucb"
-    family = "GP, periodic"
 
     def __init__(
         self,

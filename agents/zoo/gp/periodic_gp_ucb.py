@@ -125,7 +125,6 @@ class PeriodicGPUCB(GPAgent):
     """
 
     name = "periodic-gp-ucb"
-    family = "GP, periodic"
     acquisition: ClassVar[MakeAcquisition] = UCB
 
     def __init__(

@@ -63,7 +63,6 @@ class RGPUCB(GPAgent):
     """
 
     name = "r-gp-ucb"
-    family = "GP, forgetting"
 
     def __init__(
         self,

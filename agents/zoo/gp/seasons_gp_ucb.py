@@ -49,7 +49,6 @@ class SeasonsGPUCB(GPAgent):
     """
 
     name = "seasons-gp-ucb"
-    family = "GP, periodic"
 
     def __init__(
         self,

@@ -69,7 +69,6 @@ class SWGPUCB(GPAgent):
     """
 
     name = "sw-gp-ucb"
-    family = "GP, forgetting"
 
     def __init__(
         self,

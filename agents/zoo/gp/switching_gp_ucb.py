@@ -50,7 +50,6 @@ class SwitchingGPUCB(GPAgent):
     """
 
     name = "switching-gp-ucb"
-    family = "GP, periodic"
 
     def __init__(
         self,

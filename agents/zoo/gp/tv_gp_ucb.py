@@ -36,7 +36,6 @@ class TVGPUCB(GPAgent):
     """
 
     name = "tv-gp-ucb"
-    family = "GP, forgetting"
 
     def __init__(self, problem: Problem, rng: Rng, *, eps: float = 0.03, **common: Any) -> None:
         super().__init__(problem, rng, model=Model(Decay(number("eps", eps))), **common)

@@ -96,7 +96,6 @@ class UITVBO(GPAgent):
     """
 
     name = "ui-tvbo"
-    family = "GP, forgetting"
 
     def __init__(
         self, problem: Problem, rng: Rng, *, forgetting: float = 0.03, **common: Any

@@ -114,7 +114,6 @@ class WDBO(GPAgent):
     """
 
     name = "w-dbo"
-    family = "GP, forgetting"
 
     def __init__(
         self,

@@ -90,7 +90,6 @@ class WGPUCB(GPAgent):
     """
 
     name = "wgp-ucb"
-    family = "GP, forgetting"
 
     def __init__(
         self,

@@ -36,7 +36,6 @@ class Bob(SWLinUCB):
     """
 
     name = "bob"
-    family = "linear, changing"
     kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
 
     def start(self) -> None:

@@ -40,7 +40,6 @@ class DLinUCB(LinearAgent):
     """
 
     name = "d-linucb"
-    family = "linear, changing"
     kept = ("_latest", "_ridge")
 
     def __init__(

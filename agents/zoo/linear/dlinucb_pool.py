@@ -68,7 +68,6 @@ class DLinUCBPool(LinearAgent):
     """
 
     name = "dlinucb-pool"
-    family = "linear, changing"
     kept = ("slaves",)
 
     def __init__(

@@ -42,7 +42,6 @@ class FourierLinUCB(LinearAgent):
     """
 
     name = "fourier-linucb"
-    family = "linear, periodic"
     kept = ("models",)
 
     def __init__(

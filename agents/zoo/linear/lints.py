@@ -31,7 +31,6 @@ class LinTS(SeasonalAgent):
     """
 
     name = "lints"
-    family = "linear, periodic"
 
     def scores(self, mean: Array, deviation: Array) -> Array:
         """A draw for every arm."""

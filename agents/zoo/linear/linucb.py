@@ -39,7 +39,6 @@ class LinUCB(SeasonalAgent):
     """
 
     name = "linucb"
-    family = "linear, periodic"
 
     def __init__(self, problem: Problem, rng: Rng, *, noise: float = 1.0, **common: Any) -> None:
         self._noise = not_negative("noise", noise)

@@ -43,7 +43,6 @@ class ModelReuseUCB(LinearAgent):
     """
 
     name = "model-reuse-ucb"
-    family = "arms, periodic"
     kept = ("base", "_past", "old", "_recent")
 
     def __init__(

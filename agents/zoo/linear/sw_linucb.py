@@ -36,7 +36,6 @@ class SWLinUCB(LinearAgent):
     """
 
     name = "sw-linucb"
-    family = "linear, changing"
     kept: ClassVar[tuple[str, ...]] = ("_ridge", "_seen")
 
     def __init__(

@@ -17,7 +17,9 @@ Tables = dict[str, dict[str, float]]
 """Normalised regrets: by world, then by agent."""
 UNRANKED = (
     "None: [the zoo](../../zoo.md) and [the edition](../../edition.md) rank agents that learn "
-    "online and are no generic RL. "
+    "online and are not generic RL. Regret in SyntheticDiscrete, Synthetic and MadridSim "
+    "(simulated), for the actions that the agent takes, is on the page about "
+    "[generic RL](../../rl.md)."
 )
 FAMILIES = {
     "GP, periodic": "Gaussian processes that know of seasons.",
@@ -30,7 +32,7 @@ FAMILIES = {
     "arms, many": "Bandits for more arms than can be tried.",
     "linear, changing": "Linear bandits that follow changes.",
     "linear, periodic": "Linear bandits on waves of the season.",
-    "generic RL": "Reinforcement learning that is made for any task, and a learner in context.",
+    "generic RL": "Reinforcement learning that is made for any task.",
     "baselines": "What everything else has to beat.",
 }
 """What each family is; one that is not here has no sentence."""
@@ -45,7 +47,7 @@ class AgentEntry:
         family: Whom it belongs with.
         cls: Its class.
         text: The parts of its docstring.
-        pretrained: Why it is in the track "pretrained", if it may be.
+        pretrained: The settings that put it in the track "pretrained", if any.
     """
 
     name: str
@@ -57,14 +59,13 @@ class AgentEntry:
 
 def agent_entries() -> list[AgentEntry]:
     """All agents of the package."""
-    from agents.discovery import built_in
-    from agents.registry import find_class
+    from agents.registry import BUILT_IN, find_class
 
     found = []
-    for name, entry in built_in().items():
+    for name, entry in BUILT_IN.items():
         cls: Any = find_class(name)
         by = ", ".join(f"`{setting}`" for setting in entry.pretrained_by)
-        why = "always" if entry.pretrained else f"with the setting {by}" if by else ""
+        why = f"with the setting {by}" if by else ""
         text = agent_text(inspect.getdoc(cls) or "")
         found.append(AgentEntry(name, entry.family, cls, text, why))
     return found
@@ -101,8 +102,6 @@ def agent_page(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
 
 
 def _track(one: AgentEntry) -> str:
-    if one.pretrained == "always":
-        return "Track: pretrained."
     ways = [one.pretrained] if one.pretrained else []
     ways += ["after a training"] if _is_trainable(one.cls) else []
     return f"Track: online; pretrained {' or '.join(ways)}." if ways else "Track: online."
@@ -190,7 +189,7 @@ def _algorithm_settings(one: AgentEntry) -> str:
 def _ranks(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
     found = [*ranks(zoo, one.name), *ranks(edition, one.name)]
     if not found:
-        return _section("Ranks", UNRANKED + _instead(one))
+        return _section("Ranks", UNRANKED)
     rows = [
         (_linked(task), f"{rank} of {count}", f"{regret:.2f}")
         for task, rank, count, regret in found
@@ -223,16 +222,6 @@ def _without(ranked: set[str]) -> str:
         f"No ranks in {_all_of(others)}: zoo and edition have no worlds that replay a "
         "table of data. What was found on data is on the page of [findings](../../findings.md)."
     )
-
-
-def _instead(one: AgentEntry) -> str:
-    """Where the regret of an agent without ranks is."""
-    if hasattr(one.cls, "algorithm"):
-        return (
-            "Its regret in SyntheticDiscrete, Synthetic and MadridSim (simulated), as far as it "
-            "takes their actions, is on the page about [generic RL](../../rl.md)."
-        )
-    return "Its regret is on the page about [a learner in context](../../in-context.md)."
 
 
 def _all_of(tasks: Collection[str]) -> str:

@@ -54,8 +54,6 @@ class InContextUCB(Saveable):
     """
 
     name = "in-context-ucb"
-    family = "generic RL"
-    pretrained = True
     takes = "arms"
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     """Whose version its training depends on; it plays without."""

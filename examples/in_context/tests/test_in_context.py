@@ -397,10 +397,12 @@ def test_the_largest_rewards_are_survived() -> None:
 PLAYED = """
 import sys
 import agents
-assert not any(name.startswith(("agents.rl", "safetensors.torch")) for name in sys.modules)
+unwanted = ("periodic_in_context", "safetensors.torch")
+assert not any(name.startswith(unwanted) for name in sys.modules)
 import numpy as np
 from agents.testing import example_problem, observe
-agent = agents.make_agent("in-context-ucb", example_problem("finite"), np.random.default_rng(0))
+place, problem = "periodic_in_context.agent:InContextUCB", example_problem("finite")
+agent = agents.make_agent(place, problem, np.random.default_rng(0))
 agent.update(observe(0), agent.act(observe(0)), 1.0)
 print([name for name in sys.modules if name.startswith(("torch", "stable_baselines3", "scipy"))])
 """
