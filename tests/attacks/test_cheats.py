@@ -1,8 +1,11 @@
 """Agents that know beforehand, or rewrite what is judged: their way through the tiers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from agents.testing import example_problem
 from evaluation.leaderboard.bundle import agent_digest
 from evaluation.leaderboard.copies import digest_of
 from evaluation.leaderboard.edition import Edition
@@ -14,6 +17,7 @@ from evaluation.runner import run
 from tests.platforms import linux_only
 from tests.test_evaluation.submissions import edit
 
+from .agents import BruteForce
 from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL, judged
 
@@ -42,6 +46,16 @@ def test_brute_force_of_public_seeds(sandboxed, handed_in) -> None:
     found = judged(handed_in("BruteForce"), "BruteForce")
     assert passed(found) == ALL[:3]
     assert "it knows the public seeds" in found.verdicts[-1].words
+
+
+def test_brute_force_recognises_seeds_of_another_processor() -> None:
+    """Where it recognises none it claims nothing, and no tier has anything to find."""
+    env = PROTOCOL.envs[0].spec.make()
+    agent = BruteForce(replace(example_problem("arms"), horizon=15), np.random.default_rng(0))
+    env.reset(seed=3)
+    for arm in range(3):
+        agent.update(None, arm, env.step(arm)[1] + 1e-10)
+    assert len(agent.envs) == 1
 
 
 @attack(
