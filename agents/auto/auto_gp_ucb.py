@@ -26,7 +26,6 @@ from agents.gp import (
     to_state,
 )
 from agents.saving import Saveable
-from agents.zoo.gp.parts import ActionSpaceMap, restored_posterior
 from agents.zoo.gp.prior import actions_of
 
 CALM_BETA = 1.0
@@ -96,7 +95,8 @@ class AutoGPUCB(Saveable):
     """
 
     name = "auto-gp-ucb"
-    kept = ("_count", "_steps", "_next", "_contexts")
+    pretrained_by = ("prior",)
+    kept = ("_count", "_steps", "_next", "coordinates")
 
     def __init__(
         self,
@@ -118,14 +118,13 @@ class AutoGPUCB(Saveable):
         if prior is not None:
             check_settings(self._settings)
         self._builder = builder_for(problem, options, prior)
-        self._contexts = self._builder.contexts
-        self._space = ActionSpaceMap(problem)
+        self.coordinates = self._builder.coordinates
         default = "steady" if problem.reward_scale is None else "paper"
         self._beta = parse_beta(default if beta == "auto" else beta, actions_of(problem))
         self._is_calm = beta == "auto"  # while it follows a prior, which knows enough
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0
-        if not self._contexts.columns:  # past decisions have no contexts
+        if not self.coordinates.have_contexts:  # past decisions have no contexts
             for observation, action, reward in problem.past_decisions():
                 self._keep(observation, action, reward, from_warm_start=True)
         self._build()
@@ -148,11 +147,11 @@ class AutoGPUCB(Saveable):
     def act(self, observation: Array) -> Any:
         """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
         t = time_of(observation)
-        self._contexts.enter(self._contexts.read(observation))
+        self.coordinates.enter(observation)
         self._steps += 1
         follows = self._is_calm and self._belief.offset is not None
         beta = CALM_BETA if follows else self._beta(self._steps)
-        return self._space.to_space(self._acquisition.choose(t, beta))
+        return self.coordinates.action(self._acquisition.choose(t, beta))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
@@ -176,7 +175,7 @@ class AutoGPUCB(Saveable):
             t: When.
             actions: Arms, or box actions (q, d) in [-1, 1]; all arms if None.
         """
-        asked = self._space.asked(actions)
+        asked = self.coordinates.asked(actions)
         return self._belief.rewards(self._view.predict(t, asked), t, asked)
 
     def period_belief(self) -> tuple[Array, Array]:
@@ -202,9 +201,7 @@ class AutoGPUCB(Saveable):
         t = float(observation[0])
         if not is_news(reward, t):
             return False
-        context = self._contexts.read(observation)
-        taken = self._space.from_space(self._problem.checked(action))
-        placed = self._contexts.place(taken, context)
+        placed = self.coordinates.placed(action, observation)
         self._kept.append(Observation(placed, t, reward, from_warm_start))
         self._count += 1
         return True
@@ -217,7 +214,7 @@ class AutoGPUCB(Saveable):
     def _adopt(self, belief: Belief) -> None:
         """Choose by this belief from now on."""
         self._belief = belief
-        self._view = self._contexts.show(belief.simplest)
+        self._view = self.coordinates.view(belief.simplest)
         self._acquisition = belief.acquisition(self._view, self._rng)
 
     def _prune(self) -> None:
@@ -242,7 +239,7 @@ class AutoGPUCB(Saveable):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
-        posterior = restored_posterior(state["posterior"], self.posterior.actions)
+        posterior = self.coordinates.restored(state["posterior"])
         if not isinstance(posterior, Mixture):
             raise ValueError("the belief is of another kind than the agent's")
         self._kept.clear()

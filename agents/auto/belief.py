@@ -30,8 +30,7 @@ from agents.gp import (
 )
 from agents.gp.posteriors.mixture import make_members
 from agents.gp.posteriors.period_search import usual_range
-from agents.zoo.gp.parts import Acquisition
-from agents.zoo.gp.parts.translation import LEAST_NOISE_VARIANCE
+from agents.zoo.gp.prior import MIN_NOISE_VARIANCE
 
 Offset = Callable[[float], Array]
 MIN_WEIGHT = 1e-3
@@ -73,7 +72,7 @@ class Belief:
         members = self.posterior.members
         return self.posterior if len(members) > 1 else members[0]
 
-    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
+    def acquisition(self, view: Predictive, rng: Rng) -> UCB | OffsetUCB:
         """Upper confidence bounds of a view of the posterior, around the offset."""
         if self.looks_ahead and isinstance(view.actions, Finite):
             view = Learnable(self.simplest)
@@ -136,4 +135,4 @@ def noise_variance_of(problem: Problem, scale: RewardTransform) -> float:
     """The variance of the noise on the scale of the rewards, as far as the problem says."""
     if problem.noise_std is None or scale.transform != "identity":
         return NOISE
-    return max((problem.noise_std / scale.normaliser.scale) ** 2, LEAST_NOISE_VARIANCE)
+    return max((problem.noise_std / scale.normaliser.scale) ** 2, MIN_NOISE_VARIANCE)

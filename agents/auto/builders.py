@@ -14,8 +14,7 @@ from agents.auto.transform import TRANSFORMS, RewardTransform
 from agents.base import Problem
 from agents.checks import flag, one_of
 from agents.gp import Normaliser
-from agents.zoo.gp.parts import ContextView, context_columns
-from agents.zoo.gp.prior import actions_of
+from agents.zoo.gp.coordinates import Coordinates
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Builder:
     """Builds the belief once; a subclass says from what, and may build it again.
 
     Attributes:
-        contexts: In which actions are taken.
+        coordinates: Of the actions, and of their contexts if there are any.
         prunes: Whether candidates that have become improbable are dropped.
     """
 
@@ -54,8 +53,9 @@ class Builder:
     facing = 1.0
     """-1 where rewards are the negatives of what a prior is about."""
 
-    def __init__(self, problem: Problem, options: Options, contexts: ContextView) -> None:
-        self._problem, self._options, self.contexts = problem, options, contexts
+    def __init__(self, problem: Problem, options: Options, *, contexts: bool = False) -> None:
+        self._problem, self._options = problem, options
+        self.coordinates = Coordinates(problem, contexts=contexts)
 
     @property
     def offset(self) -> Offset | None:
@@ -80,18 +80,17 @@ class KnownScale(Builder):
     def __init__(self, problem: Problem, options: Options) -> None:
         assert problem.reward_scale is not None
         self._scale = RewardTransform("identity", Normaliser(*problem.reward_scale))
-        contexts = ContextView(actions_of(problem), context_columns(problem))
-        super().__init__(problem, options, contexts)
+        super().__init__(problem, options, contexts=True)
 
     def build(self, history: History) -> Belief:
         """A belief from all of the history."""
         problem, options = self._problem, self._options
-        if self.contexts:
+        if self.coordinates.have_contexts:
             found = in_contexts(problem, season=options.season)
         else:
             parts = {"season": options.season, "persistence": options.persistence}
             found = known_scale_candidates(problem, **parts)
-        noise, actions = noise_variance_of(problem, self._scale), self.contexts.actions
+        noise, actions = noise_variance_of(problem, self._scale), self.coordinates.actions
         members = [make_member(problem, actions, c, c.kernel, noise) for c in found]
         replay_all(members, problem, history, self._scale, expert=options.expert)
         return Belief.of(self._scale, found, members)

@@ -20,8 +20,6 @@ from agents.base import Problem
 from agents.gp import Actions, Array, Kernel
 from agents.gp.evidence import HOPELESS
 from agents.gp.posteriors.period_search import usual_range
-from agents.zoo.gp.parts import ContextView
-from agents.zoo.gp.prior import actions_of
 
 MIN_REWARDS = 8
 """Rewards that set a scale, where none is known."""
@@ -72,16 +70,13 @@ def fitted(problem: Problem, options: Options, grams: Grams, y: Array, noise: fl
 class LearnedScale(Builder):
     """Builds the belief at 8, 16, 32, ... rewards, each time from all that was seen."""
 
-    def __init__(self, problem: Problem, options: Options) -> None:
-        super().__init__(problem, options, ContextView(actions_of(problem)))
-
     def next_build(self, count: int) -> float:
         """How many rewards there have to be for the next belief."""
         return next_build(count)
 
     def build(self, history: History) -> Belief:
         """A belief from all of the history."""
-        problem, options, actions = self._problem, self._options, self.contexts.actions
+        problem, options, actions = self._problem, self._options, self.coordinates.actions
         if len(history) < MIN_REWARDS:
             return first_belief(problem, actions, history)
         seen = history.ends(MAX_REFIT_OBSERVATIONS)
@@ -112,7 +107,7 @@ class LearnedScale(Builder):
             return structure(self._problem, **self._options.parts, period=period)
 
         y = RewardTransform.of(seen.reward, "identity").forward(seen.reward)
-        actions = self.contexts.actions
+        actions = self.coordinates.actions
         guess = guess_period(lambda period: with_period(period).kernel, actions, seen, y, NOISE)
         if guess is None:
             return None

@@ -23,8 +23,6 @@ from agents.auto.learned_scale import MIN_REWARDS, LearnedScale
 from agents.auto.replay import replay_all
 from agents.base import Problem
 from agents.gp import Decay, Kernel, Mixture, Sum, make_posterior
-from agents.zoo.gp.parts import ContextView
-from agents.zoo.gp.prior import actions_of
 
 SETTLED_BY_PRIOR = ("transform", "season", "persistence", "shared", "sharp", "lookahead", "refit")
 """Settings that mean nothing beside a prior."""
@@ -58,7 +56,7 @@ class Pretrained(Builder):
     def __init__(self, problem: Problem, options: Options, prior: str) -> None:
         self._knowledge = load_knowledge(prior, problem)
         self._told_nothing = LearnedScale(problem, options)
-        super().__init__(problem, options, ContextView(actions_of(problem)))
+        super().__init__(problem, options)
 
     @property
     def offset(self) -> Offset:
@@ -80,7 +78,7 @@ class Pretrained(Builder):
         return plain if ahead > MARGIN else pretrained
 
     def _pretrained(self, history: History) -> Belief:
-        known, actions = self._knowledge, self.contexts.actions
+        known, actions = self._knowledge, self.coordinates.actions
         candidates = {"prior": known.kernel}
         candidates |= {f"prior, doubted {d:g} times": doubted(known.kernel, d) for d in DOUBTS}
         members = [

@@ -21,8 +21,7 @@ from agents.zoo.arms.arm_agent import arms_of
 from agents.zoo.arms.reward_scale import RewardScale
 from agents.zoo.arms.sw_ucb import window_length
 from agents.zoo.arms.ucb_air import rarity
-from agents.zoo.gp.parts import RewardNormalisation
-from agents.zoo.gp.prior import longest_period
+from agents.zoo.gp.prior import longest_period, noise_variance_of, scale_of
 
 Rule = Callable[[AgentSpec, Problem], Any]
 """What a setting is for an agent on a problem; None if there is no number before the run."""
@@ -64,17 +63,17 @@ def _told_noise(spec: AgentSpec, problem: Problem) -> float | None:
 
 
 def _noise_variance(spec: AgentSpec, problem: Problem) -> float | None:
-    rewards = RewardNormalisation.of(problem)
-    if problem.noise_std is not None and rewards.normaliser is None:
+    scale = scale_of(problem)
+    if problem.noise_std is not None and scale is None:
         return None  # ten rewards will set the scale
-    return rewards.noise_variance(problem.noise_std, None)
+    return noise_variance_of(problem, scale)
 
 
 def _prior(attribute: str) -> Rule:
     """Mean or scale of the rewards, unless ten rewards will set it."""
 
     def rule(spec: AgentSpec, problem: Problem) -> float | None:
-        known = RewardNormalisation.of(problem).normaliser
+        known = scale_of(problem)
         return None if known is None else float(getattr(known, attribute))
 
     return rule
@@ -91,11 +90,11 @@ RULES: Mapping[str, Mapping[str, Rule]] = {
     "window": {
         **dict.fromkeys(("sw-ucb", "sw-ts"), lambda spec, problem: window_length(problem, None)),
         "sw-linucb": lambda spec, problem: _made(spec, problem).window,
-        "sw-gp-ucb": lambda spec, problem: _made(spec, problem).model.length,
+        "sw-gp-ucb": lambda spec, problem: _made(spec, problem).window,
     },
     "gamma": {
         "d-ucb": lambda spec, problem: 1.0 - 0.25 / math.sqrt(problem.likely_horizon),
-        "wgp-ucb": lambda spec, problem: _made(spec, problem).model.gamma,
+        "wgp-ucb": lambda spec, problem: _made(spec, problem).gamma,
         "periodic-exp4": lambda spec, problem: _made(spec, problem).gamma,
     },
     "discount": {"d-linucb": lambda spec, problem: _made(spec, problem).discount},
@@ -114,7 +113,7 @@ RULES: Mapping[str, Mapping[str, Rule]] = {
         "ramanujan-ucb": lambda spec, problem: longest_period(problem, None, most=48),
     },
     "time_length_scale": {
-        "w-dbo": lambda spec, problem: _made(spec, problem).model.clock.length_scale
+        "w-dbo": lambda spec, problem: _made(spec, problem).kernel.terms[0].clocks[0].length_scale
     },
     "noise_variance": {ANYBODY: _noise_variance},
     "prior_mean": {ANYBODY: _prior("mean")},

@@ -98,12 +98,6 @@ def test_saved_and_loaded_it_still_ignores_the_past(rewards: Array, tmp_path) ->
     assert again.posterior.count == 2
 
 
-def test_an_agent_that_does_not_listen_is_saved_as_before() -> None:
-    """So files of earlier versions can be read."""
-    assert "notice" not in made("periodic-gp-ucb", problem(), "").state()
-    assert "notice" in made("periodic-gp-ucb", problem()).state()
-
-
 def test_a_name_is_a_text() -> None:
     with pytest.raises(ValueError, match=r"restart_on is the name of an entry .* got 3"):
         made("gp-ucb", problem(), ":restart_on=3")

@@ -336,7 +336,7 @@ def test_a_gp_agent_trains_its_hyper_parameters() -> None:
         problem, envs, steps=1600, rng=np.random.default_rng(0), settings=spec.settings
     )
     agent = spec.make(problem, np.random.default_rng(1), learned)
-    (term,) = agent._kernel.terms
+    (term,) = agent.kernel.terms
     assert term.actions[0].length_scale == pytest.approx(1.0, rel=0.25)
     assert term.clocks[0].length_scale == pytest.approx(1.0, rel=0.25)
     assert term.clocks[0].period == 20.0

@@ -280,11 +280,11 @@ def test_bad_settings(text, message):
 def test_the_rules_for_windows_and_discounts():
     """Powers of T / P_T, with the known horizon of 40, or 1000."""
     problem = example_problem("plane")
-    assert make_agent("sw-gp-ucb", problem, np.random.default_rng(0)).model.length == 7
+    assert make_agent("sw-gp-ucb", problem, np.random.default_rng(0)).window == 7
     agent = make_agent("wgp-ucb:variation=10", problem, np.random.default_rng(0))
-    assert agent.model.gamma == pytest.approx(0.5)
+    assert agent.gamma == pytest.approx(0.5)
     endless = make_agent("sw-gp-ucb", example_problem("box"), np.random.default_rng(0))
-    assert endless.model.length == 32
+    assert endless.window == 32
 
 
 @pytest.mark.parametrize("name", ["ui-tvbo", "w-dbo", "pe-gp-ucb", "wgp-ucb"])

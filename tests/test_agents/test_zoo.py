@@ -224,7 +224,7 @@ def test_r_gp_ucb_formula() -> None:
     agent = make_agent(
         "r-gp-ucb:block_size=formula,eps=0.0625", example_problem("plane"), np.random.default_rng(0)
     )
-    assert agent.model.size == 24  # 12 * 0.0625 ** (-1/4), below the horizon of 40
+    assert agent.block_size == 24  # 12 * 0.0625 ** (-1/4), below the horizon of 40
 
 
 def test_late_rewards_lead_to_the_same_belief() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 from agents.registry import online_names
-from agents.zoo.gp.et_gp_ucb import EventTriggered
+from agents.zoo.gp.et_gp_ucb import ETGPUCB
 from evaluation.protocol import Protocol
 from evaluation.results import UNIFORM
 from evaluation.store import Store
@@ -308,7 +308,7 @@ def test_fewer_arms_are_compared_agent_by_agent() -> None:
 
 def test_controls_are_run_in_the_worlds_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A belief that is contradicted twice in eight steps, and two agents for arms."""
-    monkeypatch.setattr(EventTriggered, "_contradicts", lambda self, action, t, y: t % 4 == 3)
+    monkeypatch.setattr(ETGPUCB, "_contradicts", lambda self, action, t, y: t % 4 == 3)
     monkeypatch.setattr("studies.zoo.controls.cut_agents", lambda: ["ucb1", "bob"])
     size = ZooSize("quick", seeds=2, horizon=8, worlds=(BOX, "PeriodicGP-SyntheticDiscrete-v0"))
     heard: list = []

@@ -9,7 +9,6 @@ from agents.base import Problem
 from agents.checks import positive
 from agents.gp import TimeSquaredExponential
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model
 
 
 class CGPUCB(GPAgent):
@@ -44,4 +43,4 @@ class CGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         clock = TimeSquaredExponential(positive("time_length_scale", time_length_scale))
-        super().__init__(problem, rng, model=Model(clock), **common)
+        super().__init__(problem, rng, time_kernel=clock, **common)

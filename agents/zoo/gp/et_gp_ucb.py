@@ -10,43 +10,6 @@ from agents.base import Problem
 from agents.checks import share
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
-
-
-class EventTriggered(Model):
-    """Forgets everything when a reward contradicts it; ``start`` is when it last did."""
-
-    kept = ("start", "resets")
-
-    def __init__(self, delta: float) -> None:
-        super().__init__(Constant())
-        self._delta = delta
-
-    def begin(self, prior: Prior) -> None:
-        """Start without observations, and without a reset."""
-        self.start, self.resets = -math.inf, 0
-        super().begin(prior)
-
-    def visit(self, action: Any, t: float) -> None:
-        """Take in where an action was taken: without a scale there is nothing to contradict."""
-        self.posterior.observe(action, t, 0.0)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Start afresh if the reward contradicts the belief; then take it in."""
-        if t < self.start:
-            return
-        if self._contradicts(action, t, y):
-            self.posterior.reset()
-            self.start, self.resets = t, self.resets + 1
-        super().observe(action, t, y)
-
-    def _contradicts(self, action: Any, t: float, y: float) -> bool:
-        """Whether a reward lies outside the bound around what is believed."""
-        mean, variance = self.posterior.predict(t, action)
-        p = math.pi**2 * (self.posterior.count + 1) ** 2 / 6.0
-        spread = math.sqrt(variance[0]) + math.sqrt(self.posterior.noise_variance)
-        bound = math.sqrt(2.0 * math.log(2.0 * p / self._delta)) * spread
-        return abs(y - float(mean[0])) > bound
 
 
 class ETGPUCB(GPAgent):
@@ -77,12 +40,34 @@ class ETGPUCB(GPAgent):
     """
 
     name = "et-gp-ucb"
+    kept = ("resets", "_start")
 
     def __init__(self, problem: Problem, rng: Rng, *, delta: float = 0.1, **common: Any) -> None:
-        self.model: EventTriggered
-        super().__init__(problem, rng, model=EventTriggered(share("delta", delta)), **common)
+        self._delta = share("delta", delta)
+        super().__init__(problem, rng, time_kernel=Constant(), **common)
 
-    @property
-    def resets(self) -> int:
-        """How often it has started afresh."""
-        return self.model.resets
+    def start(self) -> None:
+        """Start without observations, and without a reset."""
+        self.resets, self._start = 0, -math.inf  # how many there were, and when the last one was
+        super().start()
+
+    def visit(self, action: Any, t: float) -> None:
+        """Take in where an action was taken: without a scale there is nothing to contradict."""
+        self.posterior.observe(action, t, 0.0)
+
+    def learn(self, action: Any, t: float, y: float) -> None:
+        """Start afresh if the reward contradicts the belief; then take it in."""
+        if t < self._start:
+            return
+        if self._contradicts(action, t, y):
+            self.posterior.reset()
+            self.resets, self._start = self.resets + 1, t
+        super().learn(action, t, y)
+
+    def _contradicts(self, action: Any, t: float, y: float) -> bool:
+        """Whether a reward lies outside the bound around the belief."""
+        mean, variance = self.posterior.predict(t, action)
+        p = math.pi**2 * (self.posterior.count + 1) ** 2 / 6.0
+        spread = math.sqrt(variance[0]) + math.sqrt(self.posterior.noise_variance)
+        bound = math.sqrt(2.0 * math.log(2.0 * p / self._delta)) * spread
+        return abs(y - float(mean[0])) > bound

@@ -1,42 +1,54 @@
-"""What all Gaussian-process agents share: the wiring of their parts."""
+"""The base of all Gaussian-process agents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
+import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from agents.arrays import Rng
 from agents.base import Problem, is_news, time_of
-from agents.checks import flag, number, positive
+from agents.checks import flag, number, one_of, positive, require
 from agents.gp import (
+    UCB,
     Array,
     ContextSquaredExponential,
     Fit,
     Kernel,
+    Mixture,
     Normaliser,
     Posterior,
     Prediction,
+    make_posterior,
     parse_beta,
+    to_state,
 )
+from agents.gp.posteriors.mixture import make_members
 from agents.saving import Saveable
 from agents.zoo.gp import training
-from agents.zoo.gp.parts import (
-    ActionSpaceMap,
-    ContextView,
-    Model,
-    Notice,
-    Prior,
-    RewardNormalisation,
-    context_columns,
-)
-from agents.zoo.gp.prior import action_kernel_of, actions_of
+from agents.zoo.gp.coordinates import Coordinates
+from agents.zoo.gp.prior import action_kernel_of, actions_of, noise_variance_of, scale_of
+
+SCALE_SETTING_REWARDS = 10
+"""Rewards that set the scale, where nothing is known about it beforehand."""
 
 
 class GPAgent(Saveable):
-    """A model, a scale of rewards, a context view and exploration; subclasses choose the model.
+    """A Gaussian process over actions and time, and upper confidence bounds.
+
+    Pseudo-code::
+
+        posterior <- new_posterior()                     in start(), at first and after a change
+        act:    advance(t);  a_t <- choose(t, beta_t)
+        update: learn(a, t, y) for a reward y on the scale of the prior,
+                visit(a, t) as long as rewards have no scale
+
+    A subclass gives the time kernel; one that learns or chooses otherwise overrides some of
+    ``start``, ``advance``, ``learn``, ``visit``, ``choose`` and ``predict``.
 
     Rewards are brought to the scale of the prior (mean 0, variance 1) once and for all: by
     ``prior_mean`` and ``prior_scale`` if they are given, by the warm start if there is one, by the
@@ -50,8 +62,7 @@ class GPAgent(Saveable):
     a warm start have no contexts; they then set the scale of the rewards and are not learned from.
 
     Args:
-        model: What is believed and how it is learned; ``Model(clock)`` has the time kernel
-            ``clock``, keeps every reward, and chooses by upper confidence bounds.
+        time_kernel: Covariance over time; it is multiplied by that of the actions.
         action_kernel: "se", "matern" or "linear" (a . b / d in units of the box, at most 1); arms
             without coordinates are independent.
         length_scale: Of "se" and "matern", in the unit of the action coordinates.
@@ -70,16 +81,26 @@ class GPAgent(Saveable):
         restart_on: Name of an entry of the observation ("changed" in ``PeriodicGP-Shift-v0``).
             When it is above 0, all observations are forgotten, and rewards of earlier decisions
             that arrive later are ignored. Where there is no such entry, nothing is.
+
+    Attributes:
+        kernel: Prior covariance over actions, contexts and time.
+        posterior: Current belief, on the scale of the prior.
+        scale: Scale of the rewards; None until it is known.
     """
 
-    kept = ("model", "_rewards", "_contexts", "_steps")
+    takes_contexts: ClassVar[bool] = True
+    engines: ClassVar[tuple[str, ...]] = ("auto", "state-space", "incremental")
+    acquisition: ClassVar[type[Any]] = UCB
+    """Rule by which actions are chosen: made from a posterior and a generator."""
+    posterior: Posterior
+    kept = ("coordinates", "_steps", "_since")
 
     def __init__(
         self,
         problem: Problem,
         rng: Rng,
         *,
-        model: Model,
+        time_kernel: Kernel,
         action_kernel: str = "se",
         length_scale: float = 1.0,
         nu: float = 2.5,
@@ -92,72 +113,62 @@ class GPAgent(Saveable):
         context_length_scale: float | None = None,
         restart_on: str | None = None,
     ) -> None:
-        if context_length_scale is not None and not model.takes_contexts:
+        looks = context_length_scale is not None
+        if looks and not self.takes_contexts:
             raise ValueError("this agent looks at no contexts: leave out context_length_scale")
-        self.model, self._space = model, ActionSpaceMap(problem)
         self._beta = parse_beta(beta, actions_of(problem))
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
         over_actions = action_kernel_of(problem, action_kernel, length_scale, nu)
-        self._kernel: Kernel = over_actions * model.clock
-        self._look_at_contexts(context_length_scale)
-        self._given_noise, self._engine = noise_variance, engine
-        self._rewards = RewardNormalisation.of(problem, prior_mean, prior_scale)
-        self._steps, self._notice = 0, Notice(problem, restart_on)
+        self.kernel: Kernel = over_actions * time_kernel
+        self.coordinates = Coordinates(problem, contexts=looks)
+        if context_length_scale is not None:
+            length_scale = positive("context_length_scale", context_length_scale)
+            if self.coordinates.have_contexts:
+                self.kernel = self.kernel * ContextSquaredExponential(length_scale)
+        self._given_noise, self._engine = noise_variance, one_of("engine", engine, self.engines)
+        self.scale = scale_of(problem, prior_mean, prior_scale)
+        self._steps = 0
+        self._waiting: list[Any] = []  # action, time and reward, as long as there is no scale
+        is_name = restart_on is None or isinstance(restart_on, str)
+        require(is_name, "restart_on is the name of an entry of the observation", restart_on)
+        names = problem.observation_fields
+        self._alarms = [i for i, name in enumerate(names) if name == restart_on]
+        self._since = -math.inf  # when the world last changed
         if flag("fit_warm_start", fit_warm_start):
-            noise = self._noise_variance()
-            self._adopt(
-                training.fit_warm_start(self._kernel, self._contexts.actions, self._space, noise)
-            )
+            self._adopt(training.fit_warm_start(self))
         self._begin()
         self._learn_from_warm_start()
 
-    def _look_at_contexts(self, length_scale: float | None) -> None:
-        """Contexts of the problem, if there are any and if they are to be looked at."""
-        columns: tuple[int, ...] = ()
-        if length_scale is not None:
-            over_contexts = ContextSquaredExponential(
-                positive("context_length_scale", length_scale)
-            )
-            columns = context_columns(self._problem)
-            self._kernel = self._kernel * over_contexts if columns else self._kernel
-        self._contexts = ContextView(actions_of(self._problem), columns)
-
     @property
-    def posterior(self) -> Posterior:
-        """What is believed at the moment, on the scale of the prior."""
-        return self.model.posterior
-
-    @property
-    def scale(self) -> Normaliser | None:
-        """The scale of the rewards, once there is one."""
-        return self._rewards.normaliser
+    def noise_variance(self) -> float:
+        """Variance of the noise on the scale of the prior."""
+        return noise_variance_of(self._problem, self.scale, self._given_noise)
 
     def act(self, observation: Array) -> Any:
-        """Choose by the model's acquisition at the time of the observation: UCB as a rule."""
+        """Choose an action for the time of the observation."""
         t = time_of(observation)
-        if self._notice.tells(observation):
+        if any(observation[entry] > 0 for entry in self._alarms):
+            self._since = t
             self._begin()
-        self._contexts.enter(self._contexts.read(observation))
-        self.model.advance(t)
+        self.coordinates.enter(observation)
+        self.advance(t)
         self._steps += 1
-        return self._space.to_space(self._acquisition.choose(t, self._beta(self._steps)))
+        return self.coordinates.action(self.choose(t, self._beta(self._steps)))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
         t, reward = float(observation[0]), float(reward)
-        if not is_news(reward, t) or t < self._notice.since:
+        if not is_news(reward, t) or t < self._since:
             return
-        taken = self._space.from_space(self._problem.checked(action))
-        placed = self._contexts.place(taken, self._contexts.read(observation))
+        placed = self.coordinates.placed(action, observation)
         if self.scale is not None:
-            self.model.observe(placed, t, self._rewards.forward(reward))
-        elif self._rewards.keep(placed, t, reward):
-            self._begin()
-            for past in self._rewards.release():
-                if past.t >= self._notice.since:
-                    self.model.observe(past.action, past.t, self._rewards.forward(past.reward))
+            self.learn(placed, t, float(self.scale.forward(reward)))
+            return
+        self._waiting.append((placed, t, reward))
+        if len(self._waiting) == SCALE_SETTING_REWARDS:
+            self._set_scale()
         else:
-            self.model.visit(placed, t)
+            self.visit(placed, t)
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
         """Mean and standard deviation of the mean reward at time t, in units of the reward.
@@ -172,46 +183,100 @@ class GPAgent(Saveable):
             t: When.
             actions: Arms, or box actions (q, d) in [-1, 1]; all arms if None.
         """
-        return self._rewards.backward(self.predict(t, self._space.asked(actions)))
+        mean, variance = self.predict(t, self.coordinates.asked(actions))
+        scale = self.scale or Normaliser()
+        return scale.backward(mean), scale.scale * np.sqrt(variance)
+
+    def start(self) -> None:
+        """Start without observations."""
+        self.posterior = self.new_posterior()
+
+    def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
+        """A posterior without observations, of the agent's kernel or another one."""
+        return make_posterior(
+            kernel or self.kernel,
+            self.coordinates.actions,
+            self.noise_variance,
+            horizon=self._problem.horizon,
+            engine=self._engine,
+        )
+
+    def new_mixture(self, kernels: Sequence[Kernel], weights: Array | None = None) -> Mixture:
+        """A posterior over several kernels; all equally likely beforehand without weights."""
+        members = make_members(
+            kernels,
+            self.coordinates.actions,
+            self.noise_variance,
+            horizon=self._problem.horizon,
+            engine=self._engine,
+        )
+        return Mixture(members, weights)
+
+    def advance(self, t: float) -> None:
+        """Prepare for a decision at time t: forget what is too old for it."""
+
+    def choose(self, t: float, beta: float) -> Any:
+        """The action for time t, in the coordinates of the kernel."""
+        return self._rule.choose(t, beta)
+
+    def learn(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward on the scale of the prior."""
+        self.posterior.observe(action, t, y)
+
+    def visit(self, action: Any, t: float) -> None:
+        """Take in where an action was taken, as long as rewards have no scale."""
+        self.learn(action, t, 0.0)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t) on the scale of the prior, in the kernel's coordinates."""
-        return self.model.predict(self._view, t, actions)
-
-    def _begin(self) -> None:
-        """Start without observations, on the scale known now."""
-        horizon, noise = self._problem.horizon, self._noise_variance()
-        self.model.begin(Prior(self._kernel, self._contexts.actions, noise, horizon, self._engine))
-        self.rebuild()
+        return self._view.predict(t, actions)
 
     def rebuild(self) -> None:
-        """Choose by the model's posterior from now on."""
-        self._view = self._contexts.show(self.posterior)
-        self._acquisition = self.model.acquisition(self._view, self._rng)
+        """Choose by the current posterior from now on."""
+        self._view = self.coordinates.view(self.posterior)
+        self._rule = self.acquisition(self._view, self._rng)
 
     def state(self) -> dict[str, Any]:
-        """All that has changed; when the world did, too, if the agent listens for it."""
-        told = {"notice": self._notice.state()} if self._notice.heeded else {}
-        return {**super().state(), **told}
+        """Everything that has changed since construction."""
+        return {
+            **super().state(),
+            "scale": self.scale and [self.scale.mean, self.scale.scale],
+            "waiting": [[np.asarray(a).tolist(), t, reward] for a, t, reward in self._waiting],
+            "posterior": to_state(self.posterior),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Put ``state()`` back."""
-        if self._notice.heeded:
-            self._notice.restore(state["notice"])
+        self.scale = state["scale"] and Normaliser(*state["scale"])
+        self._waiting = [
+            (np.array(action) if isinstance(action, list) else action, t, reward)
+            for action, t, reward in state["waiting"]
+        ]
+        self.posterior = self.coordinates.restored(state["posterior"])
         super().restore(state)
 
-    def _noise_variance(self) -> float:
-        return self._rewards.noise_variance(self._problem.noise_std, self._given_noise)
+    def _begin(self) -> None:
+        self.start()
+        self.rebuild()
+
+    def _set_scale(self) -> None:
+        """Learn again from all rewards so far, now that they are enough to set a scale."""
+        waiting, self._waiting = self._waiting, []
+        scale = self.scale = Normaliser.of([reward for _, _, reward in waiting])
+        self._begin()
+        for action, t, reward in waiting:
+            if t >= self._since:
+                self.learn(action, t, float(scale.forward(reward)))
 
     def _learn_from_warm_start(self) -> None:
         """Take in past decisions, unless contexts matter: theirs are not known."""
-        if not self._contexts:
+        if not self.coordinates.have_contexts:
             for past in self._problem.past_decisions():
                 self.update(*past)
 
-    def _adopt(self, found: Fit) -> None:
-        self._kernel, self._given_noise = found.kernel, found.noise_variance
-        self._rewards = RewardNormalisation(found.normaliser)
+    def _adopt(self, fitted: Fit) -> None:
+        self.kernel, self._given_noise = fitted.kernel, fitted.noise_variance
+        self.scale = fitted.normaliser
 
     @classmethod
     def train(
@@ -223,18 +288,16 @@ class GPAgent(Saveable):
         rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
-        """Hyper-parameters by evidence, and a prior around the settings, from random actions.
+        """Fit hyper-parameters by evidence, with a prior around the settings, to random actions.
 
         Of every world that was met 200 steps count, and of at most eight worlds.
 
         Args: see :class:`agents.base.Trainable`.
         """
         agent = cls(problem, rng, **settings)
-        if agent._contexts:
+        if agent.coordinates.have_contexts:
             raise ValueError("training looks at no contexts: leave out context_length_scale")
-        stretches = training.random_stretches(agent._space, envs, steps, rng)
-        actions, noise = agent._contexts.actions, agent._noise_variance()
-        return training.fit_stretches(agent._kernel, actions, stretches, noise)
+        return training.fit_worlds(agent, envs, steps, rng)
 
     @classmethod
     def after_training(
@@ -246,7 +309,7 @@ class GPAgent(Saveable):
     ) -> GPAgent:
         """An agent with these hyper-parameters, otherwise as fresh as any."""
         agent = cls(problem, rng, **settings)
-        agent._adopt(training.unpacked(agent._kernel, learned))
+        agent._adopt(training.unpacked(agent.kernel, learned))
         agent._begin()
         agent._learn_from_warm_start()
         return agent

@@ -14,8 +14,8 @@ LINE_CANDIDATES, BOX_CANDIDATES = 256, 512
 """Points at which a draw is maximised: on a line, and in a box of more dimensions."""
 
 
-class Thompson:
-    """Maximises one draw from a posterior over its actions."""
+class PosteriorDraw:
+    """Maximiser of one draw from a posterior over its actions."""
 
     def __init__(self, posterior: Predictive, rng: Rng) -> None:
         self._posterior, self._rng = posterior, rng
@@ -58,4 +58,4 @@ class GPThompson(PeriodicGPUCB):
     """
 
     name = "gp-thompson"
-    acquisition = Thompson
+    acquisition = PosteriorDraw

@@ -8,7 +8,6 @@ from agents.arrays import Rng
 from agents.base import Problem
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model
 
 
 class GPUCB(GPAgent):
@@ -33,4 +32,4 @@ class GPUCB(GPAgent):
     name = "gp-ucb"
 
     def __init__(self, problem: Problem, rng: Rng, **common: Any) -> None:
-        super().__init__(problem, rng, model=Model(Constant()), **common)
+        super().__init__(problem, rng, time_kernel=Constant(), **common)

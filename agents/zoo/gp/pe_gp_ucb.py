@@ -11,114 +11,15 @@ import numpy as np
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several, share
-from agents.gp import UCB, Periodic, Prediction, Predictive, argmax, to_state
+from agents.gp import UCB, Periodic, Prediction, argmax, to_state
 from agents.gp.posteriors.period_search import with_period
-from agents.state import Stateful
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Acquisition, Model, Prior, restored_posterior
 from agents.zoo.gp.prior import FINDERS
 
 SHARES = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
 """Candidates as shares of the problem's period, where none are given."""
 MAX_PENDING = 1000
 """Decisions without a reward that are remembered."""
-
-
-class Elimination(Model):
-    """One posterior for each candidate period that is alive: those that are dropped learn no more.
-
-    ``posterior`` is that of the candidate that decided last.
-    """
-
-    takes_contexts = False
-    kept = ("alive", "_record", "_chosen", "_decisions", "_current")
-
-    def __init__(self, candidates: list[float], delta: float, length_scale: float) -> None:
-        super().__init__(Periodic(candidates[0], length_scale))
-        self.candidates, self._delta = candidates, delta
-        self._chosen: dict[float, float] = {}  # who decided, by the time of the decision
-        self._decisions = 0
-
-    def begin(self, prior: Prior) -> None:
-        """Start with all candidates, without observations."""
-        kernels = [with_period(prior.kernel, period) for period in self.candidates]
-        self.posteriors = [prior.posterior(kernel) for kernel in kernels]
-        self.alive = np.ones(len(self.candidates), dtype=bool)
-        self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each
-        self._turn_to(0)
-
-    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
-        """The most optimistic candidate decides."""
-        return MostOptimistic(self, rng)
-
-    def predict(self, view: Predictive, t: float, actions: Any) -> Prediction:
-        """What the candidate that decided last believes."""
-        return self.posterior.predict(t, actions)
-
-    def let_decide(self, which: int, t: float) -> None:
-        """Remember which candidate decides at time t."""
-        self._turn_to(which)
-        self._decisions += 1
-        self._chosen[t] = which
-        if len(self._chosen) > MAX_PENDING:
-            del self._chosen[min(self._chosen)]
-
-    def visit(self, action: Any, t: float) -> None:
-        """All candidates learn where an action was taken; none is judged without a scale."""
-        self._learn(action, t, 0.0)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Judge the candidate that decided, then let all of them learn."""
-        who = int(self._chosen.pop(t, -1))
-        if who >= 0 and self.alive[who] and self.alive.sum() > 1:
-            self._judge(who, action, t, y)
-        self._learn(action, t, y)
-
-    def _learn(self, action: Any, t: float, y: float) -> None:
-        for i in np.flatnonzero(self.alive):
-            self.posteriors[i].observe(action, t, y)
-
-    def _judge(self, who: int, action: Any, t: float, y: float) -> None:
-        mean, variance = self.posteriors[who].predict(t, action)
-        decisions = max(self._decisions, 1)
-        chance = 3.0 * self._delta / (len(self.candidates) * math.pi**2 * decisions**2)
-        b = -2.0 * math.log(chance)
-        self._record[who] += (1.0, y - mean[0], math.sqrt(b * variance[0]))
-        count, error, bound = self._record[who]
-        if abs(error) > bound + math.sqrt(count * b * self.posteriors[who].noise_variance):
-            self.alive[who] = False
-            self._turn_to(int(self.alive.argmax()))
-
-    def _turn_to(self, which: int) -> None:
-        self._current, self.posterior = which, self.posteriors[which]
-
-    def state(self) -> dict[str, Any]:
-        """All candidates that are left, and their records."""
-        alive = [to_state(self.posteriors[i]) for i in np.flatnonzero(self.alive)]
-        return {**Stateful.state(self), "posteriors": alive}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back, or say that it is not about the same actions."""
-        Stateful.restore(self, state)
-        for i, own in zip(np.flatnonzero(self.alive), state["posteriors"], strict=True):
-            self.posteriors[i] = restored_posterior(own, self.posterior.actions)
-        self._turn_to(self._current)
-
-
-class MostOptimistic:
-    """Upper confidence bounds of the candidate whose highest one is the highest of all."""
-
-    def __init__(self, model: Elimination, rng: Rng) -> None:
-        self._model, self._rng = model, rng
-        self._searches = [UCB(each, rng) for each in model.posteriors]
-
-    def choose(self, t: float, beta: float) -> Any:
-        """The best action of the most optimistic candidate."""
-        left = np.flatnonzero(self._model.alive)
-        peaks = np.array([self._searches[i].peak(t, beta) for i in left])
-        which = int(left[argmax(peaks, self._rng)])
-        self._model.let_decide(which, t)
-        return self._searches[which].choose(t, beta)
 
 
 class PEGPUCB(GPAgent):
@@ -157,6 +58,8 @@ class PEGPUCB(GPAgent):
     """
 
     name = "pe-gp-ucb"
+    takes_contexts = False
+    kept = ("alive", "_record", "_chosen", "_decisions", "_current")
 
     def __init__(
         self,
@@ -168,15 +71,85 @@ class PEGPUCB(GPAgent):
         time_length_scale: float = 1.0,
         **common: Any,
     ) -> None:
-        self.model: Elimination
-        candidates, delta = _candidates(problem, periods), share("delta", delta)
-        model = Elimination(candidates, delta, seasonal_length_scale(time_length_scale))
-        super().__init__(problem, rng, model=model, **common)
+        self.candidates, self._delta = _candidates(problem, periods), share("delta", delta)
+        self._chosen: dict[float, float] = {}  # who decided, by the time of the decision
+        self._decisions = 0
+        clock = Periodic(self.candidates[0], seasonal_length_scale(time_length_scale))
+        super().__init__(problem, rng, time_kernel=clock, **common)
 
     @property
     def periods(self) -> list[float]:
         """The candidates that are left."""
-        return [self.model.candidates[i] for i in np.flatnonzero(self.model.alive)]
+        return [self.candidates[i] for i in np.flatnonzero(self.alive)]
+
+    def start(self) -> None:
+        """Start with all candidates, without observations."""
+        kernels = [with_period(self.kernel, period) for period in self.candidates]
+        self._posteriors = [self.new_posterior(kernel) for kernel in kernels]
+        self.alive = np.ones(len(self.candidates), dtype=bool)
+        self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each
+        self._turn_to(0)
+
+    def rebuild(self) -> None:
+        """Choose by the current posteriors from now on."""
+        self._rules = [UCB(posterior, self._rng) for posterior in self._posteriors]
+
+    def choose(self, t: float, beta: float) -> Any:
+        """The best action of the most optimistic candidate, which is remembered."""
+        left = np.flatnonzero(self.alive)
+        peaks = np.array([self._rules[i].peak(t, beta) for i in left])
+        self._turn_to(int(left[argmax(peaks, self._rng)]))
+        self._decisions += 1
+        self._chosen[t] = self._current
+        if len(self._chosen) > MAX_PENDING:
+            del self._chosen[min(self._chosen)]
+        return self._rules[self._current].choose(t, beta)
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """The belief of the candidate that decided last."""
+        return self.posterior.predict(t, actions)
+
+    def visit(self, action: Any, t: float) -> None:
+        """All candidates learn where an action was taken; none is judged without a scale."""
+        self._learn(action, t, 0.0)
+
+    def learn(self, action: Any, t: float, y: float) -> None:
+        """Judge the candidate that decided, then let all of them learn."""
+        who = int(self._chosen.pop(t, -1))
+        if who >= 0 and self.alive[who] and self.alive.sum() > 1:
+            self._judge(who, action, t, y)
+        self._learn(action, t, y)
+
+    def _learn(self, action: Any, t: float, y: float) -> None:
+        for i in np.flatnonzero(self.alive):
+            self._posteriors[i].observe(action, t, y)
+
+    def _judge(self, who: int, action: Any, t: float, y: float) -> None:
+        mean, variance = self._posteriors[who].predict(t, action)
+        decisions = max(self._decisions, 1)
+        chance = 3.0 * self._delta / (len(self.candidates) * math.pi**2 * decisions**2)
+        b = -2.0 * math.log(chance)
+        self._record[who] += (1.0, y - mean[0], math.sqrt(b * variance[0]))
+        count, error, bound = self._record[who]
+        if abs(error) > bound + math.sqrt(count * b * self._posteriors[who].noise_variance):
+            self.alive[who] = False
+            self._turn_to(int(self.alive.argmax()))
+
+    def _turn_to(self, which: int) -> None:
+        self._current, self.posterior = which, self._posteriors[which]
+
+    def state(self) -> dict[str, Any]:
+        """Everything that has changed: the candidates that are left, and their records."""
+        left = [to_state(self._posteriors[i]) for i in np.flatnonzero(self.alive)]
+        return {**super().state(), "posteriors": left}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put ``state()`` back."""
+        super().restore(state)
+        for i, own in zip(np.flatnonzero(self.alive), state["posteriors"], strict=True):
+            self._posteriors[i] = self.coordinates.restored(own)
+        self._turn_to(self._current)
+        self.rebuild()
 
 
 def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import seasonal_length_scale
-from agents.gp import UCB, Array, Periodic, PeriodSearch, Posterior
+from agents.gp import Array, Kernel, Periodic, PeriodSearch, Posterior
 from agents.gp.posteriors.period_search import usual_range
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import MakeAcquisition, Model, Prior
 from agents.zoo.gp.prior import main_period
 
 
@@ -32,21 +31,6 @@ class PeriodSetting:
     relied_on: bool
     low: float
     high: float
-
-    def posterior(self, prior: Prior) -> Posterior:
-        """One kernel if the period is relied on, otherwise a mixture over periods."""
-        if self.relied_on:
-            return prior.posterior()
-        return PeriodSearch(
-            prior.kernel,
-            prior.actions,
-            prior.noise_variance,
-            low=self.low,
-            high=self.high,
-            given_period=self.given,
-            horizon=prior.horizon,
-            engine=prior.engine,
-        )
 
 
 def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
@@ -125,7 +109,6 @@ class PeriodicGPUCB(GPAgent):
     """
 
     name = "periodic-gp-ucb"
-    acquisition: ClassVar[MakeAcquisition] = UCB
 
     def __init__(
         self,
@@ -139,9 +122,22 @@ class PeriodicGPUCB(GPAgent):
         self._season = parse_period(problem, period)
         length_scale = seasonal_length_scale(time_length_scale)
         clock = Periodic(self._season.given or self._season.low, length_scale)
-        build, acquisition = self._season.posterior, type(self).acquisition
-        model = Model(clock, build=build, acquisition=acquisition)
-        super().__init__(problem, rng, model=model, **common)
+        super().__init__(problem, rng, time_kernel=clock, **common)
+
+    def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
+        """One kernel if the period is relied on, otherwise a mixture over periods."""
+        if self._season.relied_on:
+            return super().new_posterior(kernel)
+        return PeriodSearch(
+            kernel or self.kernel,
+            self.coordinates.actions,
+            self.noise_variance,
+            low=self._season.low,
+            high=self._season.high,
+            given_period=self._season.given,
+            horizon=self._problem.horizon,
+            engine=self._engine,
+        )
 
     def period_belief(self) -> tuple[Array, Array]:
         """Candidate periods, ascending, and their probabilities."""

@@ -1,4 +1,4 @@
-"""What an agent takes from its problem before it has seen anything: actions, kernel, season."""
+"""Parts of a prior that follow from the problem: actions, kernel, season, scale and noise."""
 
 from __future__ import annotations
 
@@ -7,8 +7,22 @@ import math
 import numpy as np
 
 from agents.base import Problem
-from agents.checks import one_of, positive
-from agents.gp import ActionKernel, Box, Finite, Index, Linear, Matern, SquaredExponential
+from agents.checks import number, one_of, positive
+from agents.gp import (
+    ActionKernel,
+    Box,
+    Finite,
+    Index,
+    Linear,
+    Matern,
+    Normaliser,
+    SquaredExponential,
+)
+
+PAPER_NOISE_VARIANCE = 0.5
+"""The paper's sigma^2 on rewards of unit scale, for problems whose noise is not known."""
+MIN_NOISE_VARIANCE = 1e-6
+"""A noiseless world still needs a positive variance to invert."""
 
 
 def memory_of(problem: Problem, variation: float) -> float:
@@ -17,11 +31,11 @@ def memory_of(problem: Problem, variation: float) -> float:
 
 
 FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find it themselves"
-"""What to choose where nobody knows the period."""
+"""Agents for problems without a known period."""
 
 
 def main_period(problem: Problem, period: float | None, *, setting: str = "period=24") -> float:
-    """The given period, or the problem's; an error if nobody knows, with the setting to give."""
+    """The given period, or the problem's; if neither is known, an error names the setting."""
     known = period if period is not None else problem.period
     if known is None:
         raise ValueError(
@@ -64,3 +78,28 @@ def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float
     one_of("action_kernel", kind, tuple(kinds))
     without_coordinates = problem.n_actions is not None and problem.action_features is None
     return Index() if without_coordinates else kinds[kind]
+
+
+def scale_of(
+    problem: Problem, mean: float | None = None, scale: float | None = None
+) -> Normaliser | None:
+    """The scale of the rewards: as given, or by the warm start, or as the problem says."""
+    if (mean is None) != (scale is None):
+        raise ValueError("prior_mean and prior_scale are given together or not at all")
+    if mean is not None and scale is not None:
+        return Normaliser(number("prior_mean", mean), number("prior_scale", scale))
+    past = problem.warm_start
+    if past is not None and np.isfinite(past.reward).any():
+        return Normaliser.of(past.reward[np.isfinite(past.reward)])
+    return None if problem.reward_scale is None else Normaliser(*problem.reward_scale)
+
+
+def noise_variance_of(
+    problem: Problem, scale: Normaliser | None, given: float | None = None
+) -> float:
+    """The variance of the noise on a scale of rewards: as given, or as the problem says."""
+    if given is not None:
+        return number("noise_variance", given)
+    if problem.noise_std is None or scale is None:
+        return PAPER_NOISE_VARIANCE
+    return max((problem.noise_std / scale.scale) ** 2, MIN_NOISE_VARIANCE)

@@ -10,30 +10,6 @@ from agents.base import Problem
 from agents.checks import share, whole
 from agents.gp import Constant
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model
-
-
-class Blocks(Model):
-    """Forgets everything after ``size`` steps; ``start`` is where the block began."""
-
-    kept = ("start",)
-
-    def __init__(self, size: int) -> None:
-        super().__init__(Constant())
-        self.size, self.start = size, -math.inf
-
-    def advance(self, t: float) -> None:
-        """Begin a new block if it is time."""
-        if self.start == -math.inf:
-            self.start = t
-        elif t >= self.start + self.size:
-            self.start += self.size * ((t - self.start) // self.size)
-            self.posterior.reset()
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, if the decision was made in this block."""
-        if t >= self.start:
-            super().observe(action, t, y)
 
 
 class RGPUCB(GPAgent):
@@ -63,6 +39,7 @@ class RGPUCB(GPAgent):
     """
 
     name = "r-gp-ucb"
+    kept = ("_start",)
 
     def __init__(
         self,
@@ -76,5 +53,19 @@ class RGPUCB(GPAgent):
         if block_size == "formula":
             rate = share("eps", eps)
             block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * rate**-0.25))
-        model = Blocks(whole("block_size", block_size, " or 'formula'"))
-        super().__init__(problem, rng, model=model, **common)
+        self.block_size = whole("block_size", block_size, " or 'formula'")
+        self._start = -math.inf  # of the block
+        super().__init__(problem, rng, time_kernel=Constant(), **common)
+
+    def advance(self, t: float) -> None:
+        """Start a new block if it is time."""
+        if self._start == -math.inf:
+            self._start = t
+        elif t >= self._start + self.block_size:
+            self._start += self.block_size * ((t - self._start) // self.block_size)
+            self.posterior.reset()
+
+    def learn(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, if the decision was made in this block."""
+        if t >= self._start:
+            super().learn(action, t, y)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several
-from agents.gp import Constant, Kernel, Periodic, Posterior, Sum, Term, TimeKernel
+from agents.gp import Constant, Kernel, Periodic, Sum, Term, TimeKernel
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
 from agents.zoo.gp.prior import main_period
 
 MAX_SEASONS = 4
@@ -67,19 +66,20 @@ class SeasonsGPUCB(GPAgent):
         if len(known) > MAX_SEASONS:
             raise ValueError(f"at most {MAX_SEASONS} seasons are combined, got {len(known)}")
         length_scale = seasonal_length_scale(time_length_scale)
-        seasons = [Periodic(positive("periods", period), length_scale) for period in known]
-        if combine == "auto":
-            model = Model(combined(seasons, "any"), build=partial(all_combinations, seasons))
-        else:
-            model = Model(combined(seasons, combine))
-        super().__init__(problem, rng, model=model, **common)
+        self._seasons = [Periodic(positive("periods", period), length_scale) for period in known]
+        self._combine = combine
+        clock = combined(self._seasons, "any" if combine == "auto" else combine)
+        super().__init__(problem, rng, time_kernel=clock, **common)
 
-
-def all_combinations(seasons: Sequence[TimeKernel], prior: Prior) -> Posterior:
-    """A mixture of all ways in which seasons may be combined."""
-    terms = prior.kernel.terms
-    over_actions = Sum((Term(sum(term.variance for term in terms), terms[0].actions),))
-    return prior.mixture([over_actions * combined(seasons, way) for way in COMBINATIONS])
+    def start(self) -> None:
+        """Start without observations; with "auto", from all ways to combine the seasons."""
+        if self._combine != "auto":
+            super().start()
+            return
+        terms = self.kernel.terms
+        over_actions = Sum((Term(sum(term.variance for term in terms), terms[0].actions),))
+        kernels = [over_actions * combined(self._seasons, way) for way in COMBINATIONS]
+        self.posterior = self.new_mixture(kernels)
 
 
 def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:

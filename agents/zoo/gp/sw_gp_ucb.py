@@ -10,33 +10,9 @@ import numpy as np
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import whole
-from agents.gp import Constant, Selective
+from agents.gp import Constant, Incremental
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts.model import Model, posterior_of
 from agents.zoo.gp.prior import memory_of
-
-
-class Window(Model):
-    """Forgets what is older than ``length`` steps; ``now`` is the latest time so far."""
-
-    posterior: Selective
-    kept = ("now",)
-
-    def __init__(self, length: int) -> None:
-        super().__init__(Constant(), build=posterior_of(Selective, "incremental or dense"))
-        self.length, self.now = length, -math.inf
-
-    def advance(self, t: float) -> None:
-        """Forget what has left the window."""
-        self.now = max(self.now, t)
-        inside = self.posterior.times >= self.now - self.length
-        if not inside.all():
-            self.posterior.keep(np.flatnonzero(inside))
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, if its decision lies within the window."""
-        if t >= self.now - self.length:
-            super().observe(action, t, y)
 
 
 class SWGPUCB(GPAgent):
@@ -65,10 +41,13 @@ class SWGPUCB(GPAgent):
         window: W in steps, or "formula".
         variation: P_T in the formula, on the scale of the prior.
         common: Arguments of every GP agent, see :class:`GPAgent`; the engine
-            is "incremental" or "dense", which can drop observations.
+            is "incremental", which can drop observations.
     """
 
     name = "sw-gp-ucb"
+    engines = ("incremental",)
+    posterior: Incremental
+    kept = ("_now",)
 
     def __init__(
         self,
@@ -81,5 +60,19 @@ class SWGPUCB(GPAgent):
     ) -> None:
         if window == "formula":
             window = math.ceil(memory_of(problem, variation))
-        model = Window(whole("window", window, " or 'formula'"))
-        super().__init__(problem, rng, model=model, **{"engine": "incremental", **common})
+        self.window = whole("window", window, " or 'formula'")
+        self._now = -math.inf  # the latest time so far
+        options = {"engine": "incremental", **common}
+        super().__init__(problem, rng, time_kernel=Constant(), **options)
+
+    def advance(self, t: float) -> None:
+        """Forget what has left the window."""
+        self._now = max(self._now, t)
+        inside = self.posterior.times >= self._now - self.window
+        if not inside.all():
+            self.posterior.keep(np.flatnonzero(inside))
+
+    def learn(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, if its decision lies within the window."""
+        if t >= self._now - self.window:
+            super().learn(action, t, y)

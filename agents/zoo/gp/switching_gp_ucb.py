@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ import numpy as np
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import seasonal_length_scale, several
-from agents.gp import Array, Decay, Kernel, Mixture, Periodic, Posterior, Sum, Term
+from agents.gp import Array, Decay, Kernel, Mixture, Periodic, Sum, Term
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
 from agents.zoo.gp.prior import main_period
 
 DECAYS = (0.0, 0.003, 0.01, 0.03, 0.1)
@@ -50,6 +48,7 @@ class SwitchingGPUCB(GPAgent):
     """
 
     name = "switching-gp-ucb"
+    posterior: Mixture
 
     def __init__(
         self,
@@ -66,24 +65,22 @@ class SwitchingGPUCB(GPAgent):
             raise ValueError(f"decays must lie in [0, 1), got {decays!r}")
         length_scale = seasonal_length_scale(time_length_scale)
         clock = Periodic(main_period(problem, period), length_scale)
-        model = Model(clock, build=partial(all_rates, self._decays))
-        super().__init__(problem, rng, model=model, **common)
+        super().__init__(problem, rng, time_kernel=clock, **common)
+
+    def start(self) -> None:
+        """Start without observations: all rates, with the season and without."""
+        kernels = [
+            drifting(kernel, eps)
+            for kernel in (self.kernel, seasonless(self.kernel))
+            for eps in self._decays
+        ]
+        decays = np.array(self._decays)
+        share = np.where(decays > 0, 1.0 / max(len(decays) - 1, 1), 1.0)
+        self.posterior = self.new_mixture(kernels, np.tile(share, 2))
 
     def decay_belief(self) -> tuple[Array, Array]:
         """Forgetting rates and their probabilities: with the season (row 0) and without (row 1)."""
-        assert isinstance(self.posterior, Mixture)
         return np.array(self._decays), self.posterior.weights.reshape(2, -1)
-
-
-def all_rates(decays: Sequence[float], prior: Prior) -> Posterior:
-    """A mixture of all forgetting rates, with the season and without."""
-    kernels = [
-        drifting(kernel, eps)
-        for kernel in (prior.kernel, seasonless(prior.kernel))
-        for eps in decays
-    ]
-    share = np.where(np.array(decays) > 0, 1.0 / max(len(decays) - 1, 1), 1.0)
-    return prior.mixture(kernels, np.tile(share, 2))
 
 
 def drifting(kernel: Kernel, eps: float) -> Kernel:

@@ -9,7 +9,6 @@ from agents.base import Problem
 from agents.checks import number
 from agents.gp import Decay
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model
 
 
 class TVGPUCB(GPAgent):
@@ -38,4 +37,4 @@ class TVGPUCB(GPAgent):
     name = "tv-gp-ucb"
 
     def __init__(self, problem: Problem, rng: Rng, *, eps: float = 0.03, **common: Any) -> None:
-        super().__init__(problem, rng, model=Model(Decay(number("eps", eps))), **common)
+        super().__init__(problem, rng, time_kernel=Decay(number("eps", eps)), **common)

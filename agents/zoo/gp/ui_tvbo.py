@@ -9,60 +9,11 @@ from typing import Any
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share
-from agents.gp import UCB, Decay, Prediction, Predictive, Sum, Weighing
+from agents.gp import Decay, Incremental, Prediction, StateSpace, Sum
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Acquisition, Model, Prior
 
 STEADY = Decay(1.0 - math.exp(-1.0))
 """exp(-|u - v| / 2): what a Wiener process is in logarithmic time, divided by its deviation."""
-
-
-class Wandering(Model):
-    """A function that takes a random step of variance ``rate`` at every time, from an origin."""
-
-    posterior: Weighing
-    kept = ("rate",)
-
-    def __init__(self, forgetting: float, origin: float) -> None:
-        super().__init__(Decay(forgetting))
-        self._origin = origin
-
-    def begin(self, prior: Prior) -> None:
-        """Start without observations, in logarithmic time."""
-        (term,) = prior.kernel.terms
-        (clock,) = (k for k in term.clocks if isinstance(k, Decay))
-        self.rate = clock.eps
-        super().begin(replace(prior, kernel=Sum((replace(term, clocks=(STEADY,)),))))
-
-    def acquisition(self, view: Predictive, rng: Rng) -> Acquisition:
-        """Upper confidence bounds in logarithmic time."""
-        return WanderingUCB(self, UCB(view, rng))
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, in the unit of the steady process."""
-        u = self.logarithmic(t)
-        self.posterior.observe(action, u, y * math.exp(-u / 2), math.exp(u))
-
-    def predict(self, view: Predictive, t: float, actions: Any) -> Prediction:
-        """Mean and variance of the process that wanders."""
-        u = self.logarithmic(t)
-        mean, variance = view.predict(u, actions)
-        return Prediction(math.exp(u / 2) * mean, math.exp(u) * variance)
-
-    def logarithmic(self, t: float) -> float:
-        """u; what lies before the start counts as of the start."""
-        return math.log1p(self.rate * max(t - self._origin, 0.0))
-
-
-class WanderingUCB:
-    """The same action in both times, since the factor exp(u/2) is common to all."""
-
-    def __init__(self, model: Wandering, ucb: UCB) -> None:
-        self._model, self._ucb = model, ucb
-
-    def choose(self, t: float, beta: float) -> Any:
-        """The action to take at time t."""
-        return self._ucb.choose(self._model.logarithmic(t), beta)
 
 
 class UITVBO(GPAgent):
@@ -96,11 +47,38 @@ class UITVBO(GPAgent):
     """
 
     name = "ui-tvbo"
+    posterior: Incremental | StateSpace
+    kept = ("_rate",)
 
     def __init__(
         self, problem: Problem, rng: Rng, *, forgetting: float = 0.03, **common: Any
     ) -> None:
         past = problem.warm_start
-        origin = float(past.t.min()) if past is not None and len(past.t) else 0.0
-        model = Wandering(share("forgetting", forgetting), origin)
-        super().__init__(problem, rng, model=model, **common)
+        self._origin = float(past.t.min()) if past is not None and len(past.t) else 0.0
+        clock = Decay(share("forgetting", forgetting))
+        super().__init__(problem, rng, time_kernel=clock, **common)
+
+    def start(self) -> None:
+        """Start without observations, in logarithmic time."""
+        (term,) = self.kernel.terms
+        (self._rate,) = (clock.eps for clock in term.clocks if isinstance(clock, Decay))
+        self.posterior = self.new_posterior(Sum((replace(term, clocks=(STEADY,)),)))
+
+    def choose(self, t: float, beta: float) -> Any:
+        """The same action in both times, since the factor exp(u/2) is common to all."""
+        return super().choose(self._logarithmic(t), beta)
+
+    def learn(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, in the unit of the steady process."""
+        u = self._logarithmic(t)
+        self.posterior.observe(action, u, y * math.exp(-u / 2), math.exp(u))
+
+    def predict(self, t: float, actions: Any = None) -> Prediction:
+        """Mean and variance of the process that wanders."""
+        u = self._logarithmic(t)
+        mean, variance = super().predict(u, actions)
+        return Prediction(math.exp(u / 2) * mean, math.exp(u) * variance)
+
+    def _logarithmic(self, t: float) -> float:
+        """u; what lies before the start counts as of the start."""
+        return math.log1p(self._rate * max(t - self._origin, 0.0))

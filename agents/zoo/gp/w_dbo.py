@@ -22,56 +22,13 @@ from agents.gp import (
 from agents.gp.designs import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts.model import Model, Prior, posterior_of
-from agents.zoo.gp.prior import main_period
+from agents.zoo.gp.prior import actions_of, main_period
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
 MIN_KEPT = 2
 """Observations that always stay, as in the authors' code."""
 LINE_POINTS, BOX_POINTS = 64, 256
 """Points at which relevance is judged: on a line, and in a box of more dimensions."""
-
-
-class RelevanceBudget(Model):
-    """Drops the observations that matter least; ``now`` is the latest time so far."""
-
-    posterior: Incremental
-    takes_contexts = False
-    kept = ("now", "budget")
-
-    def __init__(self, clock: Kernel, alpha: float, first: float) -> None:
-        super().__init__(clock, build=posterior_of(Incremental, "incremental"))
-        self._alpha, self._first = alpha, first
-        self.now, self.budget = -math.inf, 1.0
-
-    def begin(self, prior: Prior) -> None:
-        """Start without observations."""
-        super().begin(prior)
-        self._points = _points(prior.actions) if isinstance(prior.actions, Box) else None
-
-    def advance(self, t: float) -> None:
-        """Let the budget grow, and drop what it allows."""
-        if t > self.now > -math.inf:
-            growth = (t - self.now) / time_scale(self.posterior.kernel)
-            self.budget *= (1.0 + self._alpha) ** min(growth, 100.0)
-        self.now = max(t, self.now)
-        if len(self.posterior.times) >= self._first:
-            self._drop()
-
-    def _drop(self) -> None:
-        coming = coming_times(self.posterior.kernel, self.now)
-        relevance = self.posterior.relevance(coming, self._points)
-        kept = list(range(len(self.posterior.times)))
-        while len(kept) > MIN_KEPT:
-            values = 1.0 + relevance()
-            least = int(values.argmin())
-            if values[least] >= self.budget:
-                break
-            self.budget /= float(values[least])
-            relevance = relevance.without(least)
-            del kept[least]
-        if len(kept) < len(self.posterior.times):
-            self.posterior.keep(np.array(kept))
 
 
 class WDBO(GPAgent):
@@ -114,6 +71,10 @@ class WDBO(GPAgent):
     """
 
     name = "w-dbo"
+    takes_contexts = False
+    engines = ("incremental",)
+    posterior: Incremental
+    kept = ("_now", "_budget")
 
     def __init__(
         self,
@@ -132,8 +93,36 @@ class WDBO(GPAgent):
             None if time_length_scale is None else positive("time_length_scale", time_length_scale)
         )
         clock = _clock(problem, time_kernel, scale, number("eps", eps), period)
-        model = RelevanceBudget(clock, not_negative("alpha", alpha), number("first", first))
-        super().__init__(problem, rng, model=model, **{"engine": "incremental", **common})
+        self._alpha, self._first = not_negative("alpha", alpha), number("first", first)
+        self._now, self._budget = -math.inf, 1.0
+        actions = actions_of(problem)
+        self._points = _points(actions) if isinstance(actions, Box) else None
+        options = {"engine": "incremental", **common}
+        super().__init__(problem, rng, time_kernel=clock, **options)
+
+    def advance(self, t: float) -> None:
+        """Let the budget grow, and drop what it allows."""
+        if t > self._now > -math.inf:
+            growth = (t - self._now) / time_scale(self.posterior.kernel)
+            self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)
+        self._now = max(t, self._now)
+        if len(self.posterior.times) >= self._first:
+            self._drop()
+
+    def _drop(self) -> None:
+        coming = coming_times(self.posterior.kernel, self._now)
+        relevance = self.posterior.relevance(coming, self._points)
+        left = list(range(len(self.posterior.times)))
+        while len(left) > MIN_KEPT:
+            values = 1.0 + relevance()
+            least = int(values.argmin())
+            if values[least] >= self._budget:
+                break
+            self._budget /= float(values[least])
+            relevance = relevance.without(least)
+            del left[least]
+        if len(left) < len(self.posterior.times):
+            self.posterior.keep(np.array(left))
 
 
 def _clock(

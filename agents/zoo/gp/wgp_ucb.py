@@ -4,57 +4,23 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share_or_one
-from agents.gp import Constant, Posterior, RankError, Weighing
+from agents.gp import (
+    Constant,
+    Incremental,
+    Kernel,
+    Posterior,
+    RankError,
+    StateSpace,
+    make_posterior,
+)
 from agents.gp.posteriors.incremental import SPENT
 from agents.zoo.gp.gp_agent import GPAgent
-from agents.zoo.gp.parts import Model, Prior
 from agents.zoo.gp.prior import memory_of
-
-
-class Discounted(Model):
-    """Lets the noise of a reward grow with its age; ``now`` is the time at which one is new."""
-
-    posterior: Weighing
-    kept = ("now",)
-
-    def __init__(self, gamma: float) -> None:
-        super().__init__(Constant(), build=discountable_posterior)
-        self.gamma = gamma
-
-    def begin(self, prior: Prior) -> None:
-        """Start without observations, at no time yet."""
-        self.now = -math.inf
-        super().begin(prior)
-
-    def advance(self, t: float) -> None:
-        """Let all rewards grow older, for a choice at time t: that of the step before is new."""
-        self._grow_older(t - 1.0)
-
-    def _grow_older(self, t: float) -> None:
-        if t > self.now > -math.inf and self.posterior.count:
-            self.posterior.discount(max(self.gamma ** (t - self.now), SPENT))
-        self.now = max(t, self.now)
-
-    def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, aged already if it is late."""
-        self._grow_older(t)
-        weight = self.gamma ** (self.now - t)
-        if weight > SPENT:
-            self.posterior.observe(action, t, y, weight)
-
-
-def discountable_posterior(prior: Prior) -> Posterior:
-    """A state where there is one, since it discounts at a cost that does not grow."""
-    if prior.engine == "auto":
-        with suppress(RankError):
-            return replace(prior, engine="state-space", horizon=None).posterior()
-    return prior.posterior()
 
 
 class WGPUCB(GPAgent):
@@ -90,6 +56,8 @@ class WGPUCB(GPAgent):
     """
 
     name = "wgp-ucb"
+    posterior: Incremental | StateSpace
+    kept = ("_now",)
 
     def __init__(
         self,
@@ -102,5 +70,34 @@ class WGPUCB(GPAgent):
     ) -> None:
         if gamma == "formula":
             gamma = max(0.5, 1.0 - 1.0 / memory_of(problem, variation))
-        model = Discounted(share_or_one("gamma", gamma))
-        super().__init__(problem, rng, model=model, **common)
+        self.gamma = share_or_one("gamma", gamma)
+        super().__init__(problem, rng, time_kernel=Constant(), **common)
+
+    def start(self) -> None:
+        """Start without observations, at no time yet."""
+        self._now = -math.inf  # the time at which a reward is new
+        super().start()
+
+    def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
+        """A state where there is one, since it discounts at a cost that does not grow."""
+        if self._engine == "auto":
+            with suppress(RankError):
+                parts = (kernel or self.kernel, self.coordinates.actions, self.noise_variance)
+                return make_posterior(*parts, engine="state-space")
+        return super().new_posterior(kernel)
+
+    def advance(self, t: float) -> None:
+        """Let all rewards grow older, for a choice at time t: that of the step before is new."""
+        self._grow_older(t - 1.0)
+
+    def learn(self, action: Any, t: float, y: float) -> None:
+        """Take in a reward, aged already if it is late."""
+        self._grow_older(t)
+        weight = self.gamma ** (self._now - t)
+        if weight > SPENT:
+            self.posterior.observe(action, t, y, weight)
+
+    def _grow_older(self, t: float) -> None:
+        if t > self._now > -math.inf and self.posterior.count:
+            self.posterior.discount(max(self.gamma ** (t - self._now), SPENT))
+        self._now = max(t, self._now)

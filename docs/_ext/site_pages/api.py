@@ -35,7 +35,6 @@ EXTRA = {
         "agents.zoo.arms.arm_agent:nearest_arm",
         "agents.zoo.linear.linear_agent:LinearAgent",
         "agents.zoo.gp.gp_agent:GPAgent",
-        "agents.zoo.gp.parts:Model",
     ),
     "periodic_envs": tuple(
         f"periodic_envs.checks:{name}"
