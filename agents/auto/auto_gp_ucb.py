@@ -95,7 +95,6 @@ class AutoGPUCB(Saveable):
     """
 
     name = "auto-gp-ucb"
-    pretrained_by = ("prior",)
     kept = ("_count", "_steps", "_next", "coordinates")
 
     def __init__(
