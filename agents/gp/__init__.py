@@ -40,7 +40,6 @@ from agents.gp.posteriors.base import (
     State,
     Weighing,
 )
-from agents.gp.posteriors.dense import Dense
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.incremental import Incremental
 from agents.gp.posteriors.mixture import Mixture
@@ -61,7 +60,6 @@ __all__ = [
     "ContextLinear",
     "ContextSquaredExponential",
     "Decay",
-    "Dense",
     "EmpiricalCovariance",
     "Finite",
     "FiniteBeta",

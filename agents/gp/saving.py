@@ -28,7 +28,6 @@ from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
 from agents.gp.kernels.context import without_lines
 from agents.gp.kernels.spectrum import TimeFeatures
 from agents.gp.posteriors.base import Posterior, State
-from agents.gp.posteriors.dense import Dense
 from agents.gp.posteriors.incremental import Incremental
 from agents.gp.posteriors.mixture import Mixture
 from agents.gp.posteriors.period_search import PeriodSearch
@@ -64,14 +63,12 @@ def from_state(state: State) -> Posterior:
         return _mixture_from_state(state)
     kernel, actions = kernel_from_json(state["kernel"]), _actions_from_state(state)
     noise_variance, engine = float(state["noise_variance"]), state["engine"]
-    posterior: Dense | Incremental | StateSpace
+    posterior: Incremental | StateSpace
     if engine == "state-space":
         features = _features_from_state(state, kernel)
         posterior = StateSpace(kernel, actions, noise_variance, features)
     elif engine == "incremental":
         posterior = Incremental(kernel, actions, noise_variance, state["window"])
-    elif engine == "dense":
-        posterior = Dense(kernel, actions, noise_variance)
     else:
         raise ValueError(f"unknown engine {engine!r}")
     posterior.restore(state)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.gp import Array, Box, Dense, Incremental, SquaredExponential, TimeSquaredExponential
+from agents.gp import Array, Box, Incremental, SquaredExponential, TimeSquaredExponential
 from agents.gp.relevance import coming_times
 from evaluation.provenance import version_of
 from studies.agreement.arms import Agreement
@@ -44,7 +44,7 @@ def defined_relevance(case: Case, which: int) -> float:
     moments = coming_times(kernel, float(KEPT))
 
     def predicted(kept: set[int]) -> Array:
-        posterior = Dense(kernel, Box(-4.0, 5.0), NOISE_VARIANCE)
+        posterior = Incremental(kernel, Box(-4.0, 5.0), NOISE_VARIANCE)
         for i in sorted(kept):
             posterior.observe([case[0][i]], case[1][i], case[2][i])
         return np.array([posterior.predict(t, EVERYWHERE) for t in moments])

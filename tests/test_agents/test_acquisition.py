@@ -55,7 +55,7 @@ def test_ties_are_broken_by_the_generator():
     assert argmax(values, np.random.default_rng(5)) == argmax(values, np.random.default_rng(5))
 
 
-@pytest.mark.parametrize("engine", ["incremental", "state-space", "dense"])
+@pytest.mark.parametrize("engine", ["incremental", "state-space"])
 def test_without_observations_every_arm_has_a_chance(engine):
     actions = Finite(np.random.default_rng(0).normal(size=(5, 2)))
     posterior = make_posterior(SquaredExponential() * Periodic(7.0), actions, 0.1, engine=engine)
@@ -92,7 +92,7 @@ def test_an_interval_is_searched_as_well_as_by_brute_force(kernel, seed):
     assert value(posterior, 60.0, beta, x) > brute_force(posterior, 60.0, beta, box, 20_001) - 1e-4
 
 
-@pytest.mark.parametrize("engine", ["state-space", "incremental", "dense"])
+@pytest.mark.parametrize("engine", ["state-space", "incremental"])
 @pytest.mark.parametrize("seed", range(8))
 def test_looking_slopes_up_ends_where_halving_ends(engine, seed):
     """Peaks inside and at both ends, with little noise and with much."""

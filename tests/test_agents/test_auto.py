@@ -29,7 +29,6 @@ from agents.gp import (
     Constant,
     ContextLinear,
     Decay,
-    Dense,
     Finite,
     Harmonics,
     InContext,
@@ -41,6 +40,7 @@ from agents.gp import (
 )
 from agents.gp.posteriors.censored import at_most, none_above
 from agents.testing import example_problem, observe
+from tests.dense import Dense
 
 PERIOD = 6.0
 

@@ -5,10 +5,11 @@ import pytest
 
 from agents import make_agent
 from agents.base import Problem
-from agents.gp import Dense, Finite, Incremental, Periodic, SquaredExponential, StateSpace
+from agents.gp import Finite, Incremental, Periodic, SquaredExponential, StateSpace
 from agents.testing import AgentContract, example_problem, observe
 from agents.zoo.gp.seasons_gp_ucb import COMBINATIONS, combined
 from agents.zoo.gp.switching_gp_ucb import drifting, seasonless
+from tests.dense import Dense
 
 ARMS = Finite(np.linspace(0.0, 2.0, 5)[:, None])
 DAY, WEEK = Periodic(6.0), Periodic(9.7)

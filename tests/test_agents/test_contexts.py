@@ -16,7 +16,6 @@ from agents.gp import (
     ContextLinear,
     ContextSquaredExponential,
     Decay,
-    Dense,
     Finite,
     InContext,
     Incremental,
@@ -35,6 +34,7 @@ from agents.gp.kernels.context import FAR
 from agents.gp.posteriors.engines import peak_variance
 from agents.gp.posteriors.mixture import make_members
 from agents.saving import load
+from tests.dense import Dense
 
 ARMS = InContext(Finite(np.linspace(0.0, 2.0, 3)[:, None]), 2)
 PLANE = InContext(Box([-1.0, -1.0], [1.0, 1.0]), 1)

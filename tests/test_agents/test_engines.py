@@ -91,7 +91,7 @@ def test_the_engine_is_chosen_by_cost(kernel, actions, horizon, expected):
     assert posterior.name.startswith(expected)
 
 
-@pytest.mark.parametrize("engine", ["incremental", "state-space", "dense"])
+@pytest.mark.parametrize("engine", ["incremental", "state-space"])
 def test_the_engine_can_be_forced(engine):
     assert make_posterior(PERIODIC, Box(0, 3), 0.1, engine=engine).name.startswith(engine)
 

@@ -10,7 +10,6 @@ from agents.gp import (
     Box,
     Constant,
     Decay,
-    Dense,
     Finite,
     Index,
     Matern,
@@ -21,6 +20,7 @@ from agents.gp import (
 )
 from agents.gp.evidence import Evidence, Stretch
 from agents.gp.parameters import free_parameters, get, put
+from tests.dense import Dense
 
 BOX = Box([0, 0], [10, 10])
 

@@ -9,7 +9,6 @@ from agents.gp import (
     Box,
     Constant,
     Decay,
-    Dense,
     Finite,
     Incremental,
     Index,
@@ -21,6 +20,7 @@ from agents.gp import (
 )
 from agents.gp.posteriors.engines import exact_window
 from agents.gp.posteriors.late import SPAN
+from tests.dense import Dense
 
 KERNEL = Index() * Periodic(7.0) * Decay(0.05) + 0.5 * Index() * Decay(0.3) + Constant(0.5)
 

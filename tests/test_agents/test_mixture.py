@@ -9,7 +9,6 @@ from agents.gp import (
     Box,
     Constant,
     Decay,
-    Dense,
     Finite,
     Index,
     Matern,
@@ -27,6 +26,7 @@ from agents.gp.posteriors.period_search import (
     MIN_WEIGHT,
     with_period,
 )
+from tests.dense import Dense
 
 from .strategies import cases, forgetting, over_arms, smooth
 

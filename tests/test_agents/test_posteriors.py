@@ -10,7 +10,6 @@ from agents.gp import (
     Box,
     Constant,
     Decay,
-    Dense,
     Finite,
     Incremental,
     Index,
@@ -23,6 +22,7 @@ from agents.gp import (
 )
 from agents.gp.features import find_features
 from agents.gp.posteriors.kalman import COLLECT
+from tests.dense import Dense
 
 from .strategies import any_time, cases, forgetting, lasting, over_arms, smooth, sums
 

@@ -50,7 +50,6 @@ def drive(posterior, start, n, finite):
         (Periodic(5.5) * Decay(0.1), "state-space"),
         (TimeSquaredExponential(1.0), "auto"),
         (Periodic(5.5), "incremental"),
-        (Periodic(5.5), "dense"),
     ],
 )
 def test_continues_bit_for_bit(clock, engine, finite, tmp_path):

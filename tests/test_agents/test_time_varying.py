@@ -10,8 +10,9 @@ import pytest
 from gymnasium import spaces
 
 from agents import Experience, Problem, load, make_agent
-from agents.gp import Dense, Finite, SquaredExponential
+from agents.gp import Finite, SquaredExponential
 from agents.testing import example_problem, observe
+from tests.dense import Dense
 
 ARMS, NOISE = 8, 0.1
 X = np.linspace(0.0, 4.0, ARMS)[:, None]
@@ -206,7 +207,7 @@ def test_wgp_ucb_has_plain_noise_in_the_reward_of_the_step_before(engine, missin
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
-@pytest.mark.parametrize("engine", ["state-space", "incremental", "dense"])
+@pytest.mark.parametrize("engine", ["state-space", "incremental"])
 def test_ui_tvbo_is_a_wiener_process_in_time(engine):
     """Against a plain solve with the kernel k_A {1 + q min(t, s)}; some rewards are late."""
     q, t = 0.1, np.array([0.0, 3.0, 1.0, 4.0, 9.0, 7.0])

@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from agents import AgentSpec
 from agents.base import Problem
-from agents.gp import Dense, Finite, Index
+from agents.gp import Finite, Index
 from periodic_decisions.logs.estimators import (
     Weighed,
     block_interval,
@@ -26,6 +26,7 @@ from periodic_decisions.logs.seasons import split_seasons
 from periodic_decisions.tables.grid import Clock
 from periodic_envs.arrays import Array
 from studies.ope.measure import Part, judge, score
+from tests.dense import Dense
 
 
 def some_log(

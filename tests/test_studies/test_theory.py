@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.gp import Dense, Finite, Periodic, SquaredExponential
+from agents.gp import Finite, Periodic, SquaredExponential
 from studies.theory import (
     action_gain,
     exact_action_gain,
@@ -23,6 +23,7 @@ from studies.theory import (
     season_gain,
     slope_constants,
 )
+from tests.dense import Dense
 
 seeds = st.integers(0, 2**32 - 1)
 noises = st.floats(0.01, 10.0)

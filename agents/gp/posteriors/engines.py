@@ -15,11 +15,10 @@ from agents.gp.kernels.base import Kernel
 from agents.gp.kernels.context import furthest, is_linear
 from agents.gp.kernels.time import TimeSquaredExponential
 from agents.gp.posteriors.base import Posterior
-from agents.gp.posteriors.dense import Dense
 from agents.gp.posteriors.incremental import Incremental
 from agents.gp.posteriors.state_space import StateSpace
 
-ENGINES = ("auto", "incremental", "state-space", "dense")
+ENGINES = ("auto", "incremental", "state-space")
 MAX_STATE_SIZE = 8000
 """Features beyond which a state would take too much memory (8 m^2 bytes)."""
 INFLUENCE = 1e-13
@@ -42,7 +41,7 @@ def make_posterior(
         actions: ``Finite(x)`` or ``Box(low, high)``.
         noise_variance: Variance of the observation noise.
         horizon: Number of observations to come, if known; None plans for very many.
-        engine: "auto" (the cheapest over the horizon), "incremental", "state-space", "dense".
+        engine: "auto" (the cheapest over the horizon), "incremental", "state-space".
         whole_times: Promise that every t is a whole number; makes short periods cheaper.
 
     Raises:
@@ -51,8 +50,6 @@ def make_posterior(
     positive("noise_variance", noise_variance)
     if engine not in ENGINES:
         raise ValueError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
-    if engine == "dense":
-        return Dense(kernel, actions, noise_variance)
     features = None
     if engine == "state-space":
         features = find_features(kernel, actions, whole_times=whole_times)

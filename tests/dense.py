@@ -1,4 +1,4 @@
-"""The dense reference posterior: Eq. (5) by a plain solve. For tests, and to read."""
+"""Reference posterior for tests: Eq. (5) by a dense solve."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from agents.arrays import Array, Rng
 from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
-from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
+from agents.gp.posteriors.base import Gradient, Prediction, gaussian_sample
 
 
 class Dense:
@@ -85,16 +85,6 @@ class Dense:
     def contenders(self, t: float, beta: float) -> None:
         """This engine has no short cut to the best arm: None."""
         return None
-
-    def state(self) -> State:
-        """Observations as arrays."""
-        arrays = {"chosen": self._chosen, "t": self._t, "y": self._y, "weight": self._weight}
-        return {name: array.copy() for name, array in arrays.items()}
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``."""
-        names = ("chosen", "t", "y", "weight")
-        self._chosen, self._t, self._y, self._weight = (np.array(state[name]) for name in names)
 
     def _past(self) -> Any:
         return self.actions.points(self._chosen)
