@@ -339,7 +339,7 @@ def test_engines_can_be_forced_and_agree() -> None:
         ("periodic-gp-ucb:length_scale=-1", "length"),
         ("periodic-gp-ucb:beta=loud", "choose paper, steady, printed, finite, box"),
         ("gp-ucb:action_kernel=rbf", "action_kernel must be one of se, matern, linear, got 'rbf'"),
-        ("gp-ucb:engine=steam", "unknown engine 'steam'"),
+        ("gp-ucb:engine=steam", "engine must be one of auto, .* got 'steam'"),
         ("gp-ucb:noise_variance=0", "noise_variance must be positive"),
         ("tv-gp-ucb:eps=1.5", "eps"),
         ("r-gp-ucb:block_size=0", "block_size must be a whole number"),
