@@ -93,7 +93,7 @@ class GPAgent(Saveable):
     acquisition: ClassVar[type[Any]] = UCB
     """Rule by which actions are chosen: made from a posterior and a generator."""
     posterior: Posterior
-    kept = ("coordinates", "_steps", "_since")
+    kept: ClassVar[tuple[str, ...]] = ("coordinates", "_steps", "_since")
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import share
-from agents.gp import Decay, Incremental, Prediction, StateSpace, Sum
+from agents.gp import Decay, Incremental, Kernel, Posterior, Prediction, StateSpace, Sum
 from agents.zoo.gp.gp_agent import GPAgent
 
 STEADY = Decay(1.0 - math.exp(-1.0))
@@ -59,10 +59,15 @@ class UITVBO(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations, in logarithmic time."""
+        """Start without observations, with the rate of the kernel."""
         (term,) = self.kernel.terms
         (self._rate,) = (clock.eps for clock in term.clocks if isinstance(clock, Decay))
-        self.posterior = self.new_posterior(Sum((replace(term, clocks=(STEADY,)),)))
+        super().start()
+
+    def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
+        """A posterior of the steady process, in logarithmic time."""
+        (term,) = (kernel or self.kernel).terms
+        return super().new_posterior(Sum((replace(term, clocks=(STEADY,)),)))
 
     def choose(self, t: float, beta: float) -> Any:
         """The same action in both times, since the factor exp(u/2) is common to all."""
