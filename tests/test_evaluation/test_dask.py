@@ -1,6 +1,7 @@
 """A cluster may lose a worker, its scheduler or the network: nobody hangs, nothing runs twice."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from tests.test_evaluation.clusters import Cluster, cluster, wait_for
 
 module_needs_posix()
 pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")  # it comes with Dask
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
 ROOT = Path(__file__).parents[2]
@@ -63,15 +65,32 @@ def test_it_ends_within_half_a_minute() -> None:
     assert silence + dask.CLOSE_SECONDS < 30.0
 
 
-def at_work(action: Callable[[], object]) -> Callable[[Progress], None]:
+def at_work(
+    action: Callable[[], object], ready: Callable[[], bool] = lambda: True
+) -> Callable[[Progress], None]:
     """Act once agents are at work: these need a second each."""
     done: list[object] = []
 
     def on_progress(progress: Progress) -> None:
-        if progress.run is not None and str(AGENTS) in progress.run.agent and not done:
+        if progress.run is not None and str(AGENTS) in progress.run.agent and not done and ready():
             done.append(action())
 
     return on_progress
+
+
+def begins_a_run(worker: int, log: Path) -> bool:
+    """Wait for an agent that begins below a worker's process: its run is lost with the worker.
+
+    What a lost worker has not begun is run by another one, and nothing is lost.
+    """
+    before, end = set(log.read_text().split()), time.monotonic() + 1.5
+    while time.monotonic() < end:
+        begun = set(log.read_text().split()) - before
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any(str(p.pid) in begun for p in psutil.Process(worker).children(recursive=True)):
+                return True
+        time.sleep(0.02)
+    return False
 
 
 def stored(path: Path) -> list[str | None]:
@@ -83,7 +102,8 @@ def stored(path: Path) -> list[str | None]:
 def test_a_worker_is_lost(two_workers: Cluster, tmp_path: Path, blow: int) -> None:
     log, store = tmp_path / "log", tmp_path / "s.sqlite"
     counting = protocol(f"Counts:log={log},pause=0.02")
-    lose = at_work(lambda: os.kill(two_workers.workers[0].pid, blow))
+    worker = two_workers.workers[0].pid
+    lose = at_work(lambda: os.kill(worker, blow), lambda: begins_a_run(worker, log))
     with pytest.raises(SweepStoppedError, match=r"\d runs were lost in the cluster.*same command"):
         run(counting, dask=two_workers.address, store=store, on_progress=lose)
     found = stored(store)
