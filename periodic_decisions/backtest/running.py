@@ -32,7 +32,13 @@ from periodic_decisions.backtest.rewards import (
     worth_most,
 )
 from periodic_decisions.backtest.scarce import scarce_arms
-from periodic_decisions.backtest.windows import REPLAY, Plan, plan_windows, replay_worlds
+from periodic_decisions.backtest.windows import (
+    REPLAY,
+    Plan,
+    plan_windows,
+    replay_worlds,
+    write_clean,
+)
 from periodic_decisions.seasons.phases import without_gaps
 from periodic_decisions.seasons.season import find_seasons
 from periodic_decisions.tables.series import Series, read_series
@@ -97,7 +103,7 @@ class Backtest:
 
     def _worlds(self) -> list[dict[str, Any]]:
         """The windows as worlds; those that have too many gaps are left out."""
-        given = {"data": str(self.table.resolve()), **self.reading, **self.plan.arguments()}
+        given = {"data": str(write_clean(self.series)), **self.plan.arguments()}
         given |= {"objective": self.objective} if self.objective != "max" else {}
         worlds = replay_worlds(self.table.stem, self.plan.starts(self.series), given)
         kept, firsts = [], []

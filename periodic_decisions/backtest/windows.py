@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from periodic_decisions.tables.series import Series
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.madrid.cache import folder as data_folder
+from periodic_envs.files import write_atomically
 
 REPLAY = "PeriodicGP-Replay-v0"
 WANTED_WINDOWS = 8
@@ -23,6 +29,24 @@ MIN_REPEATS = 10
 that looks at one season only can hardly learn a phase that it meets so rarely."""
 WARM_SEASONS = 2
 """Seasons before a window that everybody knows, unless asked otherwise."""
+
+
+def write_clean(series: Series) -> Path:
+    """Write a table in the form that ``PeriodicGP-Replay-v0`` reads, named by its content.
+
+    Other processes read it, and runs of a table that was seen before are found in the store.
+    """
+    frame = pd.DataFrame(series.values, columns=list(series.names))
+    times = series.times
+    if isinstance(times, pd.DatetimeIndex) and times.tz is not None:
+        times = times.tz_convert("UTC").tz_localize(None)
+    frame.insert(0, "time" if "time" not in series.names else "time of the row", times)
+    content = frame.to_parquet(index=False)
+    path = data_folder() / "tables" / f"{hashlib.sha256(content).hexdigest()[:32]}.parquet"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content)
+    return path
 
 
 def replay_worlds(

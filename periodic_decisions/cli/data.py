@@ -210,9 +210,8 @@ def check(
     for line in found.lines():
         (say if line.startswith(" ") else say_prose)(in_a_shell(line))
     asked_for = {"objective": objective} if objective != "max" else {}
-    if found.gain is not None:
-        rest = {**asked_for, **reading}
-        say(f"\nTry it: {play_command(found.periods, {'data': str(file)}, rest)}")
+    if found.gain is not None and not reading:
+        say(f"\nTry it: {play_command(found.periods, {'data': str(file)}, asked_for)}")
     if recommend:
         _recommend(file, found.periods, objective, reading)
     else:
