@@ -9,10 +9,8 @@ import numpy as np
 
 from agents.arrays import Rng
 from agents.auto.belief import Belief
-from agents.auto.builders import Builder, KnownScale, Options
+from agents.auto.builders import Builder, KnownScale, LearnedScale, Pretrained
 from agents.auto.history import MAX_HISTORY, History, Observation
-from agents.auto.learned_scale import LearnedScale
-from agents.auto.pretrained import Pretrained, check_settings
 from agents.auto.transform import RewardTransform
 from agents.base import Problem, is_news, time_of
 from agents.gp import (
@@ -31,16 +29,16 @@ from agents.zoo.gp.prior import actions_of
 CALM_BETA = 1.0
 """Exploration while a prior is followed."""
 PRUNE_EVERY = 8
-"""Rewards after which improbable structures are dropped, until the belief is built anew."""
+"""Rewards after which improbable structures are dropped, until the belief is built again."""
 
 
-def builder_for(problem: Problem, options: Options, prior: str | None) -> Builder:
+def builder_for(problem: Problem, transform: str, prior: str | None) -> Builder:
     """The builder of beliefs for the situation."""
     if prior is not None:
-        return Pretrained(problem, options, prior)
+        return Pretrained(problem, transform, prior)
     if problem.reward_scale is not None:
-        return KnownScale(problem, options)
-    return LearnedScale(problem, options)
+        return KnownScale(problem, transform)
+    return LearnedScale(problem, transform)
 
 
 class AutoGPUCB(Saveable):
@@ -83,15 +81,6 @@ class AutoGPUCB(Saveable):
             number, or one of these as "NAME*FACTOR"; "auto" is "paper" where the scale of the
             rewards is known, "steady" where it is not, and 1 while a prior is followed.
         transform: "auto", "identity", "sqrt" or "log1p".
-        season: Whether there may be a season.
-        persistence: Whether what is good now may stay so for a while.
-        shared: Whether all actions may rise and fall together.
-        sharp: Whether a season may have a sharp part.
-        lookahead: Whether the bonus is for what a choice teaches about later steps, so that
-            what will soon be forgotten counts little. Without it, the bonus is for all that is
-            uncertain now.
-        expert: Whether past decisions may have been the best ones.
-        refit: Whether variances are learned.
     """
 
     name = "auto-gp-ucb"
@@ -105,18 +94,8 @@ class AutoGPUCB(Saveable):
         prior: str | None = None,
         beta: str | float = "auto",
         transform: str = "auto",
-        season: bool = True,
-        persistence: bool = True,
-        shared: bool = True,
-        sharp: bool = True,
-        lookahead: bool = True,
-        expert: bool = True,
-        refit: bool = True,
     ) -> None:
-        options = Options(transform, season, persistence, shared, sharp, lookahead, expert, refit)
-        if prior is not None:
-            check_settings(self._settings)
-        self._builder = builder_for(problem, options, prior)
+        self._builder = builder_for(problem, transform, prior)
         self.coordinates = self._builder.coordinates
         default = "steady" if problem.reward_scale is None else "paper"
         self._beta = parse_beta(default if beta == "auto" else beta, actions_of(problem))
@@ -206,7 +185,7 @@ class AutoGPUCB(Saveable):
         return True
 
     def _build(self) -> None:
-        """A belief from all that is kept, with a scale and variances chosen anew."""
+        """A belief from all that is kept, with a scale and variances chosen again."""
         self._next = self._builder.next_build(self._count)
         self._adopt(self._builder.build(self.history))
 

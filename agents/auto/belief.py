@@ -1,8 +1,7 @@
-"""What auto-gp-ucb believes: a scale of the rewards, and several structures weighed by evidence."""
+"""The belief of auto-gp-ucb: a scale of the rewards, and structures weighed by evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,29 +9,21 @@ import numpy as np
 
 from agents.arrays import Rng
 from agents.auto.exploration import Learnable
-from agents.auto.history import History
-from agents.auto.structures import NOISE, Candidate
+from agents.auto.history import History, Offset
+from agents.auto.structures import Structure
 from agents.auto.transform import RewardTransform
-from agents.base import Problem
 from agents.gp import (
     UCB,
-    Actions,
     Array,
     Finite,
-    Kernel,
     Mixture,
-    PeriodSearch,
     Posterior,
     Prediction,
     Predictive,
     argmax,
     upper_bound,
 )
-from agents.gp.posteriors.mixture import make_members
-from agents.gp.posteriors.period_search import usual_range
-from agents.zoo.gp.prior import MIN_NOISE_VARIANCE
 
-Offset = Callable[[float], Array]
 MIN_WEIGHT = 1e-3
 """Structures less probable than this are dropped: they cost as much as the rest."""
 
@@ -59,12 +50,11 @@ class Belief:
 
     @classmethod
     def of(
-        cls, scale: RewardTransform | None, found: list[Candidate], members: list[Posterior]
+        cls, scale: RewardTransform | None, structures: list[Structure], members: list[Posterior]
     ) -> Belief:
         """A mixture of structures, each believed beforehand as much as it says."""
-        weights = np.array([candidate.weight for candidate in found])
-        names = tuple(candidate.name for candidate in found)
-        return cls(scale, Mixture(members, weights), names)
+        weights = np.array([each.weight for each in structures])
+        return cls(scale, Mixture(members, weights), tuple(each.name for each in structures))
 
     @property
     def simplest(self) -> Posterior:
@@ -118,21 +108,3 @@ class OffsetUCB:
     def choose(self, t: float, beta: float) -> int:
         """The arm to take at time t."""
         return argmax(upper_bound(self._view.predict(t), beta) + self._offset(t), self._rng)
-
-
-def make_member(
-    problem: Problem, actions: Actions, candidate: Candidate, kernel: Kernel, noise: float
-) -> Posterior:
-    """A posterior of a candidate with this kernel; a search if its period has yet to be found."""
-    horizon = problem.horizon
-    if candidate.searched:
-        low, high = usual_range(horizon)
-        return PeriodSearch(kernel, actions, noise, low=low, high=high, horizon=horizon)
-    return make_members([kernel], actions, noise, horizon=horizon)[0]
-
-
-def noise_variance_of(problem: Problem, scale: RewardTransform) -> float:
-    """The variance of the noise on the scale of the rewards, as far as the problem says."""
-    if problem.noise_std is None or scale.transform != "identity":
-        return NOISE
-    return max((problem.noise_std / scale.normaliser.scale) ** 2, MIN_NOISE_VARIANCE)

@@ -1,4 +1,4 @@
-"""Candidate kernels: what may hold in the world, each part on or off.
+"""Candidate kernels: the structures that may hold in the world.
 
 Where the scale of the rewards is known they are, with A the kernel on the actions,
 
@@ -24,7 +24,6 @@ import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import NamedTuple
 
 from agents.base import Problem
 from agents.gp import (
@@ -61,7 +60,7 @@ NOISE = 0.1
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Structure:
     """A kernel, how much it is believed beforehand, and whether its period has yet to be found."""
 
     name: str
@@ -70,91 +69,73 @@ class Candidate:
     searched: bool = False
 
 
-def structure(
-    problem: Problem,
-    *,
-    season: bool = True,
-    persistence: bool = True,
-    shared: bool = True,
-    sharp: bool = False,
-    period: float | None = None,
-) -> Candidate:
-    """Everything where the scale is learned, but for what is switched off.
+def level(problem: Problem) -> Structure:
+    """Means that do not change."""
+    return Structure("level", Constant(MEAN) + LEVEL * action_kernel(problem), 1.0)
+
+
+def structure(problem: Problem, *, sharp: bool = False, period: float | None = None) -> Structure:
+    """Everything that may hold where the scale is learned.
 
     Args:
         problem: Its periods are those of the seasons, if it has any.
-        season: Whether there may be a season.
-        persistence: Whether rewards may persist.
-        shared: Whether actions may move together.
         sharp: Whether seasons have a sharp part.
-        period: What was found where no period is known.
+        period: Of the season where the problem has none.
     """
     periods = problem.periods or (() if period is None else (period,))
     A = action_kernel(problem)
-    seasons = list(_parts(tuple(periods), sharp)) if season else []
-    seasons = _affordable(seasons, problem.n_actions if isinstance(A, Index) else None)
-    moving = [*seasons, Part(SHOCKS, Decay(PERSISTENCE))] if persistence else seasons
-    kernel: Kernel = Constant(MEAN) + LEVEL * A
-    for variance, clock in moving:
-        kernel = kernel + variance * (A * clock)
-        if shared:
-            kernel = kernel + variance * clock
-    name = {(0, 0): "level", (1, 0): "season", (0, 1): "persistence", (1, 1): "both"}
-    return Candidate(name[bool(seasons), persistence], kernel, 1.0)
+    arms = problem.n_actions if isinstance(A, Index) else None
+    seasons = _affordable(list(_parts(tuple(periods), sharp)), arms)
+    kernel = level(problem).kernel
+    for variance, clock in [*seasons, (SHOCKS, Decay(PERSISTENCE))]:
+        kernel = kernel + variance * (A * clock) + variance * clock
+    return Structure("both" if seasons else "persistence", kernel, 1.0)
 
 
-def known_scale_candidates(
-    problem: Problem, *, season: bool = True, persistence: bool = True
-) -> list[Candidate]:
-    """All structures where the scale is known, or those without what is switched off."""
+def known_scale_structures(problem: Problem) -> list[Structure]:
+    """All structures where the scale is known."""
     A, periods = action_kernel(problem), problem.periods
-    found = [Candidate("level", A * Constant(), 1.0)]
-    if persistence:
-        found.append(Candidate("persistence", A * Decay(FORGETTING), 1.0))
-    if season and not periods:  # too much to find out at once if it drifts as well
+    found = [
+        Structure("level", A * Constant(), 1.0),
+        Structure("persistence", A * Decay(FORGETTING), 1.0),
+    ]
+    if not periods:  # too much to find out at once if it drifts as well
         clock = TruncatedPeriodic(1.0, harmonics=HARMONICS)
-        found.append(Candidate("season", A * clock, 1.0, searched=True))
-    elif season:
-        share = 1.0 / len(periods)
-        parts = [share * (A * TruncatedPeriodic(p, harmonics=HARMONICS)) for p in periods]
-        seasons = reduce(operator.add, parts)
-        found.append(Candidate("season", seasons, 2.0))  # known, so it is likely to be there
-        if persistence:
-            found.append(Candidate("drifting season", seasons * Decay(DRIFT), 1.0))
-    return found
+        return [*found, Structure("season", A * clock, 1.0, searched=True)]
+    share = 1.0 / len(periods)
+    parts = [share * (A * TruncatedPeriodic(p, harmonics=HARMONICS)) for p in periods]
+    seasons = reduce(operator.add, parts)
+    return [
+        *found,
+        Structure("season", seasons, 2.0),  # known, so it is likely to be there
+        Structure("drifting season", seasons * Decay(DRIFT), 1.0),
+    ]
 
 
-def in_contexts(problem: Problem, *, season: bool = True) -> list[Candidate]:
+def in_contexts(problem: Problem) -> list[Structure]:
     """Level and season, each with a context that matters and with one that does not."""
-    plain = known_scale_candidates(problem, season=season, persistence=False)
+    plain = [s for s in known_scale_structures(problem) if s.name in ("level", "season")]
     there = [
-        replace(c, name=f"{c.name} in context", kernel=c.kernel * ContextSquaredExponential(1.0))
-        for c in plain
+        replace(s, name=f"{s.name} in context", kernel=s.kernel * ContextSquaredExponential(1.0))
+        for s in plain
     ]
     return [*plain, *there]
 
 
-class Part(NamedTuple):
-    """Part of a season: its covariance over time, and its variance to begin with."""
-
-    variance: float
-    clock: Kernel
-
-
-def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[Part]:
-    """The parts of all seasons."""
+def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[tuple[float, Kernel]]:
+    """The parts of all seasons: variances to start with, and covariances over time."""
     for period in periods:
-        yield Part(SMOOTH, _harmonics(period, SMOOTH_HARMONICS))
+        yield SMOOTH, _harmonics(period, SMOOTH_HARMONICS)
     shortest = min(periods, default=0.0)
     if sharp and shortest > 2 * SHARP_HARMONICS[0]:
-        yield Part(SHARP, _harmonics(shortest, SHARP_HARMONICS))
+        yield SHARP, _harmonics(shortest, SHARP_HARMONICS)
     for period in periods:
         if period > shortest:
             long = _harmonics(period, BENDING_HARMONICS)
-            yield Part(BENT, long * _harmonics(shortest, SMOOTH_HARMONICS))
+            yield BENT, long * _harmonics(shortest, SMOOTH_HARMONICS)
 
 
-def _affordable(parts: list[Part], arms: int | None) -> list[Part]:
+def _affordable(parts: list[tuple[float, Kernel]], arms: int | None) -> list[tuple[float, Kernel]]:
     """Without the parts, from the last on, that would make the state too long; one is kept.
 
     Args:
@@ -164,8 +145,8 @@ def _affordable(parts: list[Part], arms: int | None) -> list[Part]:
     if arms is None:
         return parts[:1]
     length, kept = 0, 0
-    for part in parts:
-        waves = [len(spectrum.nu) for t in part.clock.terms if (spectrum := t.spectrum())]
+    for _, clock in parts:
+        waves = [len(spectrum.nu) for t in clock.terms if (spectrum := t.spectrum())]
         length += 2 * sum(waves) * (arms + 1)
         kept += length <= MAX_SEASONAL_STATE or kept == 0
     return parts[:kept]

@@ -155,14 +155,14 @@ def _from_table(
         transform=transform,
         places=None if arm_features is None else read_features(arm_features, series.names),
         about=f"Prior for {file.name}: summary statistics of {series.span()}. Made by periodic-gp "
-        "learn-prior; what the names mean is said in agents/auto/knowledge.py.",
+        "learn-prior; what the names mean is said in agents/auto/learned_prior.py.",
         extra={"names": list(series.names)},
     )
     return content, seasons_in([series.values], period), str(series.clock.at(0))
 
 
 def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> None:
-    from agents.auto.knowledge import MAX_BYTES
+    from agents.auto.learned_prior import MAX_BYTES
 
     data = (json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n").encode()
     if len(data) > MAX_BYTES:

@@ -3,7 +3,7 @@
 On a transformed scale: the mean by phase of the season and arm, and the covariance of what is left,
 as a sum of a level, two decays and a season, by least squares over the covariances at some lags;
 each is then cut to a few factors and a variance of its own for every arm. Only such summary
-statistics are written; what their names mean is said in ``agents/auto/knowledge.py``.
+statistics are written; what their names mean is said in ``agents/auto/learned_prior.py``.
 """
 
 from __future__ import annotations

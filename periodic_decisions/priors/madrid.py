@@ -21,7 +21,7 @@ TUNING = Tuning(unit=1.0, noise_variance=0.15, decays=(0.85, 0.98))
 ABOUT = (
     "Prior for hourly NO (ug/m3) at Madrid's {stations} stations: summary statistics of the "
     "measurements of {years}. Source of the data: Ayuntamiento de Madrid, datos abiertos. Made by "
-    "periodic-gp learn-prior madrid; what the names mean is said in agents/auto/knowledge.py."
+    "periodic-gp learn-prior madrid; what the names mean is said in agents/auto/learned_prior.py."
 )
 
 

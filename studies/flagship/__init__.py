@@ -5,7 +5,7 @@
         [--years 2016:2017] [--table FILE ... --period 24 [--steps 384] [--every DAYS]
         [--warm STEPS] [--start TIME]]
 
-The parts are tables, rideshare, madrid, changed-city, core, unknown-period, cost, ablation,
+The parts are tables, rideshare, madrid, changed-city, core, unknown-period, cost,
 pictures and madrid-2018. Without names all but the last are run, for half an hour or so: 2018 is
 judged only when asked for by name. Each part writes its figures into DOCS/auto-gp.json, from which
 the page DOCS/auto-gp.md is made anew. Finished runs are kept in the store and not run again.
@@ -16,7 +16,7 @@ imported years of Madrid (``madrid`` and ``changed-city``; ``periodic-gp data li
 then printed, and written only where ``--docs`` says so.
 
 The agent was developed on Madrid 2016 and 2017, the three tables, the example of demand and seeds
-from 100 on (``ablation``: from 1000 on); seeds 0 to 99 and 2018 only judge.
+from 100 on; seeds 0 to 99 and 2018 only judge.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.files import write_atomically
 from studies import flagship
 from studies.flagship import FlagshipLab
-from studies.flagship.ablation import ablation
 from studies.flagship.changed_city import changed_city
 from studies.flagship.madrid import madrid, madrid_2018
 from studies.flagship.options import BY_NAME, flagship_parser, parsed
@@ -34,7 +33,6 @@ PARTS: dict[str, Callable[[FlagshipLab], Any]] = {
     "core": core,
     "unknown-period": unknown_period,
     "cost": cost,
-    "ablation": ablation,
     "pictures": pictures,
     "madrid-2018": madrid_2018,
 }

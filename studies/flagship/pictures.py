@@ -57,7 +57,7 @@ def _evidence(agent: Any) -> Array:
     y, grams = agent.scale.forward(past.reward), Grams(agent.posterior.actions, past)
     worlds = [replace(problem, periods=(float(period),)) for period in PERIODS]
     kernels = [structure(world).kernel for world in worlds]
-    kernels.append(structure(problem, season=False).kernel)
+    kernels.append(structure(replace(problem, periods=())).kernel)
     fits = [refit(kernel, grams, y, NOISE, move=False) for kernel in kernels]
     values: Array = np.array([fit.log_evidence for fit in fits])
     return np.asarray(values[:-1] - values[-1])

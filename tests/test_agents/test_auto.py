@@ -9,29 +9,26 @@ from gymnasium import spaces
 
 from agents import Experience, Problem, load, make_agent
 from agents.auto import refit
-from agents.auto.builders import Options
-from agents.auto.exploration import LOOKAHEAD, SHARP_WORTH, Learnable, worth
-from agents.auto.history import MAX_HISTORY, History
-from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
-from agents.auto.learned_scale import (
+from agents.auto.builders import (
+    DOUBTS,
     GROWTH,
     MIN_REWARDS,
     NOISES,
     LearnedScale,
     choose_scale,
+    doubted,
     guess_period,
 )
-from agents.auto.pretrained import DOUBTS, doubted
-from agents.auto.replay import replay, replay_all
-from agents.auto.structures import NOISE, structure
+from agents.auto.exploration import LOOKAHEAD, SHARP_WORTH, Learnable, worth
+from agents.auto.history import MAX_HISTORY, History, replay_all
+from agents.auto.learned_prior import SHIPPED, PriorError, load_prior
+from agents.auto.structures import NOISE, level, structure
 from agents.auto.transform import RewardTransform
 from agents.gp import (
     Constant,
-    ContextLinear,
     Decay,
     Finite,
     Harmonics,
-    InContext,
     Index,
     Mixture,
     PeriodSearch,
@@ -64,10 +61,9 @@ def warm_start_of(past):
     return Experience(past.t, past.action, past.reward)
 
 
-def built(past, problem=None, **options):
+def built(past, problem=None, transform="auto"):
     """The belief of an agent that knows no scale."""
-    situation = LearnedScale(problem or problem_of(), Options(**options))
-    return situation.build(past)
+    return LearnedScale(problem or problem_of(), transform).build(past)
 
 
 def draw(kernel, steps, rng, arms=4):
@@ -161,9 +157,6 @@ def test_a_season_is_as_sharp_as_it_looks():
             clocks = [clock for term in kernel.terms for clock in term.clocks]
             found = any(isinstance(c, Harmonics) and c.lowest > 3 for c in clocks)
             assert found is expected, (seed, expected)
-    kernel = built(past_of(sharp, rng), problem, sharp=False).posterior.kernel
-    clocks = [clock for term in kernel.terms for clock in term.clocks]
-    assert not any(isinstance(c, Harmonics) and c.lowest > 3 for c in clocks)
 
 
 def test_the_state_stays_short_with_many_arms():
@@ -242,7 +235,7 @@ def test_refit_gradient_is_that_of_its_loss():
 
 def test_work_is_bounded_and_ever_rarer(monkeypatch):
     """Refits come at 8, 16, 32, ... rewards, look at 128 of them, and replay at most 2,048."""
-    agent = make_agent("auto-gp-ucb:persistence=false", problem_of(), np.random.default_rng(0))
+    agent = make_agent("auto-gp-ucb", problem_of(), np.random.default_rng(0))
     seen: list[tuple[int, int]] = []
     real = LearnedScale.build
     monkeypatch.setattr(
@@ -292,23 +285,6 @@ def test_what_an_expert_did_not_choose_was_worth_no_more():
     assert hint == pytest.approx(2 * np.log(0.6915), abs=1e-3)  # Phi(0.5) each
 
 
-def test_what_an_expert_chose_is_taken_in_its_context():
-    """A steep arm that was not chosen at a high level is worse there than at a low one."""
-    actions = InContext(Finite.arms(2), 1)
-    posterior = StateSpace(1.0 * (Index() * ContextLinear()), actions, 0.01)
-    rows = actions.joined(None, np.array([2.0]))
-    none_above(posterior, 0, 0.0, np.zeros(2), rows)
-    low, high = (posterior.predict(0.0, actions.joined(None, u)).mean for u in ([0.5], [2.0]))
-    half_normal = 2.0 * np.sqrt(2 / np.pi)  # of N(0, 2^2), cut off above at 0
-    assert high[1] == pytest.approx(-half_normal)
-    assert low[1] == pytest.approx(-half_normal / 4)
-    assert high[0] == low[0] == 0.0
-    replayed = StateSpace(posterior.kernel, actions, 0.01)
-    advice = History(np.array([[0.0, 2.0]]), np.zeros(1), np.zeros(1), np.ones(1, dtype=bool))
-    replay(replayed, advice, RewardTransform(), expert=True)
-    assert replayed.predict(0.0, rows).mean[1] == pytest.approx(-half_normal)
-
-
 def rising(t, arm):
     """All rise and fall together, arm 3 twice as much: best when all are high, worst else."""
     return 3.0 * np.sin(t / 15.0) * (2.0 if arm == 3 else 1.0 + 0.1 * arm)
@@ -345,8 +321,8 @@ def test_experts_are_told_from_chance():
         for past, expert in ((best, True), (chance, False)):
             problem = problem_of(warm_start=warm_start_of(past))
             found, plain = (
-                built(past, problem, transform="identity", expert=may_be).posterior
-                for may_be in (True, False)
+                built(past, told, transform="identity").posterior
+                for told in (problem, problem_of())
             )
             same = np.allclose(found.predict(41.0).mean, plain.predict(41.0).mean)
             assert same is not expert, (seed, expert)
@@ -358,7 +334,7 @@ def test_any_amount_of_past_is_fine(count):
     table = 10.0 + 3.0 * np.sin(2 * np.pi * (np.arange(6)[:, None] / 6 + np.arange(4) / 4))
     past = past_of(np.tile(table, (count // 6 + 1, 1))[:count], rng)
     warm = warm_start_of(past) if count else None
-    agent = make_agent("auto-gp-ucb:persistence=false", problem_of(warm_start=warm), rng)
+    agent = make_agent("auto-gp-ucb", problem_of(warm_start=warm), rng)
     regret = []
     for t in range(count, count + 60):
         arm = agent.act(np.array([float(t)]))
@@ -379,7 +355,7 @@ def wave(t, arm, period=11.0):
 
 def settled(problem, steps=400, reward=wave, seed=0):
     """An agent after some steps with noise, and its regret over the last 100."""
-    agent = make_agent("auto-gp-ucb:persistence=false", problem, np.random.default_rng(seed))
+    agent = make_agent("auto-gp-ucb", problem, np.random.default_rng(seed))
     noise, regret = np.random.default_rng(seed + 1), []
     for t in range(steps):
         arm = agent.act(np.array([float(t)]))
@@ -399,13 +375,13 @@ def test_a_season_of_unknown_length_is_found(known, seed):
     periods, weights = agent.period_belief()
     assert weights @ periods == pytest.approx(11.0, rel=0.01)
     assert regret < 0.3
-    assert set(agent.structures()) <= {"season", "both"}
+    assert set(agent.structures()) <= {"season", "both", "persistence"}
 
 
 def test_without_a_season_none_is_believed():
-    """Levels 0 to 3 and noise 1: at least 0.96 for the level in 20 of 20 other seeds."""
+    """Levels 0 to 3 and noise 1: a level that may persist, and no season."""
     agent, regret = settled(problem_of(periods=()), steps=150, reward=lambda t, arm: float(arm))
-    assert agent.structures()["level"] > 0.8
+    assert agent.structures()["persistence"] > 0.8
     assert regret < 0.3
 
 
@@ -433,14 +409,10 @@ def test_where_a_season_is_searched_for(known):
     table = np.array([[wave(t, arm) for arm in range(4)] for t in range(80)])
     past = past_of(table + rng.normal(size=table.shape), rng)
     problem = problem_of(periods=(), **known)
-    found = built(past, problem, transform="identity", persistence=False, refit=False)
+    found = built(past, problem, transform="identity")
     search = found.posterior.members[-1]
     assert isinstance(search, PeriodSearch)
-    of_problem = (1.0 / found.scale.normaliser.scale) ** 2
-    assert (search.noise_variance == pytest.approx(of_problem)) is bool(known)
     assert search.noise_variance > NOISE
-    none = built(past, problem, season=False)
-    assert not any(isinstance(m, PeriodSearch) for m in none.posterior.members)
 
 
 def test_an_agent_that_searches_is_saved_to_the_bit(tmp_path):
@@ -516,7 +488,7 @@ def test_whoever_chose_counts_in_the_evidence(offset):
         past = History(arms, t, levels[arms] + 0.1 * rng.normal(size=30), flags)
         problem = problem_of(warm_start=warm_start_of(past))
         member = StateSpace(9.0 * Index(), Finite.arms(4), 0.01)
-        said = replay_all([member], problem, past, RewardTransform(), offset, expert=True)
+        said = replay_all([member], problem, past, RewardTransform(), offset)
         assert said == pytest.approx(0.0 if expert else -30 * np.log(4))
 
 
@@ -529,7 +501,7 @@ def test_pretrained_matches_places_whatever_their_order():
     problem = madrid()
     order = np.random.default_rng(0).permutation(24)[:9]
     some = problem_of(arms=9, action_features=problem.action_features[order], periods=(24.0,))
-    whole, part = (load_knowledge("madrid", p) for p in (problem, some))
+    whole, part = (load_prior("madrid", p) for p in (problem, some))
     np.testing.assert_array_equal(part.profile, whole.profile[:, order])
     for mine, all_of in zip(part.kernel.terms, whole.kernel.terms, strict=True):
         expected = all_of.actions[0].matrix[np.ix_(order, order)]
@@ -565,7 +537,7 @@ def test_a_bad_prior_is_refused_in_one_sentence(tmp_path, change, says):
     path = tmp_path / "prior.json"
     path.write_text(json.dumps(content))
     with pytest.raises(PriorError, match=says) as error:
-        load_knowledge(str(path), madrid())
+        load_prior(str(path), madrid())
     assert "\n" not in str(error.value)
 
 
@@ -575,31 +547,28 @@ def test_a_missing_or_unreadable_prior_is_refused(tmp_path):
     path = tmp_path / "broken.json"
     path.write_text("{")
     with pytest.raises(PriorError, match="not JSON"):
-        load_knowledge(str(path), madrid())
+        load_prior(str(path), madrid())
     with pytest.raises(PriorError, match=r"other places .* need 2 coordinates"):
-        load_knowledge("madrid", problem_of())
+        load_prior("madrid", problem_of())
     for nothing in ("3", "", "'  '"):
         with pytest.raises(PriorError, match="prior is a file, or one of madrid, got"):
             make_agent(f"auto-gp-ucb:prior={nothing}", madrid(), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("idle", ["season", "persistence", "shared", "sharp", "refit", "transform"])
-def test_a_setting_that_a_prior_settles_is_refused(idle):
-    value = "log1p" if idle == "transform" else "false"
-    with pytest.raises(ValueError, match=f"a prior takes the place of {idle}: leave out one"):
-        make_agent(f"auto-gp-ucb:prior=madrid,{idle}={value}", madrid(), np.random.default_rng(0))
+def test_a_transform_beside_a_prior_is_refused():
+    with pytest.raises(ValueError, match="a prior has its own transform: leave out one"):
+        make_agent("auto-gp-ucb:prior=madrid,transform=log1p", madrid(), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("bad", [{"transform": "cube"}, {"season": 3}, {"refit": "yes"}])
-def test_bad_settings_are_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        Options(**bad)
+def test_a_bad_transform_is_refused():
+    with pytest.raises(ValueError, match="transform must be one of auto, identity, sqrt, log1p"):
+        make_agent("auto-gp-ucb:transform=cube", problem_of(), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("decays", [True, False])
 def test_several_factors_at_once_are_the_same_as_one_by_one(decays):
     rng = np.random.default_rng(0)
-    kernel = structure(problem_of(), persistence=decays).kernel
+    kernel = (structure(problem_of()) if decays else level(problem_of())).kernel
     together, one_by_one = (StateSpace(kernel, Finite.arms(4), 0.05) for _ in range(2))
     for t in range(20):  # enough to pass several marks of the history
         factors = np.column_stack((rng.normal(size=3), rng.uniform(0.1, 2, 3), rng.normal(size=3)))

@@ -334,7 +334,7 @@ def test_engines_can_be_forced_and_agree() -> None:
         ("switching-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
         ("pe-gp-ucb:time_length_scale=1e-9", "time_length_scale must be at least 0.01"),
         ("w-dbo:time_kernel=periodic,time_length_scale=1e-9", "must be at least 0.01"),
-        ("auto-gp-ucb:refit=false,refit=true", "the setting 'refit' is given twice"),
+        ("auto-gp-ucb:beta=1,beta=2", "the setting 'beta' is given twice"),
         ("periodic-gp-ucb:", "nothing stands behind the last colon of 'periodic-gp-ucb:'"),
         ("periodic-gp-ucb:length_scale=-1", "length"),
         ("periodic-gp-ucb:beta=loud", "choose paper, steady, printed, finite, box"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from agents import AgentSpec
-from agents.auto.knowledge import SHIPPED
+from agents.auto.learned_prior import SHIPPED
 from evaluation.play import play
 from periodic_decisions.priors.learning import learn, likeliest_transform, phases, profile_of
 from tests.test_evaluation.test_cli import call

@@ -13,7 +13,6 @@ from periodic_envs.data.errors import DataError
 from studies.flagship import (
     AUTO,
     FlagshipLab,
-    ablation,
     changed_city,
     madrid,
     rideshare,
@@ -210,32 +209,6 @@ def test_changed_worlds_are_judged_one_by_one(
     assert all(row["ratio"] == row["prior"] / row["auto"] > 0 for row in rows)
     assert "the day 9 hours later | 2 |" in sections.changed_city(rows)
     assert "a city that changes, 2 worlds" in reach({"changed-city": rows})
-
-
-# --- ablation ----------------------------------------------------------------------------------
-
-
-def test_every_switch_of_the_agent_is_taken_away() -> None:
-    assert {"season=false", "persistence=false"} <= set(ablation.WITHOUT)
-    assert not any(setting.startswith("prior") for setting in ablation.WITHOUT)
-
-
-def test_ablation_pairs_by_run(
-    table: Path, lab: FlagshipLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ablation, "WITHOUT", ["season=false"])
-    monkeypatch.setattr(ablation, "COLD", (Windows("small", table, (24.0,), 72),))
-    monkeypatch.setattr(ablation, "DEVELOPMENT_RUNS", ((24, "1000:1002"),))
-    world = {"id": "PeriodicGP-MadridSim-v0", "arguments": {"horizon": 24}}
-    monkeypatch.setattr(ablation, "windows_of", lambda years: [])
-    monkeypatch.setattr(ablation, "madrid_worlds", lambda starts: [world])
-    rows = ablation.ablation(lab)
-    assert [(row["set"], row["runs"]) for row in rows] == [
-        ("Madrid 2016-2017", 1),
-        ("small", 2),
-        ("RideShare, 24 steps, seeds 1000:1002", 2),
-    ]
-    assert "season=false | small, 2 runs" in sections.ablation(rows)
 
 
 # --- the command line --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from agents import Problem, make_agent
-from agents.auto.knowledge import SHIPPED, PriorError, load_knowledge
+from agents.auto.learned_prior import SHIPPED, PriorError, load_prior
 
 PROFILE = [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
 
@@ -44,7 +44,7 @@ def test_rewards_are_in_units_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transform", ["identity", "sqrt", "log1p"])
 def test_every_scale_is_read(tmp_path: Path, transform: str) -> None:
-    found = load_knowledge(prior(tmp_path, transform=transform, unit=0.5), problem())
+    found = load_prior(prior(tmp_path, transform=transform, unit=0.5), problem())
     assert found.scale.transform == transform
     rewards = np.array([-3.0, 0.0, 7.0])
     np.testing.assert_allclose(
@@ -54,18 +54,18 @@ def test_every_scale_is_read(tmp_path: Path, transform: str) -> None:
 
 def test_without_places_the_arms_must_be_as_many(tmp_path: Path) -> None:
     with pytest.raises(PriorError, match=r"it is about 3 arms, the problem has 4$"):
-        load_knowledge(prior(tmp_path), problem(arms=4))
+        load_prior(prior(tmp_path), problem(arms=4))
 
 
 def test_a_prior_without_a_profile_is_damaged(tmp_path: Path) -> None:
     with pytest.raises(PriorError, match="damaged"):
-        load_knowledge(prior(tmp_path, profile=[]), problem())
+        load_prior(prior(tmp_path, profile=[]), problem())
 
 
 @pytest.mark.parametrize("unit", [0.0, -1.0, float("inf"), float("nan")])
 def test_a_unit_that_is_none_is_refused(tmp_path: Path, unit: float) -> None:
     with pytest.raises(PriorError, match="its unit must be finite and > 0"):
-        load_knowledge(prior(tmp_path, unit=unit), problem())
+        load_prior(prior(tmp_path, unit=unit), problem())
 
 
 def test_files_of_the_first_version_are_read(tmp_path: Path) -> None:
@@ -74,6 +74,6 @@ def test_files_of_the_first_version_are_read(tmp_path: Path) -> None:
     path = tmp_path / "first.json"
     path.write_text(json.dumps(content))
     known = problem(24, action_features=np.array(content["places"]), periods=(24.0,))
-    first, shipped = (load_knowledge(name, known) for name in (str(path), "madrid"))
+    first, shipped = (load_prior(name, known) for name in (str(path), "madrid"))
     np.testing.assert_array_equal(first.profile, shipped.profile)
     assert first.scale == shipped.scale

@@ -1,4 +1,4 @@
-"""What was learned elsewhere, in a small file: profiles, covariances, persistence.
+"""Priors that were learned elsewhere, in small files: profiles, covariances, persistence.
 
 The file is JSON, written by ``periodic-gp learn-prior``. It describes what is measured at arms on a
 transformed scale, in multiples of ``unit``: ``profile`` is the mean for each step of a season and
@@ -57,7 +57,7 @@ class PriorError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class LearnedPrior:
     """A prior for the arms of one problem.
 
     Attributes:
@@ -87,7 +87,7 @@ class Knowledge:
         return (np.asarray(t) / self.period % 1.0 * steps + 1e-9).astype(np.int64) % steps
 
 
-def load_knowledge(name: str, problem: Problem) -> Knowledge:
+def load_prior(name: str, problem: Problem) -> LearnedPrior:
     """A shipped prior by its name, or one in a file, for the arms of a problem.
 
     Raises:
@@ -99,7 +99,7 @@ def load_knowledge(name: str, problem: Problem) -> Knowledge:
     content = _read(str(path))
     try:
         arms = _matched(content, problem)
-        found = _knowledge(content, arms)
+        found = _parsed(content, arms)
         _check_season(found, problem)
         return found
     except PriorError as error:
@@ -162,7 +162,7 @@ def _require(true: bool, rule: str) -> None:
         raise PriorError(rule)
 
 
-def _knowledge(content: Mapping[str, Any], arms: list[int]) -> Knowledge:
+def _parsed(content: Mapping[str, Any], arms: list[int]) -> LearnedPrior:
     profile = np.array(content["profile"], dtype=np.float64)[:, arms]
     noise, period = float(content["noise_variance"]), float(content["period"])
     known = content["transform"] in TRANSFORMS
@@ -178,10 +178,10 @@ def _knowledge(content: Mapping[str, Any], arms: list[int]) -> Knowledge:
     unit = float(content.get("unit", 1.0))
     _require(0 < unit < np.inf, f"its unit must be finite and > 0, got {unit:g}")
     scale = RewardTransform(content["transform"], Normaliser(0.0, unit))
-    return Knowledge(kernel, noise, scale, profile, period)
+    return LearnedPrior(kernel, noise, scale, profile, period)
 
 
-def _check_season(found: Knowledge, problem: Problem) -> None:
+def _check_season(found: LearnedPrior, problem: Problem) -> None:
     """Where the problem has seasons, that of the prior must be one of them."""
     known = problem.periods
     if known and not np.isclose(known, found.period).any():
