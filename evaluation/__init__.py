@@ -51,7 +51,7 @@ __all__ = ["Protocol", "load", "run"]
 
 _PLACES = {
     "Protocol": "evaluation.protocol",
-    "load": "evaluation.shown",
+    "load": "evaluation.results",
     "run": "evaluation.runner",
 }
 

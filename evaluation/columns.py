@@ -15,17 +15,37 @@ statistic is one more entry::
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from evaluation.column import Column, Table
-from evaluation.compared import AllTasks, Compared, TaskRuns
-from evaluation.few_runs import enough_runs, shown_difference
-from evaluation.results import UNIFORM
-from evaluation.statistics import Interval, iqm, normalised_regret, probability_of_improvement
+from evaluation.results import UNIFORM, Results, Scores
+from evaluation.specs import REFERENCE_ROWS, REFERENCES
+from evaluation.statistics import (
+    MIN_RUNS,
+    Band,
+    Interval,
+    PairedDifference,
+    holm,
+    iqm,
+    mean_interval,
+    mean_ranks,
+    normalised_regret,
+    paired_difference,
+    probability_of_improvement,
+)
 from evaluation.statistics.changes import FACTOR
+from periodic_envs.arrays import Array
 
+TableKind = Literal["task", "overall"]
+"""The table of a task has a row for each agent and reference; the overall one spans all tasks."""
+Value = Interval | float | None
+SIMULATED = "simulated"
+"""Mark of a task whose rewards were simulated instead of measured."""
 PER_STEP = "Regret per step in the season"
 UNTIL_BACK = (
     f"until a season begins with at most {FACTOR} times the regret before the first one; "
@@ -33,38 +53,248 @@ UNTIL_BACK = (
 )
 
 
+@dataclass(frozen=True)
+class TableRuns:
+    """The runs behind a table.
+
+    Attributes:
+        results: All runs of the sweep.
+        track: Track of the agents.
+        baseline: The row that the others are compared with, or None.
+        seed: Seed of the bootstrap.
+    """
+
+    results: Results
+    track: str
+    baseline: str | None
+    seed: int
+
+    @cached_property
+    def totals(self) -> pd.DataFrame:
+        """One row per run; see ``Results.totals``."""
+        return self.results.totals
+
+    @cached_property
+    def ms_per_step(self) -> dict[str, float]:
+        """Each agent's own time per step, in milliseconds."""
+        means = self.totals.groupby("agent")["ms_per_step"].mean()
+        return {str(agent): float(mean) for agent, mean in means.items()}
+
+
+@dataclass(frozen=True)
+class TaskRuns(TableRuns):
+    """The runs of one task, whose name is ``task``."""
+
+    task: str
+
+    @cached_property
+    def totals(self) -> pd.DataFrame:
+        """One row per run of the task."""
+        frame = self.results.totals
+        return frame[frame["task"] == self.task]
+
+    @property
+    def regrets(self) -> pd.DataFrame:
+        """Total regret of each run (rows) of each agent and reference (columns)."""
+        return self.results.regrets(self.task, self.track)
+
+    @property
+    def agents(self) -> list[str]:
+        """The rows of the table: agents in the protocol's order, references last."""
+        rows = [*self.results.agents(self.track), *REFERENCE_ROWS]
+        return [agent for agent in rows if agent in self.regrets]
+
+    def has_enough(self, agent: str, *, counted: bool = False) -> bool:
+        """Return whether an agent has enough runs for an interval."""
+        return int(self.regrets[agent].count()) >= MIN_RUNS
+
+    @cached_property
+    def means(self) -> dict[str, Interval]:
+        """Mean regret of each row."""
+        totals = {agent: self.regrets[agent].dropna().to_numpy() for agent in self.agents}
+        return {agent: mean_interval(mine, seed=self.seed) for agent, mine in totals.items()}
+
+    @cached_property
+    def differences(self) -> dict[str, PairedDifference]:
+        """Each row minus the baseline on common runs, where there are any."""
+        if self.baseline not in self.regrets:
+            return {}
+        others = [agent for agent in self.agents if agent != self.baseline]
+        both = {a: self.regrets[[a, self.baseline]].dropna().to_numpy().T for a in others}
+        return {a: paired_difference(*x, seed=self.seed) for a, x in both.items() if x.size}
+
+    @cached_property
+    def p_values(self) -> dict[str, float]:
+        """P-values corrected for the number of agents; computed references are not tested."""
+        tested = [agent for agent in self.differences if agent not in REFERENCE_ROWS]
+        corrected = holm([self.differences[agent].p_value for agent in tested])
+        return dict(zip(tested, corrected.tolist(), strict=True))
+
+    @cached_property
+    def change_costs(self) -> dict[str, pd.DataFrame]:
+        """Costs of the changes of the world, run by run, of each row that has any."""
+        frame = self.results.change_costs
+        tracks = [self.track, REFERENCES]
+        mine = frame[(frame["task"] == self.task) & frame["track"].isin(tracks)]
+        return {str(agent): rows for agent, rows in mine.groupby("agent")}
+
+    def interactions(self, agent: str) -> float | None:
+        """Return the interactions of an agent, those of its training included."""
+        training = self.results.training(self.task, agent) or (0, 0.0)
+        steps = self.totals.loc[self.totals["agent"] == agent, "steps"].max()
+        return None if agent in REFERENCE_ROWS else float(steps + training[0])
+
+
+@dataclass(frozen=True)
+class AllTasks(TableRuns):
+    """The runs of all tasks together."""
+
+    @property
+    def scores(self) -> Scores:
+        """Scores of the agents that are in the table."""
+        return self.results.scores(self.track)
+
+    def score(self, agent: str) -> Array:
+        """Return the scores of an agent, shape (runs, tasks)."""
+        return np.asarray(self.scores.values[self.scores.agents.index(agent)])
+
+    def has_enough(self, agent: str, *, counted: bool = False) -> bool:
+        """Return whether there are enough runs, all tasks together, for an interval.
+
+        Over all tasks runs are resampled within each and count together: there must be as many
+        degrees of freedom, ``tasks * (runs - 1)``, as ``MIN_RUNS`` runs of one task have.
+        Statistics that count how often agents are better (``counted``) need ``MIN_RUNS`` of each
+        task: fewer can be resampled in so few ways that the interval may have no width at all.
+        """
+        runs, tasks = self.score(agent).shape
+        return (runs - 1) * tasks >= MIN_RUNS - 1 and not (counted and runs < MIN_RUNS)
+
+    @cached_property
+    def ranks(self) -> Band:
+        """Mean rank of each agent."""
+        return mean_ranks(self.scores.values, seed=self.seed)
+
+
+def least_runs(tasks: int) -> int:
+    """Return the runs of each task that an interval over several tasks needs."""
+    return 1 + math.ceil((MIN_RUNS - 1) / tasks)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of a task, of the overall table, or of both.
+
+    Attributes:
+        key: Its name in DataFrames, JSON and CSV; with an interval there are ``{key}_low`` and
+            ``{key}_high``, too.
+        label: Its heading; ``{baseline}`` stands for the row that others are compared with.
+        description: One sentence, the tooltip of the heading on the page.
+        digits: Decimals.
+        interval: True if it has a 95 % interval.
+        task: Computes it for a row of the table of a task.
+        overall: Computes it for a row of the overall table.
+        when: Condition to be in a table: always, in the track "pretrained", with a baseline, or if
+            a world of the sweep changes.
+        least: Least possible value: no interval reaches below it.
+        counted: True if it counts how often agents are better: its interval needs ``MIN_RUNS`` of
+            each task.
+        page: The tables of the page that it is in.
+    """
+
+    key: str
+    label: str
+    description: str
+    digits: int
+    interval: bool = False
+    task: Callable[[TaskRuns, str], Value] | None = None
+    overall: Callable[[AllTasks, str], Value] | None = None
+    when: Literal["always", "pretrained", "baseline", "changes"] = "always"
+    least: float = -math.inf
+    counted: bool = False
+    page: tuple[TableKind, ...] = ("task", "overall")
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of its columns in a DataFrame."""
+        bounds = [f"{self.key}_low", f"{self.key}_high"] if self.interval else []
+        return [self.key, *bounds]
+
+    def cells(self, value: Value, *, enough: bool = True) -> dict[str, float | None]:
+        """Return a value as the cells of a row, without its interval if runs are too few."""
+        if not isinstance(value, Interval):
+            return {**dict.fromkeys(self.keys), self.key: value}
+        interval = value.at_least(self.least)
+        bounds = (interval.low, interval.high) if enough else (math.nan, math.nan)
+        return dict(zip(self.keys, (value.estimate, *bounds), strict=True))
+
+    def values(self, row: Mapping[str, Any]) -> tuple[float, float, float]:
+        """Return the value of a row and the ends of its interval; NaN where they are missing."""
+        cells = [row.get(key) for key in self.keys]
+        numbers = [math.nan if x is None else float(x) for x in cells]
+        value, low, high = (*numbers, math.nan, math.nan)[:3]
+        return value, low, high
+
+    def text(self, row: Mapping[str, Any]) -> str:
+        """Return a row's cell as text."""
+        value, low, high = (f"{x:,.{self.digits}f}" for x in self.values(row))
+        if value == "nan":
+            return ""
+        return value if low == "nan" else f"{value} [{low}, {high}]"
+
+    def heading(self, baseline: str | None) -> str:
+        """Return its heading as text, which begins with a small letter if it is a word."""
+        word = self.label[1:2].islower()
+        label = self.label[0].lower() + self.label[1:] if word else self.label
+        return label.replace("{baseline}", str(baseline)) + (" [95 %]" if self.interval else "")
+
+    def about(self) -> dict[str, Any]:
+        """Return its description for the page, as plain data."""
+        names = {"key": self.key, "label": self.label, "title": self.description}
+        return {**names, "digits": self.digits, "interval": self.interval}
+
+
 def columns_of(
-    table: Table, *, track: str, baseline: str | None = None, changes: bool = False
+    table: TableKind, *, track: str, baseline: str | None = None, changes: bool = False
 ) -> list[Column]:
-    """The columns of a table, in their order."""
-    held = {"always", track} | ({"baseline"} if baseline is not None else set())
-    held |= {"changes"} if changes else set()
-    return [c for c in COLUMNS if getattr(c, table) is not None and c.when in held]
+    """Return the columns of a table, in their order."""
+    applying = {"always", track} | ({"baseline"} if baseline is not None else set())
+    applying |= {"changes"} if changes else set()
+    return [c for c in COLUMNS if getattr(c, table) is not None and c.when in applying]
 
 
 def columns_in(frame: pd.DataFrame) -> list[Column]:
-    """The columns that a table has."""
+    """Return the columns that a table has."""
     return [column for column in COLUMNS if column.key in frame]
 
 
-def page_columns(table: Table, *, track: str, changes: bool = False) -> list[Column]:
-    """The columns of a table of the page, which has no baseline."""
-    shown = columns_of(table, track=track, changes=changes)
-    return [column for column in shown if table in column.page]
+def page_columns(table: TableKind, *, track: str, changes: bool = False) -> list[Column]:
+    """Return the columns of a table of the page, which has no baseline."""
+    columns = columns_of(table, track=track, changes=changes)
+    return [column for column in columns if table in column.page]
 
 
 def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict[str, float | None]:
-    """The cells of an agent's row of a table."""
-    table: Table = "task" if isinstance(runs, TaskRuns) else "overall"
+    """Return the cells of an agent's row of a table."""
+    table: TableKind = "task" if isinstance(runs, TaskRuns) else "overall"
     cells: dict[str, float | None] = {}
     for column in columns:
-        enough = enough_runs(runs, agent, counted=column.counted)
+        enough = runs.has_enough(agent, counted=column.counted)
         cells |= column.cells(getattr(column, table)(runs, agent), enough=enough)
     return cells
 
 
+def simulated_tasks(results: Results) -> list[str]:
+    """Return the tasks with a world whose rewards were simulated instead of measured."""
+    data = results.sweep.data
+    return [
+        task
+        for task, envs in results.tasks.items()
+        if any(data.get(env) == "simulator" for env in envs)
+    ]
+
+
 def _normalised(runs: TaskRuns, agent: str) -> Interval:
-    """The mean regret and its interval in units of what choosing at random loses."""
+    """Return the mean regret and its interval in units of the regret of choosing at random."""
     if UNIFORM not in runs.regrets:
         return Interval(math.nan, math.nan, math.nan)
     # On the runs that this agent has: others may have finished more.
@@ -88,19 +318,27 @@ def _better(tasks: AllTasks, agent: str) -> Interval | None:
     return probability_of_improvement(tasks.score(agent), baseline, seed=tasks.seed)
 
 
+def _difference(runs: TaskRuns, agent: str) -> Interval | None:
+    """Return a row minus the baseline, without its interval if their common runs are too few."""
+    gap = runs.differences.get(agent)
+    if gap is None or len(runs.regrets[[agent, runs.baseline]].dropna()) >= MIN_RUNS:
+        return gap
+    return Interval(gap.estimate, math.nan, math.nan)
+
+
 def _of_changes(
     key: str, label: str, digits: int, description: str, *, cost: str | None = None
 ) -> Column:
-    """The mean over runs of something that changes of the world cost, by its key if not named."""
+    """Return the mean over runs of a cost of changes, by its key if not named."""
 
     def mean(runs: TaskRuns, agent: str) -> float | None:
-        found = runs.change_costs.get(agent)
-        return None if found is None or found.empty else float(found[cost or key].mean())
+        costs = runs.change_costs.get(agent)
+        return None if costs is None else float(costs[cost or key].mean())
 
     return Column(key, label, description, digits, task=mean, when="changes")
 
 
-def _ms_per_step(runs: Compared, agent: str) -> float:
+def _ms_per_step(runs: TableRuns, agent: str) -> float:
     return runs.ms_per_step[agent]
 
 
@@ -167,7 +405,6 @@ COLUMNS: list[Column] = [
         "Worst",
         1,
         "Largest regret over as many steps as the season has at the start",
-        cost="worst",
     ),
     Column(
         "interactions",
@@ -194,7 +431,7 @@ COLUMNS: list[Column] = [
         "Regret minus the baseline's on common runs, with its 95 % interval",
         digits=1,
         interval=True,
-        task=shown_difference,
+        task=_difference,
         when="baseline",
     ),
     Column(
@@ -216,4 +453,4 @@ COLUMNS: list[Column] = [
         when="baseline",
     ),
 ]
-"""Every column of every table, in the order in which they are shown."""
+"""Every column of every table, in the order of display."""

@@ -1,31 +1,92 @@
 """Pictures of a sweep: curves with bands, phases of the season, performance profiles.
 
-Figures are built without pyplot, which keeps global state and may want a screen.
+An agent has the same colour and dashes in every picture and on every page. Figures are built
+without pyplot, which keeps global state and may need a screen.
 """
 
 from __future__ import annotations
 
+import io
 import math
+import re
 import warnings
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from evaluation.dark import darkened
-from evaluation.few_runs import profile_bands, shown_curve
-from evaluation.looks import colour_of, dashes_of, looks
+from evaluation.columns import SIMULATED, AllTasks, simulated_tasks
 from evaluation.results import Curves, Results
-from evaluation.simulated import titles
-from evaluation.statistics import Band, regret_by_phase
+from evaluation.statistics import (
+    MIN_RUNS,
+    Band,
+    curve_band,
+    performance_profile,
+    regret_by_phase,
+)
 from periodic_envs.arrays import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Value = TypeVar("Value")
+AnyFigure = TypeVar("AnyFigure", bound=Figure)
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow."""
+DASHES = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
+"""As Plotly calls them. Every round of colours has its own: 42 agents look different."""
+FIRST = (
+    *("periodic-gp-ucb", "gp-ucb", "auto-gp-ucb", "c-gp-ucb", "r-gp-ucb", "tv-gp-ucb", "random"),
+    *("phase-ucb", "ucb1", "linucb", "d-ucb", "sw-ucb", "gp-thompson", "thompson"),
+)
+"""Agents that are in many pictures, in the order of their looks; others come as they may."""
+
+
+def looks(agents: Iterable[str]) -> dict[str, int]:
+    """The number of each agent's look, from its name, however its label goes on.
+
+    "GP-UCB" of the paper looks like ``gp-ucb``, and "ppo, trained" like ``ppo``.
+
+    Two that would look the same in one picture do not: the later one, agents without settings and
+    then the alphabet going first, takes the next look that is free. So an agent looks the same
+    wherever the others are the same, and those of ``FIRST`` nearly everywhere.
+
+    Args:
+        agents: All that are in the picture.
+    """
+    total = len(COLOURS) * len(DASHES)
+    found: dict[str, int] = {}
+    names = {agent: re.split("[:,]", agent)[0].lower() for agent in agents}
+
+    def precedence(agent: str) -> tuple[bool, bool, bool, str]:
+        varied = names[agent] != agent.lower()
+        return names[agent] not in FIRST, varied, names[agent] != agent, agent
+
+    for agent in sorted(names, key=precedence):
+        name = names[agent]
+        wanted = FIRST.index(name) if name in FIRST else zlib.crc32(name.encode()) % total
+        rounds, used = len(found) // total, Counter(found.values())
+        taken = {look for look, times in used.items() if times > rounds}
+        found[agent] = next(k % total for k in count(wanted) if k % total not in taken)
+    return found
+
+
+def colour_of(look: int) -> str:
+    """The colour of a look."""
+    return COLOURS[look % len(COLOURS)]
+
+
+def dashes_of(look: int) -> str:
+    """The dashes of a look, one of ``DASHES``."""
+    return DASHES[look // len(COLOURS) % len(DASHES)]
+
+
 LEGEND_LINE = 0.17
 """Inches of one line of a legend."""
 
@@ -44,7 +105,7 @@ _DASHES: dict[str, Any] = {
 
 
 def agent_styles(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes of each agent for Matplotlib: see :mod:`evaluation.looks`."""
+    """Colour and dashes of each agent for Matplotlib: see :mod:`evaluation.plots`."""
     return {
         agent: {"color": colour_of(look), "linestyle": _DASHES[dashes_of(look)]}
         for agent, look in looks(agents).items()
@@ -185,11 +246,9 @@ def _legend(figure: Figure, panels: Sequence[Axes], agents: Sequence[str]) -> No
 
 def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figure, list[Axes]]:
     """About as many columns as rows, at most three."""
-    from evaluation.figure import ShownFigure
-
     columns = min(math.ceil(math.sqrt(len(titles))), 3)
     rows = math.ceil(len(titles) / columns)
-    figure = ShownFigure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
+    figure = NotebookFigure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for axes in grid[len(titles) :]:
         axes.remove()
@@ -200,11 +259,22 @@ class NothingToDrawError(Exception):
     """Results that have no picture."""
 
 
+class NotebookFigure(Figure):
+    """A figure of Matplotlib that a notebook shows as a picture."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format="png", facecolor=self.get_facecolor())
+        return file.getvalue()
+
+
 def curves(results: Results, *, dark: bool = False) -> Figure:
     """Mean cumulative regret over time, one panel per task; with bands from five runs on."""
     runs = _all_runs(results)
+    if any(len(found.t) < 2 for agents in runs.values() for found in agents.values()):
+        raise NothingToDrawError("curves need steps: load the store, or totals saved with points")
     bands = {
-        task: {agent: shown_curve(found.regret) for agent, found in agents.items()}
+        task: {agent: mean_curve(found.regret) for agent, found in agents.items()}
         for task, agents in runs.items()
     }
     times = {task: next(iter(agents.values())).t for task, agents in runs.items()}
@@ -215,9 +285,37 @@ def curves(results: Results, *, dark: bool = False) -> Figure:
 
 def phases(results: Results, *, dark: bool = False) -> Figure:
     """Mean regret of a step by phase of the season."""
-    by_phase = {task: phase_rows(results, task, runs) for task, runs in _all_runs(results).items()}
+    runs = _all_runs(results)
+    every = [found for agents in runs.values() for found in agents.values()]
+    if any(len(found.t) < 2 or (np.diff(found.t) != 1).any() for found in every):
+        raise NothingToDrawError("phases need all steps of the runs: load the store")
+    by_phase = {task: phase_rows(results, task, found) for task, found in runs.items()}
     periods = {task: _shown_period(results, task) for task in by_phase}
     return phase_figure(_titled(results, by_phase), period=_titled(results, periods), dark=dark)
+
+
+def mean_curve(regret: Array, *, resamples: int = 1000) -> Band:
+    """Return ``curve_band`` of regret (runs, steps), without bounds if runs are too few."""
+    return _with_bounds(len(regret) >= MIN_RUNS, curve_band(regret, resamples=resamples))
+
+
+def profile_bands(
+    results: Results, track: str, thresholds: Array, *, resamples: int = 2000
+) -> dict[str, Band]:
+    """Return the ``performance_profile`` of each agent, with bounds where tables have intervals."""
+    tasks = AllTasks(results, track, baseline=None, seed=0)
+    return {
+        agent: _with_bounds(
+            tasks.has_enough(agent),
+            performance_profile(tasks.score(agent), thresholds, resamples=resamples),
+        )
+        for agent in tasks.scores.agents
+    }
+
+
+def _with_bounds(enough: bool, band: Band) -> Band:
+    nothing = np.full_like(band.estimate, np.nan)
+    return band if enough else Band(band.estimate, nothing, nothing)
 
 
 def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
@@ -271,9 +369,12 @@ def _folded(title: str) -> str:
 
 
 def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
-    """The same by titles of panels, which say of what was simulated that it was."""
-    named = titles(results)
-    return {named[task]: value for task, value in by_task.items()}
+    """Return the same by titles of panels, which mark simulated tasks."""
+    simulated = simulated_tasks(results)
+    return {
+        f"{task}, {SIMULATED}" if task in simulated else task: value
+        for task, value in by_task.items()
+    }
 
 
 def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
@@ -295,5 +396,56 @@ def _label(agent: str, track: str) -> str:
 
 
 def _labels(results: Results) -> list[str]:
-    """Of all agents of the sweep: one looks the same in a picture of some of them."""
+    """Return the labels of all agents of the sweep: their looks do not depend on a selection."""
     return [_label(entry["label"], entry["track"]) for entry in results.sweep.protocol["agents"]]
+
+
+PAPER, INK, SOFT = "#14161a", "#eceae6", "#b4b8bf"
+"""Of the report's page in the dark: its ground, its text, and axes and their words."""
+BLACK = ((0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
+"""What is ink in a light picture: text, and lines and dots in black."""
+
+
+def darkened(figure: AnyFigure) -> AnyFigure:
+    """The figure itself, with a dark ground and light words; colours of agents stay.
+
+    Black lines become light ones. Pictures of landscapes stay as they are.
+    """
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    figure.set_facecolor(PAPER)
+    for artist in figure.findobj(include_self=True):
+        if isinstance(artist, Axes):
+            _darken_axes(artist)
+        elif isinstance(artist, Legend):
+            artist.get_frame().set_facecolor(PAPER)
+        elif isinstance(artist, Text | Line2D) and _is_black(artist.get_color()):
+            artist.set_color(INK)
+    for collection in (c for axes in figure.axes for c in axes.collections):
+        _lighten(collection)
+    return figure
+
+
+def _darken_axes(axes: Any) -> None:
+    axes.set_facecolor(PAPER)
+    axes.tick_params(which="both", colors=SOFT, labelcolor=SOFT)
+    for spine in axes.spines.values():
+        spine.set_edgecolor(SOFT)
+
+
+def _lighten(collection: Any) -> None:
+    """Of a band or of bars, those that are black."""
+    colours = collection.get_facecolor()
+    if len(colours) and all(_is_black(colour) for colour in colours):
+        alpha = collection.get_alpha()
+        collection.set_color(INK)
+        collection.set_alpha(alpha)
+
+
+def _is_black(colour: Any) -> bool:
+    from matplotlib.colors import to_rgb
+
+    return not (isinstance(colour, str) and colour == "none") and to_rgb(colour) in BLACK

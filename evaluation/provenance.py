@@ -28,6 +28,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),
+        "cpu": _cpu(),
         "blas": _blas(),
         "packages": {name: found for name in PACKAGES if (found := version_of(name))},
         "commit": _commit(Path(periodic_envs.__file__).parent.parent),
@@ -40,6 +41,14 @@ def version_of(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _cpu() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
 
 
 def _blas() -> str:

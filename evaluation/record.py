@@ -131,7 +131,8 @@ def check(columns: Columns, run: Run) -> None:
     if not training and run.horizon not in (None, steps):
         raise RecordError(f"the record has {steps} steps where the run has {run.horizon}")
     for name in names:
-        _check_column(name, columns[name], 1 if name == "period" else steps)
+        length = 1 + len(columns.get(CHANGES, ())) if name == "period" else steps
+        _check_column(name, columns[name], length)
     if CHANGES in extra:
         _check_changes(columns[CHANGES], columns["t"])
     if training and columns["interactions"][0] > run.training_steps:

@@ -1,8 +1,8 @@
 """Reference rows of a table of results: computed from the world, not run.
 
-They are what agents are to be held against: nobody loses less than the oracle; the best fixed
-action is as good as ignoring time can be, the best action per phase as good as a season can be
-used; choosing at random is what not learning costs.
+Agents are compared with them: the oracle has the least possible regret; the best fixed action is
+the best that ignores time, the best action per phase the best use of a season; choosing at random
+is the regret without learning.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from gymnasium.error import ResetNeeded
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from evaluation.phases import phase_bins
 from evaluation.specs import CHANGES, REFERENCE_ROWS
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
@@ -25,10 +24,10 @@ Groups = NDArray[np.intp]
 
 
 def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Mean reward of each step of the episode for each of ``REFERENCE_ROWS``, of shape (steps,).
+    """Return the mean reward of each step for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
 
     - oracle: the best action at every step.
-    - best-per-phase: in each bin of the season (``phases.phase_bins``: one per phase of a
+    - best-per-phase: in each bin of the season (``phase_bins``: one per phase of a
       whole period) the one action with the highest mean reward over the episode.
     - best-fixed: the one action with the highest mean reward over the episode.
     - uniform-random: an action drawn uniformly, on average.
@@ -37,7 +36,7 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
     exact. On a box, the worlds of this suite are linear in features of the action, so the mean over
     steps is one function of the same kind: it is maximised as the world does it itself, and random
     choice is integrated by Simpson's rule on 4,097 points, or 129 x 129 (to 1e-4 or better), and
-    above two dimensions on 8,192 Sobol points (to 1e-2). Of any other process the mean over steps
+    above two dimensions on 8,192 Sobol points (to 1e-2). For any other process the mean over steps
     is searched on the same points and climbed from the best.
 
     Args:
@@ -58,7 +57,7 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
 
 
 def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Regret of each step of the episode for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
+    """Return the regret of each step for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
 
     Args:
         env: An environment of this suite, after ``reset``; see ``reference_rewards``.
@@ -69,7 +68,10 @@ def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
 
 
 def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """The columns of the record of the references: times, period, regrets, and changes if any.
+    """Return the columns of the record of the references.
+
+    Times, the length of the season (at the start and after each change), regrets, and the times of
+    changes if there are any.
 
     Args:
         env: An environment of this suite, after ``reset``; see ``reference_rewards``.
@@ -77,13 +79,38 @@ def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
     regrets = reference_regrets(env)
     assert env.episode is not None
     process, first = env.episode.process, env.episode.first_step
-    changes = getattr(process, "changes", None)
-    return {
+    columns = {
         "t": np.arange(first, first + env.horizon),
         "period": np.array([process.period]),
-        **({} if changes is None else {CHANGES: np.asarray(changes)}),
         **regrets,
     }
+    changes, course = getattr(process, "changes", None), getattr(process, "course", None)
+    if changes is not None:
+        columns[CHANGES] = np.asarray(changes)
+        moved = course is not None
+        periods = course.periods[[0, *changes]] if moved else [process.period] * (len(changes) + 1)
+        columns["period"] = np.asarray(periods, dtype=np.float64)
+    return columns
+
+
+def phase_bins(t: ArrayLike, period: float) -> NDArray[np.intp]:
+    """Return the bin of the season that each time falls into, shape (steps,).
+
+    A season is cut into ``round(period)`` bins of equal length, at least one. For a whole period
+    that is one bin per phase; for 12.4 it is 12 bins of 12.4/12 steps.
+
+    >>> phase_bins([0, 1, 23, 24, 25], 24).tolist()
+    [0, 1, 23, 0, 1]
+    """
+    bins = number_of_bins(period)
+    # Nudged: 62 is five seasons of 12.4 and belongs to bin 0, whatever round-off says.
+    position = np.floor(np.asarray(t, dtype=np.float64) * bins / period + 1e-9)
+    return position.astype(np.intp) % bins
+
+
+def number_of_bins(period: float) -> int:
+    """Return the number of bins of a season."""
+    return max(1, round(period))
 
 
 class _Landscape(Protocol):

@@ -1,29 +1,48 @@
-"""Results of a sweep, ready for a table or a notebook."""
+"""Results of a sweep: tables as DataFrames, steps as arrays, pictures and pages."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from numpy.typing import NDArray
 
-from evaluation.specs import CHANGES, REFERENCE_ROWS, REFERENCES, TRAINING
-from evaluation.statistics import score_of_regret
-from evaluation.store import StoredRun, StoredSweep
+from agents.checks import one_of
+from evaluation.specs import (
+    CHANGES,
+    REFERENCE_ROWS,
+    REFERENCES,
+    TRACKS,
+    TRAINING,
+    check_known,
+    require_list,
+)
+from evaluation.statistics import change_costs, score_of_regret, worst_window
+from evaluation.store import Store, StoredRun, StoredSweep
 from periodic_envs.arrays import Array
 
-STEP_COLUMNS = ["agent", "env", "seed", "t", "action", "reward", "regret"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from evaluation.tables import ResultsTable
+
 UNIFORM = "uniform-random"
 """The reference row that chooses at random."""
+RUN = ["env", "agent", "track", "seed"]
+"""Columns that name a run."""
+COMPARED = ("regret", "runs", "difference", "p_value")
+"""Columns of a comparison begin with one of these."""
 
 
 class RunSource(Protocol):
-    """Finished runs to be read: a sweep of a store, or the submissions of an edition."""
+    """Finished runs to be read: a sweep of a store, saved totals, or the runs of an edition."""
 
     @property
     def sweep(self) -> StoredSweep:
@@ -44,11 +63,11 @@ class RunSource(Protocol):
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the agents that have finished something in every task.
+    """Scores of the agents that have finished a run of every task.
 
     Attributes:
         agents: Their labels, in the protocol's order.
-        tasks: The tasks that have a score: those in which choosing at random loses something.
+        tasks: The tasks that have a score: those in which choosing at random has regret.
         values: Shape (agents, runs, tasks); the runs are those that all agents have, the same
             number in every task.
     """
@@ -57,39 +76,34 @@ class Scores:
     tasks: list[str]
     values: Array
 
+    @classmethod
+    def of(cls, regrets: Mapping[str, pd.DataFrame], agents: Sequence[str]) -> Scores:
+        """Compute scores from regrets.
 
-def scores_of(regrets: Mapping[str, pd.DataFrame], agents: Sequence[str]) -> Scores:
-    """Scores from regrets.
-
-    Args:
-        regrets: For each task a table with one row per run, and one column per agent and reference.
-        agents: Labels of the agents to be scored.
-    """
-    scored = {task: runs for task, runs in regrets.items() if _has_scores(runs)}
-    complete = [a for a in agents if all({a, UNIFORM} <= set(runs) for runs in scored.values())]
-    columns = [_task_scores(runs, complete) for runs in scored.values()] if complete else []
-    if not columns or min(column.shape[1] for column in columns) == 0:
-        return Scores([], [], np.zeros((0, 0, 0)))
-    return Scores(complete, list(scored), _stacked(columns))
-
-
-def _has_scores(runs: pd.DataFrame) -> bool:
-    """Where choosing at random loses nothing there is nothing to learn, and no score."""
-    return UNIFORM not in runs or bool((runs[UNIFORM].dropna() > 0).all())
+        Args:
+            regrets: A table for each task: one row per run, one column per agent and reference.
+            agents: Labels of the agents.
+        """
+        # Where choosing at random has no regret there is nothing to learn, and no score.
+        scored = {
+            task: runs
+            for task, runs in regrets.items()
+            if UNIFORM not in runs or (runs[UNIFORM].dropna() > 0).all()
+        }
+        complete = [a for a in agents if all({a, UNIFORM} <= set(runs) for runs in scored.values())]
+        columns = [_task_scores(runs, complete) for runs in scored.values()] if complete else []
+        if not columns or min(column.shape[1] for column in columns) == 0:
+            return cls([], [], np.zeros((0, 0, 0)))
+        count = min((c.shape[1] for c in columns if c.shape[1] > 1), default=1)
+        # A task of one run is fixed, without scatter: it is repeated as often as needed.
+        equal = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
+        return cls(complete, list(scored), np.stack(equal, axis=2))
 
 
 def _task_scores(runs: pd.DataFrame, agents: list[str]) -> Array:
-    """Scores (agents, runs) on the runs of a task that all agents have."""
+    """Return scores (agents, runs) on the runs of a task that all agents have."""
     common = runs[[*agents, UNIFORM]].dropna()
     return score_of_regret(common[agents].to_numpy().T, uniform=common[UNIFORM].to_numpy())
-
-
-def _stacked(columns: list[Array]) -> Array:
-    """Of scores (agents, runs) of every task one array (agents, runs, tasks)."""
-    count = min((c.shape[1] for c in columns if c.shape[1] > 1), default=1)
-    # A task of one run is a fixed one, without scatter: it stands for itself as often as needed.
-    filled = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
-    return np.stack(filled, axis=2)
 
 
 @dataclass(frozen=True)
@@ -97,7 +111,7 @@ class Curves:
     """The runs of one agent in one task.
 
     Attributes:
-        names: World and seed of each run: what is paired between agents.
+        names: World and seed of each run, by which runs of different agents are paired.
         t: Times, shape (steps,).
         regret: Shape (runs, steps).
     """
@@ -108,86 +122,112 @@ class Curves:
 
 
 class Results:
-    """What came of a sweep: tables of it as DataFrames, steps of it as arrays.
+    """Results of a sweep, as ``evaluation.run`` and ``evaluation.load`` return them.
+
+    ``print`` shows all tables as text; a notebook shows them as HTML.
 
     Args:
-        source: Where the runs come from: a store, or the accepted submissions of an edition.
+        source: The runs: a sweep of a store, saved totals, or the submissions of an edition.
+        agents: Labels of the agents to keep; all if omitted.
+        tasks: Tasks to keep; all if omitted.
 
     Attributes:
-        source: Where they come from.
+        source: Where the runs come from.
         sweep: Its protocol, hash and data.
         runs: Its finished runs; failed ones have a ``reason``.
         trainings: Finished trainings, which ``runs`` leaves out.
+        tasks: The worlds of each task, in the protocol's order.
+        entries: The agents of the protocol, as plain data.
     """
 
-    def __init__(self, source: RunSource) -> None:
+    def __init__(
+        self,
+        source: RunSource,
+        *,
+        agents: Collection[str] | None = None,
+        tasks: Collection[str] | None = None,
+    ) -> None:
         self.source = source
         self.sweep = source.sweep
-        everything = source.runs()
-        self.runs: list[StoredRun] = [run for run in everything if run.track != TRAINING]
-        self.trainings: list[StoredRun] = [run for run in everything if run.track == TRAINING]
+        every = source.runs()
+        self.runs = [run for run in every if run.track != TRAINING]
+        self.trainings = [run for run in every if run.track == TRAINING]
+        self.tasks: dict[str, list[str]] = {}
+        for entry in self.sweep.protocol["envs"]:
+            if tasks is None or entry["group"] in tasks:
+                self.tasks.setdefault(entry["group"], []).append(entry["label"])
+        self.entries = [
+            entry
+            for entry in self.sweep.protocol["agents"]
+            if agents is None or entry["label"] in agents
+        ]
         self._regrets: dict[tuple[str, str], pd.DataFrame] = {}
         self._scores: dict[str, Scores] = {}
 
-    def table(self, *, baseline: str | None = None, track: str = "online") -> pd.DataFrame:
-        """See ``evaluation.summary.table``."""
-        from evaluation.summary import table
+    # What was run
 
-        return table(self, baseline=baseline, track=track)
+    @property
+    def tracks(self) -> list[str]:
+        """Tracks that have agents."""
+        return list(dict.fromkeys(entry["track"] for entry in self.entries))
 
-    def overall(self, *, baseline: str | None = None, track: str = "online") -> pd.DataFrame:
-        """See ``evaluation.summary.overall``."""
-        from evaluation.summary import overall
-
-        return overall(self, baseline=baseline, track=track)
+    def agents(self, track: str = "online") -> list[str]:
+        """Return the labels of the agents of a track, in the protocol's order."""
+        return [entry["label"] for entry in self.entries if entry["track"] == track]
 
     @property
     def size(self) -> int:
-        """How many runs the sweep has, finished or not."""
+        """Number of runs of the sweep, finished or not."""
         return self.source.size()
 
     @property
     def failures(self) -> list[StoredRun]:
         """Runs that failed, with the reason."""
-        every = [*self.trainings, *self.runs]
-        return [run for run in every if run.reason is not None]
+        return [run for run in (*self.trainings, *self.runs) if run.reason is not None]
 
     @property
     def machines(self) -> list[dict[str, Any]]:
-        """Where it was computed."""
+        """Machines that computed the runs."""
         return self.source.machines()
 
-    @cached_property
-    def tasks(self) -> dict[str, list[str]]:
-        """The worlds of every task, in the protocol's order."""
-        tasks: dict[str, list[str]] = {}
-        for entry in self.sweep.protocol["envs"]:
-            tasks.setdefault(entry["group"], []).append(entry["label"])
-        return tasks
-
-    def agents(self, track: str = "online") -> list[str]:
-        """Labels of the agents of a track, in the protocol's order."""
-        entries = self.sweep.protocol["agents"]
-        return [entry["label"] for entry in entries if entry["track"] == track]
-
-    def training(self, task: str, agent: str) -> tuple[int, float] | None:
-        """Interactions and seconds that an agent was trained in the worlds of a task, if it was.
-
-        The largest of them, where a task has several worlds.
-        """
-        envs = self.tasks[task]
-        mine = [
-            c for c in self.trainings if c.agent == agent and c.env in envs and c.reason is None
-        ]
-        if not mine:
-            return None
-        used = [int(self.source.columns(run.key)["interactions"][0]) for run in mine]
-        return max(used), max(run.agent_seconds or 0.0 for run in mine)
-
     @property
-    def tracks(self) -> list[str]:
-        """Tracks that have agents."""
-        return list(dict.fromkeys(entry["track"] for entry in self.sweep.protocol["agents"]))
+    def provenance(self) -> pd.Series[str]:
+        """Protocol, seeds, date, commit, versions and processor of the runs."""
+        protocol, machines = self.sweep.protocol, self.machines
+        facts = {
+            "protocol": self.sweep.name,
+            "hash": self.sweep.hash,
+            "seeds": f"{len(protocol['seeds'])} from {min(protocol['seeds'])}",
+            "runs": f"{len(self.runs):,} of {self.size - len(self.trainings):,}",
+            "date": self.sweep.started[:10],
+            "command": self.sweep.command,
+        }
+        for name in ("commit", "cpu", "platform", "python", "blas"):
+            facts[name] = _joined(machine.get(name) for machine in machines)
+        for package in dict.fromkeys(p for m in machines for p in m.get("packages", {})):
+            facts[package] = _joined(m.get("packages", {}).get(package) for m in machines)
+        return pd.Series(facts, name=self.sweep.name)
+
+    def select(
+        self, *, agents: Collection[str] | None = None, envs: Collection[str] | None = None
+    ) -> Results:
+        """Return the results of some agents in some tasks.
+
+        Args:
+            agents: Labels of the agents to keep; all if omitted.
+            envs: Tasks to keep, as tables name them; all if omitted.
+
+        Raises:
+            ValueError: If an agent or a task is unknown.
+        """
+        every = [entry["label"] for entry in self.entries]
+        return Results(
+            self.source,
+            agents=_known("agents", "agent", agents, every),
+            tasks=_known("envs", "environment", envs, self.tasks),
+        )
+
+    # Numbers
 
     @cached_property
     def totals(self) -> pd.DataFrame:
@@ -196,25 +236,23 @@ class Results:
         Reference rows (oracle, best-per-phase, best-fixed, uniform-random) have the track
         "references".
         """
-        task_of = {env: task for task, envs in self.tasks.items() for env in envs}
         rows: list[dict[str, Any]] = []
-        for run in self._judged:
+        for run in self._agent_runs:
             seconds = (run.agent_seconds or 0.0) / max(run.steps, 1)
-            rows.append({**_key(run), "regret": run.regret, "ms_per_step": 1e3 * seconds})
-        for run in self._computed:
+            rows.append({**_named(run), "regret": run.regret, "ms_per_step": 1e3 * seconds})
+        for run in self._reference_runs:
             columns = self.source.columns(run.key)
             for name in REFERENCE_ROWS:
-                rows.append({**_key(run), "agent": name, "regret": float(columns[name].sum())})
-        columns_ = ["env", "agent", "track", "seed", "steps", "regret", "ms_per_step"]
-        frame = pd.DataFrame(rows, columns=columns_)
-        frame.insert(0, "task", frame["env"].map(task_of))
-        return frame
+                rows.append({**_named(run), "agent": name, "regret": float(columns[name].sum())})
+        frame = pd.DataFrame(rows, columns=["task", *RUN, "steps", "regret", "ms_per_step"])
+        return frame.assign(task=frame["env"].map(self._task_of))
 
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
-        """Total regret of each run of a task: a column for each agent of a track and reference.
+        """Return total regrets of a task: a row per run, a column per agent and reference.
 
-        Rows are named by world and seed; what an agent has not finished is NaN.
+        Rows are named by world and seed; runs that an agent has not finished are NaN.
         """
+        self._check(task=task, track=track)
         if (task, track) not in self._regrets:
             frame = self.totals
             chosen = frame[(frame["task"] == task) & frame["track"].isin([track, REFERENCES])]
@@ -223,95 +261,373 @@ class Results:
         return self._regrets[task, track]
 
     def scores(self, track: str = "online") -> Scores:
-        """Scores of the agents of a track over all tasks."""
+        """Return the scores of the agents of a track over all tasks."""
         if track not in self._scores:
             regrets = {task: self.regrets(task, track) for task in self.tasks}
-            self._scores[track] = scores_of(regrets, self.agents(track))
+            self._scores[track] = Scores.of(regrets, self.agents(track))
         return self._scores[track]
+
+    def training(self, task: str, agent: str) -> tuple[int, float] | None:
+        """Return interactions and seconds of an agent's training, the largest of a task."""
+        mine = [
+            run
+            for run in self.trainings
+            if run.agent == agent and run.env in self.tasks[task] and run.reason is None
+        ]
+        if not mine:
+            return None
+        used = [int(self.source.columns(run.key)["interactions"][0]) for run in mine]
+        return max(used), max(run.agent_seconds or 0.0 for run in mine)
+
+    @cached_property
+    def change_costs(self) -> pd.DataFrame:
+        """Costs of the changes of worlds: a row for each run of an agent or reference that has any.
+
+        The columns are those that name a run, and those of tables around changes; see
+        ``evaluation.statistics.change_costs``.
+        """
+        saved = getattr(self.source, "change_costs", None)
+        rows = list(self._computed_costs()) if saved is None else []
+        frame = pd.DataFrame(rows, columns=[*RUN, *CHANGE_COSTS]) if saved is None else saved
+        frame = frame[frame["env"].isin(self._task_of)]
+        return frame.assign(task=frame["env"].map(self._task_of))
+
+    @property
+    def has_changes(self) -> bool:
+        """True if the world of any run changes."""
+        return not self.change_costs.empty
+
+    def _computed_costs(self) -> Iterator[dict[str, Any]]:
+        worlds = {
+            (run.env, run.seed): columns
+            for run in self._reference_runs
+            if len((columns := self.source.columns(run.key)).get(CHANGES, ()))
+        }
+        agents = [run for run in self._agent_runs if (run.env, run.seed) in worlds]
+        references = [run for run in self._reference_runs if (run.env, run.seed) in worlds]
+        for run in (*agents, *references):
+            world, is_reference = worlds[run.env, run.seed], run.agent == REFERENCES
+            columns = world if is_reference else self.source.columns(run.key)
+            changes = world[CHANGES] - world["t"][0]
+            seasons = [max(1, round(period)) for period in world["period"].tolist()]
+            for name in REFERENCE_ROWS if is_reference else ["regret"]:
+                costs = change_costs(columns[name], changes, seasons=seasons)
+                worst = worst_window(columns[name], window=seasons[0])
+                row = {**_named(run), **asdict(costs), "worst_window": worst}
+                yield {**row, "agent": name if is_reference else run.agent}
+
+    # Steps
 
     @property
     def steps(self) -> pd.DataFrame:
         """One row per run and step: agent, env, seed, t, action, reward, regret."""
-        empty = pd.DataFrame(columns=STEP_COLUMNS)
-        frames = list(self.step_frames())
-        return pd.concat(frames, ignore_index=True) if frames else empty
+        frames = list(self._step_frames())
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=STEPS)
 
-    def step_frames(self) -> Iterator[pd.DataFrame]:
-        """The steps run by run, so that large results need little memory."""
-        for run in self._judged:
+    def _step_frames(self) -> Iterator[pd.DataFrame]:
+        for run in self._agent_runs:
             columns = self.source.columns(run.key)
-            frame = pd.DataFrame({name: columns[name] for name in ("t", "reward", "regret")})
             action = columns["action"]
             action = action[:, 0] if action.ndim == 2 and action.shape[1] == 1 else action
-            frame.insert(1, "action", action if action.ndim == 1 else pd.Series(action.tolist()))
-            for place, name in enumerate(("agent", "env", "seed")):
-                frame.insert(place, name, getattr(run, name))
-            yield frame
+            more = {name: columns[name] for name in ("t", "reward", "regret")}
+            more["action"] = action if action.ndim == 1 else pd.Series(action.tolist())
+            yield pd.DataFrame({"agent": run.agent, "env": run.env, "seed": run.seed, **more})[
+                STEPS
+            ]
 
     def curves(self, task: str, agent: str, track: str = "online") -> Curves:
-        """The runs of an agent in a task, or of a reference row with the track "references".
+        """Return the runs of an agent in a task, or of a reference row in the track "references".
 
-        Worlds of one task may differ in length: then only the steps that all have are returned.
+        Worlds of one task may differ in length: only the steps that all have are returned.
         """
+        self._check(task=task, track=track)
         is_reference = track == REFERENCES
-        runs = self._computed if is_reference else self._by_agent[agent, track]
-        runs = [run for run in runs if run.env in self.tasks[task]]
+        known = REFERENCE_ROWS if is_reference else self.agents(track)
+        check_known("agent", agent, known, f"in the track {track}")
+        runs = self._reference_runs if is_reference else self._agent_runs
+        runs = [
+            run
+            for run in runs
+            if run.env in self.tasks[task]
+            and (is_reference or (run.agent, run.track) == (agent, track))
+        ]
         if not runs:
             return Curves([], np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
         columns = [self.source.columns(run.key) for run in runs]
         steps = min(len(c["t"]) for c in columns)
-        regret = [c[agent if is_reference else "regret"][:steps] for c in columns]
-        return Curves(
-            [(run.env, run.seed) for run in runs], columns[0]["t"][:steps], np.stack(regret)
-        )
+        regret = np.stack([c[agent if is_reference else "regret"][:steps] for c in columns])
+        return Curves([(run.env, run.seed) for run in runs], columns[0]["t"][:steps], regret)
 
     def periods(self, task: str) -> dict[tuple[str, int], float]:
-        """The season of every run of a task, by world and seed."""
+        """Return the season of every run of a task at its start, by world and seed."""
         return {name: p for name, p in self._periods.items() if name[0] in self.tasks[task]}
-
-    def changes(self, task: str) -> dict[tuple[str, int], NDArray[np.int64]]:
-        """When the world of each run of a task changes, by world and seed; empty if it never does.
-
-        The times are those of the first step after each change.
-        """
-        return {name: c for name, c in self._changes.items() if name[0] in self.tasks[task]}
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether the world of any run changes."""
-        return bool(self._changes)
 
     @cached_property
     def _periods(self) -> dict[tuple[str, int], float]:
+        runs = self._reference_runs
         return {
-            (run.env, run.seed): float(self.source.columns(run.key)["period"][0])
-            for run in self._computed
+            (run.env, run.seed): float(self.source.columns(run.key)["period"][0]) for run in runs
         }
 
     @cached_property
-    def _changes(self) -> dict[tuple[str, int], NDArray[np.int64]]:
-        """Of every run whose world changes, when."""
-        found = {run: self.source.columns(run.key).get(CHANGES, ()) for run in self._computed}
-        return {(run.env, run.seed): np.asarray(c) for run, c in found.items() if len(c)}
+    def _task_of(self) -> dict[str, str]:
+        return {env: task for task, envs in self.tasks.items() for env in envs}
+
+    @cached_property
+    def _agent_runs(self) -> list[StoredRun]:
+        """Runs of agents that did not fail."""
+        mine = {(entry["label"], entry["track"]) for entry in self.entries}
+        return [run for run in self._finished if (run.agent, run.track) in mine]
+
+    @cached_property
+    def _reference_runs(self) -> list[StoredRun]:
+        """Runs in which the references were computed."""
+        return [run for run in self._finished if run.agent == REFERENCES]
 
     @property
-    def _judged(self) -> list[StoredRun]:
-        """Runs of agents that did not fail."""
-        return [run for run in self.runs if run.reason is None and run.agent != REFERENCES]
+    def _finished(self) -> list[StoredRun]:
+        return [run for run in self.runs if run.reason is None and run.env in self._task_of]
 
-    @cached_property
-    def _computed(self) -> list[StoredRun]:
-        """Runs in which the references were computed."""
-        return [run for run in self.runs if run.reason is None and run.agent == REFERENCES]
+    # Tables
 
-    @cached_property
-    def _by_agent(self) -> defaultdict[tuple[str, str], list[StoredRun]]:
-        """Runs that did not fail, by agent and track."""
-        found: defaultdict[tuple[str, str], list[StoredRun]] = defaultdict(list)
-        for run in self._judged:
-            found[run.agent, run.track].append(run)
-        return found
+    def table(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
+        """Return one row per task and agent, reference rows last.
+
+        Args:
+            baseline: An agent of the track or a reference row; adds paired differences from it.
+            track: Track of the agents: "online" or "pretrained".
+        """
+        from evaluation.tables import task_table
+
+        self._check(track=track)
+        if baseline is not None:
+            self._check_agent(baseline, [*self.agents(track), *REFERENCE_ROWS], track)
+        return task_table(self, baseline=baseline, track=track)
+
+    def overall(
+        self,
+        *,
+        baseline: str | None = None,
+        track: str = "online",
+        envs: Collection[str] | None = None,
+    ) -> ResultsTable:
+        """Return one row per agent over all tasks, the best first.
+
+        Only runs that all agents have finished count, the same number in every task. Agents that do
+        not take part in every task are missing, and the title names them: name the tasks that they
+        take part in.
+
+        Args:
+            baseline: An agent of the track; adds the chance of being better than it.
+            track: Track of the agents: "online" or "pretrained".
+            envs: Tasks to rank over, as tables name them; all if omitted.
+        """
+        from evaluation.exclusions import part_of
+        from evaluation.tables import overall_table
+
+        self._check(track=track)
+        ranked = self if envs is None else part_of(self, list(self.select(envs=envs).tasks))
+        known = ranked.scores(track).agents
+        if baseline is not None:
+            self._check_agent(baseline, known, track)
+        frame = overall_table(ranked, baseline=baseline, track=track)
+        if absent := [agent for agent in self.agents(track) if agent not in known]:
+            frame.attrs["title"] += f"; not in every task: {', '.join(absent)}"
+        return frame
+
+    def compare(
+        self, agent: str, other: str | None = None, *, track: str = "online"
+    ) -> ResultsTable:
+        """Return differences on common runs, with 95 % intervals and p-values.
+
+        ``compare("gp-ucb")`` is every agent of a track minus GP-UCB, with p-values corrected for
+        their number. ``compare("ppo, trained", "gp-ucb")`` is the first minus the second, in any
+        tracks, as in ``periodic-gp compare``.
+
+        Args:
+            agent: The agent or reference row that the others are compared with; of two, the first.
+            other: The agent or reference row that is subtracted, to compare two.
+            track: Track of the agents, "online" or "pretrained"; ignored for two agents.
+        """
+        from evaluation.tables import ResultsTable, pair_table
+
+        self._check(track=track)
+        if other is not None:
+            every = [entry["label"] for entry in self.entries] + list(REFERENCE_ROWS)
+            for name in (agent, other):
+                check_known("agent", name, every)
+            return pair_table(self, agent, other)
+        self._check_agent(agent, [*self.agents(track), *REFERENCE_ROWS], track)
+        whole = self.table(baseline=agent, track=track)
+        keys = [key for key in whole if str(key).startswith(COMPARED)]
+        frame = ResultsTable(whole.loc[whole["agent"] != agent, ["task", "agent", *keys]])
+        frame.attrs.update(whole.attrs)
+        return frame
+
+    def _check(self, *, track: str, task: str | None = None) -> None:
+        check_known("track", track, TRACKS if task is None else (*TRACKS, REFERENCES))
+        if task is not None:
+            check_known("task", task, self.tasks)
+
+    def _check_agent(self, agent: str, known: Collection[str], track: str) -> None:
+        """Refuse an unknown name; an agent of another track is named with it."""
+        others = [name for name in self.tracks if name != track and agent in self.agents(name)]
+        if agent not in known and others:
+            there = f"is in the track {others[0]!r}: give track={others[0]!r}"
+            raise ValueError(f"{agent!r} {there}, or two agents to compare(), of any tracks")
+        check_known("agent", agent, known)
+
+    # Output
+
+    def __repr__(self) -> str:
+        from evaluation.exclusions import remarks
+        from evaluation.tables import rich_tables, text_of
+
+        width = shutil.get_terminal_size().columns
+        tables = (table for frame in self._frames() for table in rich_tables(frame))
+        return "\n\n".join([self._title(), text_of(tables, width), *remarks(self)])
+
+    def _repr_html_(self) -> str:
+        from evaluation.exclusions import remarks
+
+        parts = [Markup("<p><b>{}</b></p>").format(self._title())]
+        parts += [Markup(frame._repr_html_()) for frame in self._frames()]
+        parts += [Markup("<p>{}</p>").format(remark) for remark in remarks(self)]
+        return "".join(parts)
+
+    def _frames(self) -> Iterator[ResultsTable]:
+        from evaluation.exclusions import rankings
+
+        for track in self.tracks:
+            yield self.table(track=track)
+            yield from rankings(self, track=track)
+
+    def _title(self) -> str:
+        sweep = self.sweep
+        return f"Protocol {sweep.name}, hash {sweep.hash[:12]}, sweep {sweep.id}"
+
+    def plot(
+        self,
+        kind: str = "curves",
+        *,
+        agents: Collection[str] | None = None,
+        envs: Collection[str] | None = None,
+        dark: bool = False,
+    ) -> Figure:
+        """Return a figure that a notebook shows; ``savefig`` writes it into a file.
+
+        Curves and profiles have 95 % bands where tables have intervals: of five runs or more, or,
+        in profiles, of all tasks together.
+
+        Args:
+            kind: "curves" (regret over time), "phases" (regret by phase of the season) or
+                "profiles" (share of runs above each score).
+            agents: Labels of the agents to draw; all if omitted.
+            envs: Tasks to draw, as tables name them; all if omitted.
+            dark: Draw for a dark page.
+        """
+        from evaluation.plots import FIGURES
+
+        one_of("kind", kind, tuple(FIGURES))
+        return FIGURES[kind](self.select(agents=agents, envs=envs), dark=dark)
+
+    def to_html(self, path: Path | str) -> Path:
+        """Write one self-contained page of everything, which works offline; return its path.
+
+        Raises:
+            OSError: If it cannot be written there.
+        """
+        from evaluation.report.content import store_content
+        from evaluation.report.page import render
+        from evaluation.report.sheet import Pictures
+        from periodic_envs.files import write_atomically
+
+        out = Path(path)
+        if out.is_dir():
+            raise IsADirectoryError(f"cannot write {str(out)!r}: it is a folder")
+        if not out.parent.is_dir():
+            where = str(out.parent)
+            raise FileNotFoundError(f"cannot write {str(out)!r}: there is no folder {where!r}")
+        page = render(store_content(self, Pictures())).encode()
+        try:
+            write_atomically(out, page)
+        except OSError as error:
+            raise OSError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
+        return out
+
+    def to_latex(self, *, baseline: str | None = None, track: str = "online") -> str:
+        """Return the table of all tasks in LaTeX, with the rules of the package booktabs."""
+        return str(
+            self.table(baseline=baseline, track=track)
+            .formatted()
+            .to_latex(index=False, escape=True)
+        )
+
+    def save_totals(self, path: Path | str, *, points: int = 0) -> None:
+        """Write totals per run into a Parquet file that ``evaluation.load`` reads.
+
+        Args:
+            path: The file.
+            points: Points of the curve of each run to keep; without any, curves cannot be drawn.
+        """
+        from evaluation.saved import save_totals
+
+        save_totals(self, Path(path), points)
+
+    def save_steps(self, path: Path | str) -> int:
+        """Write all steps into a .parquet or .csv file and return the number of rows.
+
+        The action is a number where all actions of the sweep are numbers, else a list of numbers;
+        in a CSV file a list is written as JSON.
+        """
+        from evaluation.saved import save_steps
+
+        return save_steps(self._step_frames, Path(path))
 
 
-def _key(run: StoredRun) -> dict[str, Any]:
-    return {name: getattr(run, name) for name in ("env", "agent", "track", "seed", "steps")}
+STEPS = ["agent", "env", "seed", "t", "action", "reward", "regret"]
+CHANGE_COSTS = [
+    *("before", "after_first", "recovery_first", "recovered_first", "recovery", "recovered"),
+    "worst_window",
+]
+
+
+def load(path: Path | str, sweep: str | int | None = None) -> Results:
+    """Return the results in a file.
+
+    Args:
+        path: A store, or a Parquet file of ``Results.save_totals``.
+        sweep: Name or number of a sweep of the store; the last one by default.
+
+    Raises:
+        StoreError: If the file is missing or not one of these.
+        LookupError: If the store has no such sweep.
+    """
+    from evaluation.saved import SavedTotals
+
+    if Path(path).suffix == ".parquet":
+        return Results(SavedTotals.read(Path(path)))
+    store = Store(path, create=False)
+    return Results(store.source(store.find(sweep).id))
+
+
+def _known(
+    argument: str, what: str, chosen: Collection[str] | None, every: Collection[str]
+) -> Collection[str]:
+    """Return the chosen names after a check that all of them are known."""
+    if chosen is None:
+        return list(every)
+    names = require_list(argument, chosen)
+    if not names:
+        raise ValueError(f"{argument} must not be empty: leave it out to have all")
+    for name in names:
+        check_known(what, name, every)
+    return names
+
+
+def _named(run: StoredRun) -> dict[str, Any]:
+    return {name: getattr(run, name) for name in (*RUN, "steps")}
+
+
+def _joined(values: Iterator[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values if value)) or "unknown"

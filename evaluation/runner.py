@@ -14,11 +14,11 @@ import numpy as np
 
 from agents.checks import one_of, require
 from evaluation.kinds import fitted
-from evaluation.names import as_list
 from evaluation.own_worlds import look_for
 from evaluation.progress import default_reporter
 from evaluation.protocol import Protocol
 from evaluation.record import Record
+from evaluation.results import Results
 from evaluation.running.executors import Executor, InProcess, Pool, dispatch
 from evaluation.running.executors.own_worlds import world_modules
 from evaluation.running.given import Given, entries_of
@@ -26,8 +26,14 @@ from evaluation.running.isolation import NONE, PROCESS, SANDBOX
 from evaluation.running.makeable import check_settings
 from evaluation.running.trainable import check_trainings
 from evaluation.runs import Run, runs_of
-from evaluation.shown import ShownResults
-from evaluation.specs import REFERENCES, TRAINING, ProtocolError, UnknownWorldError, parse_seeds
+from evaluation.specs import (
+    REFERENCES,
+    TRAINING,
+    ProtocolError,
+    UnknownWorldError,
+    parse_seeds,
+    require_list,
+)
 from evaluation.store import Store, path_of
 from periodic_envs.checks import whole
 
@@ -64,7 +70,7 @@ def run(
     isolation: str = NONE,
     references: bool = True,
     on_progress: Callable[[Progress], object] | None = None,
-) -> ShownResults:
+) -> Results:
     """Run a protocol and return what came of it.
 
     Args:
@@ -112,7 +118,7 @@ def run(
                 store.save(record)
                 failed += record.reason is not None
                 report(Progress(len(by_key), done, failed, handed_out[record.key], record))
-    results = ShownResults(store.source(stored.id))
+    results = Results(store.source(stored.id))
     if on_progress is None:
         _warn_of_failures(results)
     return results
@@ -132,7 +138,7 @@ def _loaded(protocol: Any) -> Protocol:
     return Protocol.load(Path(protocol) if isinstance(protocol, os.PathLike) else protocol)
 
 
-def _warn_of_failures(results: ShownResults) -> None:
+def _warn_of_failures(results: Results) -> None:
     """Where nobody watches, an empty table must not be all there is to see."""
     if not results.failures:
         return
@@ -157,7 +163,7 @@ def _asked(
     written = seeds if seeds is None or isinstance(seeds, str) else _plain(seeds)
     chosen = protocol.restricted(
         agents=None if agents is None else entries_of(agents, path),
-        envs=None if envs is None else as_list("envs", envs, ProtocolError),
+        envs=None if envs is None else require_list("envs", envs, ProtocolError),
         seeds=None if written is None else parse_seeds(written),
     )
     _look_for_worlds(chosen)

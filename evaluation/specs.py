@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -328,3 +328,30 @@ def delayed(env: gym.Env[Any, Any], arguments: Mapping[str, Any]) -> gym.Env[Any
 
     given = delay_arguments(arguments)
     return DelayedReward(env, **given) if given else env
+
+
+def check_known(what: str, name: Any, known: Collection[str], where: str = "here") -> None:
+    """Refuse an unknown name, with those that may have been meant.
+
+    Args:
+        what: The kind of name: "agent".
+        name: The name.
+        known: All names of that kind.
+        where: Where they are looked up, for the message.
+
+    Raises:
+        ValueError: If the name is unknown.
+    """
+    if isinstance(name, str) and name in known:
+        return
+    close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+    mean = " or ".join(repr(each) for each in close)
+    hint = f"did you mean {mean}?" if close else f"there are {', '.join(known) or 'none'}"
+    raise ValueError(f"there is no {what} {name!r} {where}; {hint}")
+
+
+def require_list(argument: str, value: Any, error: type[ValueError] = ValueError) -> list[Any]:
+    """Return an iterable as a list; refuse a single text, which is one of letters."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise error(f"{argument} must be a list, got {value!r}: write {argument}=[...]")
+    return list(value)

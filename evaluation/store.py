@@ -59,7 +59,7 @@ class StoreError(Exception):
 
 @dataclass(frozen=True)
 class StoredSweep:
-    """A protocol that was run: the protocol as plain data, and when and how it was run."""
+    """A protocol that was run, as plain data, with the sources of its worlds' data."""
 
     id: int
     hash: str
@@ -83,6 +83,11 @@ class StoredRun:
     steps: int
     regret: float | None
     agent_seconds: float | None
+
+
+def data_sources(protocol: Protocol) -> dict[str, str | None]:
+    """Return the source of each world's data ("measurements", "simulator"); None without data."""
+    return {label: origin and origin.source for label, origin in protocol.origins.items()}
 
 
 def path_of(store: Any) -> Path | None:
@@ -139,7 +144,7 @@ class Store:
         """Record that a protocol is run; the same protocol continues the same sweep."""
         content = canonical_json(protocol.to_dict())
         same = (protocol.hash, protocol.name, content)
-        data = canonical_json(protocol.data_fingerprints)
+        data = canonical_json(data_sources(protocol))
         with self._sentence("write"), _transaction(self._db) as db:
             # The last sweep has the highest turn, since clocks may be set back.
             last, turn = db.execute(

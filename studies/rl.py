@@ -15,10 +15,10 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
+from evaluation.columns import titles
 from evaluation.plots import agent_styles
 from evaluation.protocol import Protocol
 from evaluation.results import Results
-from evaluation.simulated import titles
 from evaluation.specs import REFERENCE_ROWS
 from periodic_envs.files import write_figure
 from studies.comparison import Comparison

@@ -16,8 +16,8 @@ from rich.table import Table
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names
 from evaluation import protocol as protocols
+from evaluation.cli.docstrings import described_settings, named_settings, paragraphs, wrapped
 from evaluation.cli.shared import CommandError, console, save_picture, say
-from evaluation.docstrings import described_settings, named_settings, paragraphs, wrapped
 from evaluation.own_worlds import look_for
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, UnknownWorldError, WorldSpec

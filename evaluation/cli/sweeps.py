@@ -22,16 +22,13 @@ from evaluation.cli.shared import (
 )
 from evaluation.cli.tables import check_known, comparison_lines, print_table
 from evaluation.cli.waiting import working
-from evaluation.export import export_steps
-from evaluation.participation import Part, parts, rankings, remarks
+from evaluation.exclusions import parts, rankings, remarks
 from evaluation.protocol import Protocol
 from evaluation.results import Results
 from evaluation.runner import Progress, run
-from evaluation.selection import Selection
 from evaluation.specs import REFERENCE_ROWS
 from evaluation.store import Store
-from evaluation.summary import overall, table
-from evaluation.tables import tables_of, task_tables
+from evaluation.tables import overall_table, rich_tables, task_table
 
 SweepOption = Annotated[
     str | None,
@@ -170,7 +167,7 @@ def plot(
     with Store(store, create=False) as opened:
         results = chosen_results(opened, sweep)
         try:
-            selected = Selection(results, agents=agents, tasks=envs)
+            selected = results.select(agents=agents, envs=envs)
         except ValueError as error:
             raise CommandError(str(error)) from error
         try:
@@ -191,7 +188,7 @@ def export(
         raise CommandError(f"the name must end in .parquet or .csv, got {str(out)!r}")
     with Store(store, create=False) as opened:
         try:
-            rows = export_steps(chosen_results(opened, sweep), out)
+            rows = chosen_results(opened, sweep).save_steps(out)
         except OSError as error:
             raise CommandError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
     say(f"Wrote {rows:,} rows into {out}")
@@ -220,14 +217,14 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
 
 
 def _tables(results: Results, baseline: str | None, track: str) -> Iterator[Table]:
-    yield from task_tables(results, baseline=baseline, track=track)
+    yield from rich_tables(task_table(results, baseline=baseline, track=track))
     for ranking in rankings(results, baseline=baseline, track=track):
-        yield from tables_of(ranking)
+        yield from rich_tables(ranking)
 
 
-def _apart(part: Part, baseline: str | None, track: str) -> dict[str, Any]:
+def _apart(part: Results, baseline: str | None, track: str) -> dict[str, Any]:
     """The ranking over the tasks that some agents are limited to."""
-    ranked = part.overall(baseline=baseline, track=track)
+    ranked = overall_table(part, baseline=baseline, track=track)
     return {"tasks": list(part.tasks), "overall": json.loads(ranked.to_json(orient="records"))}
 
 
@@ -243,9 +240,9 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
                 name: json.loads(
                     made(results, baseline=baseline, track=track).to_json(orient="records")
                 )
-                for name, made in {"tasks": table, "overall": overall}.items()
+                for name, made in {"tasks": task_table, "overall": overall_table}.items()
             }
-            | {"apart": [_apart(part, baseline, track) for part in parts(results, track)]}
+            | {"apart": [_apart(part, baseline, track) for _, part in parts(results, track)]}
             for track in results.tracks
         },
         "failures": [

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from rich.measure import Measurement
 from rich.table import Table
 
-from evaluation import names
+from evaluation import specs
 from evaluation.cli.shared import CommandError, console, say, screen
-from evaluation.few_runs import NO_INTERVALS
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS
-from evaluation.summary import paired
-from evaluation.tables import fitted
+from evaluation.tables import NO_INTERVALS, fitted, paired_differences
 
 
 def print_table(shown: Table) -> None:
@@ -35,7 +33,7 @@ def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]
     for agent in (first, second):
         check_known(results, agent, *results.tracks)
     yield f"{first} minus {second}, regret on common runs (negative: {first} is better)"
-    rows = list(paired(results, first, second))
+    rows = list(paired_differences(results, first, second))
     if not rows:
         yield "  no world and seed on which both are finished"
     for task, runs, gap in rows:
@@ -51,6 +49,6 @@ def check_known(results: Results, agent: str | None, *tracks: str) -> None:
     known = [name for track in tracks for name in results.agents(track)] + list(REFERENCE_ROWS)
     if agent is not None:
         try:
-            names.check_known("agent", agent, known, "in this sweep")
+            specs.check_known("agent", agent, known, "in this sweep")
         except ValueError as error:
             raise CommandError(str(error)) from error

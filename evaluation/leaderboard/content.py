@@ -22,7 +22,7 @@ from evaluation.report.content import NOTES, About, Board, board_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES, TRACKS, AgentEntry, canonical_json
-from evaluation.store import StoredRun, StoredSweep
+from evaluation.store import StoredRun, StoredSweep, data_sources
 
 _TIERS = (
     "Trust: hidden-seed (run by the maintainers on seeds that nobody could know), re-run (run by "
@@ -208,7 +208,7 @@ class SubmittedRuns:
             for label, m in given.items()
         )
         content = replace(protocol, name=edition.name, agents=entries).to_dict()
-        data = protocol.data_fingerprints
+        data = data_sources(protocol)
         return StoredSweep(0, edition.challenge, edition.name, content, data, "", "")
 
     def runs(self) -> list[StoredRun]:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluation.columns import page_columns
-from evaluation.few_runs import least_runs, profile_bands
-from evaluation.looks import colour_of, dashes_of, looks
-from evaluation.participation import left_out, left_out_as, part_title, parts
+from evaluation.columns import least_runs, page_columns
+from evaluation.exclusions import excluded, excluded_kinds, parts
+from evaluation.plots import colour_of, dashes_of, looks, profile_bands
 from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS
@@ -22,7 +21,7 @@ from evaluation.statistics import (
     paired_matrix,
     ranks_of,
 )
-from evaluation.summary import overall, table
+from evaluation.tables import overall_table, task_table
 from periodic_envs.arrays import Array
 
 NOTES = (
@@ -102,7 +101,7 @@ class Board:
 def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
     """What the page says of a board, with pictures of the worlds."""
     results, track = board.results, board.track
-    means, ranked = table(results, track=track), overall(results, track=track)
+    means, ranked = task_table(results, track=track), overall_table(results, track=track)
     order = _order(means, ranked)
     agents, look = list(order), looks(order)
     sheets = [Sheet.of(results, t, track, table=means, agents=agents) for t in results.tasks]
@@ -174,7 +173,7 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
             ["Command", results.sweep.command],
             ["Machine", "; ".join(machines)],
         ],
-        "notes": [*NOTES, *left_out(results)],
+        "notes": [*NOTES, *excluded(results)],
         "boards": [board_content(board, pictures) for board in _boards(results)],
         "progress": progress_content(results),
     }
@@ -184,15 +183,15 @@ def _boards(results: Results) -> Iterator[Board]:
     """One for each track, and one for each part of the worlds that some agents are limited to."""
     for track in results.tracks:
         yield Board(track, f"Agents, {track}", NOTE, track, results, _about(results))
-        for place, part in enumerate(parts(results, track), 1):
+        for place, (title, part) in enumerate(parts(results, track), 1):
             worlds = f"{len(part.tasks)} of {len(results.tasks)} worlds"
-            note = f"{part_title(part, track)}. {NOTE}"
+            note = f"{title}. {NOTE}"
             yield Board(f"{track}-{place}", f"{track}, {worlds}", note, track, part, _about(part))
 
 
 def _about(results: Results) -> dict[str, About]:
     """What a store knows of each agent."""
-    only = left_out_as(results)
+    only = excluded_kinds(results)
     return {
         entry["label"]: About(
             provenance=(("Run as", entry["name"]), ("Settings", _settings(entry))),

@@ -14,14 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evaluation.column import Column
-from evaluation.columns import page_columns
-from evaluation.dark import darkened
-from evaluation.few_runs import shown_curve
-from evaluation.plots import phase_rows
+from evaluation.columns import Column, page_columns, simulated_tasks
+from evaluation.plots import darkened, mean_curve, phase_rows
 from evaluation.protocol import Protocol
 from evaluation.results import Curves, Results
-from evaluation.simulated import simulated_tasks
 from evaluation.specs import REFERENCE_ROWS, REFERENCES, WorldSpec, canonical_json
 from evaluation.statistics import Band
 from periodic_envs.arrays import Array
@@ -65,7 +61,7 @@ def cells(columns: Sequence[Column], row: Mapping[Any, Any]) -> dict[str, Any]:
     """A row of a table: of each column its number, or the number with the ends of its interval."""
     found: dict[str, Any] = {}
     for column in columns:
-        shown = [cell(value, column.digits) for value in column.shown(row)]
+        shown = [cell(value, column.digits) for value in column.values(row)]
         found[column.key] = shown if column.interval else shown[0]
     return found
 
@@ -205,7 +201,7 @@ def _curve(runs: Curves, places: NDArray[np.intp]) -> Band:
     kept = places[places < runs.regret.shape[1]]
     curves = np.cumsum(runs.regret, axis=1)[:, kept]
     # The band of a sum needs the sums only: differences of kept points are the steps between.
-    found = shown_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
+    found = mean_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
     return Band(found.estimate, np.maximum(found.low, 0.0), found.high)
 
 

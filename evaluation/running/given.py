@@ -15,9 +15,8 @@ from typing import Any
 
 from agents.registry import REQUIRED, AgentSpec, UnknownAgentError, names, settings_of
 from evaluation.keys import find_package
-from evaluation.names import as_list, check_known
 from evaluation.running.written import written
-from evaluation.specs import ProtocolError
+from evaluation.specs import ProtocolError, check_known, require_list
 
 Named = str | AgentSpec | Callable[..., Any]
 """A text of the command line's notation, a spec, or a class or function that makes an agent.
@@ -41,7 +40,7 @@ def entries_of(agents: Collection[Given], store: Path | None) -> list[Any]:
     Raises:
         ProtocolError: One sentence, where something is no agent that workers could make.
     """
-    every = as_list("agents", agents, ProtocolError)
+    every = require_list("agents", agents, ProtocolError)
     try:
         return list(_labelled([_entry(given, store) for given in every]))
     except ValueError as error:

@@ -7,10 +7,9 @@ The classes of this package are imported and asked; somebody's is read, and neve
 from __future__ import annotations
 
 from agents.registry import REQUIRED, find_class, is_built_in, settings_of
-from evaluation.names import check_known
 from evaluation.protocol import Protocol
 from evaluation.running.class_text import ClassText, Setting, text_of
-from evaluation.specs import AgentEntry, ProtocolError
+from evaluation.specs import AgentEntry, ProtocolError, check_known
 
 METHODS = ("act", "update")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evaluation.phases import number_of_bins, phase_bins
+from evaluation.references import number_of_bins, phase_bins
 from evaluation.statistics.intervals import Interval, require_runs, resample_counts, studentised
 from periodic_envs.arrays import Array
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from evaluation.shell import as_options
 from periodic_decisions.backtest.judged import Judged
 from periodic_decisions.deciding.durations import MAX_DURATION, written
 from periodic_decisions.deciding.settings import DEFAULT_REMEMBERED, MAX_REMEMBERED
@@ -72,3 +72,16 @@ def schedule_commands(judged: Judged, name: str) -> tuple[str, ...]:
 def _has_offsets(judged: Judged) -> bool:
     """Whether times have an offset, or count from 1970: without a zone they are read as UTC."""
     return getattr(judged.series.clock.first, "tzinfo", None) is not None
+
+
+def as_options(arguments: Mapping[str, Any]) -> str:
+    """Return arguments as options of a command, with a space before each word.
+
+    >>> as_options({"time_column": "Zeit", "arms": ["a", "b c"]})
+    " --time-column Zeit --arms a --arms 'b c'"
+    """
+    words = []
+    for name, value in arguments.items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            words += [f"--{name.replace('_', '-')}", shlex.quote(str(one))]
+    return "".join(f" {word}" for word in words)

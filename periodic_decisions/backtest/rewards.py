@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.phases import phase_bins
-from evaluation.references import reference_rewards
+from evaluation.references import phase_bins, reference_rewards
 from periodic_decisions.seasons.gain import measure_gain
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv

@@ -20,7 +20,7 @@ from evaluation.cli.shared import (
     say_prose,
 )
 from evaluation.cli.waiting import working
-from evaluation.shell import as_options
+from periodic_decisions.backtest.commands import as_options
 from periodic_decisions.cli.advice import play_command, say_advice
 from periodic_decisions.cli.logs import AsLogOption, evaluate_log, is_log
 from periodic_decisions.cli.reading import (

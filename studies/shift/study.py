@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from evaluation.compared import TaskRuns
+from evaluation.columns import TaskRuns
 from evaluation.protocol import Protocol
 from evaluation.results import Results
-from evaluation.seasons import Stretches
-from evaluation.specs import parse_seeds
-from evaluation.statistics import Interval, mean_interval, paired_ratio
+from evaluation.specs import CHANGES, REFERENCES, parse_seeds
+from evaluation.statistics import (
+    Interval,
+    change_costs,
+    mean_interval,
+    paired_ratio,
+    worst_window,
+)
 from studies import shift
 from studies.lab import FailedRunError, study_lab, study_parser
 from studies.markdown import markdown_table, shown
@@ -41,7 +47,7 @@ AROUND: dict[str, tuple[str, int | None]] = {
     "back 1st": ("recovered_first", None),
     "recovery all": ("recovery", 0),
     "back all": ("recovered", None),
-    "worst": ("worst", 0),
+    "worst": ("worst_window", 0),
 }
 """Columns of the tables around changes: what is in them, and its decimals, None of a share."""
 QUICK_SEEDS = "0:4"
@@ -87,12 +93,25 @@ class Study:
         And for the world that stands still, at the times at which the others change: what these
         figures are where nothing happens.
         """
-        runs = {task: TaskRuns(self.results, "online", None, 0, task) for task in (STILL, *KINDS)}
-        periods = self.results.periods(STILL)
-        times = {(STILL, seed): at for (_, seed), at in self.results.changes(KINDS[0]).items()}
-        still = {name: Stretches.of(at, periods[name]) for name, at in times.items()}
-        found = {kind: runs[kind].change_costs for kind in KINDS}
-        return {STILL: runs[STILL].costs_at(still), **found}
+        runs = {task: TaskRuns(self.results, "online", None, 0, task) for task in KINDS}
+        return {STILL: self._still_costs(), **{kind: runs[kind].change_costs for kind in KINDS}}
+
+    def _still_costs(self) -> dict[str, pd.DataFrame]:
+        (world,) = self.results.tasks[KINDS[0]]
+        changes = {
+            run.seed: self.results.source.columns(run.key)[CHANGES]
+            for run in self.results.runs
+            if run.agent == REFERENCES and run.env == world
+        }
+        periods, costs = self.results.periods(STILL), {}
+        for agent in self.agents:
+            runs, rows = self.results.curves(STILL, agent), []
+            for (env, seed), regret in zip(runs.names, runs.regret, strict=True):
+                seasons = [max(1, round(periods[env, seed]))] * (len(changes[seed]) + 1)
+                row = asdict(change_costs(regret, changes[seed] - runs.t[0], seasons=seasons))
+                rows.append({**row, "worst_window": worst_window(regret, window=seasons[0])})
+            costs[agent] = pd.DataFrame(rows)
+        return costs
 
     def cost_table(self) -> str:
         """Regret without changes, and its multiples with them."""

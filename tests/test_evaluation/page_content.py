@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.columns import page_columns
-from evaluation.looks import colour_of, dashes_of
+from evaluation.plots import colour_of, dashes_of
 
 HOSTILE = (
     "<script>alert(1)</script>",

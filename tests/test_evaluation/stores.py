@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.export import export_steps
 from evaluation.protocol import Protocol
 from evaluation.record import Record
 from evaluation.results import Results
@@ -70,7 +69,7 @@ def shown(path: Path) -> list[Any]:
         for sweep in store.sweeps():
             results = Results(store.source(sweep.id))
             steps = path.with_name("steps.csv")
-            export_steps(results, steps)
+            results.save_steps(steps)
             answer += [sweep, results.size, results.runs, results.machines, steps.read_text()]
             answer += [results.totals.to_csv(), results.failures]
         answer.append(sorted(store.finished([run.key for run in RUNS])))

@@ -1,9 +1,7 @@
 """What changes of a world cost: against values by hand, and in tables where worlds change."""
 
 import json
-from collections.abc import Callable
 from dataclasses import astuple
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -12,20 +10,14 @@ from rich.console import Console
 
 import evaluation
 from evaluation.columns import COLUMNS
-from evaluation.compared import TaskRuns
 from evaluation.leaderboard.replay import references
 from evaluation.protocol import Protocol
 from evaluation.references import reference_columns
 from evaluation.report.content import store_content
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
-from evaluation.runner import run
-from evaluation.seasons import Stretches, stretches_of
-from evaluation.specs import UnknownWorldError, WorldSpec
 from evaluation.statistics import change_costs, worst_window
-from evaluation.store import Store
-from evaluation.tables import task_tables
-from periodic_envs.env import PeriodicBanditEnv
+from evaluation.tables import rich_tables
 from periodic_envs.process import TabularProcess
 
 AROUND = [column.key for column in COLUMNS if column.when == "changes"]
@@ -142,51 +134,16 @@ def drawn(seed: int) -> TabularProcess:
     return process
 
 
-def test_results_know_when_worlds_change(results: Results) -> None:
-    shift, still = results.tasks
-    changes = results.changes(shift)
-    assert set(changes) == {(shift, 0), (shift, 1), (shift, 2)}
-    for seed in (0, 1, 2):
-        assert changes[shift, seed].tolist() == drawn(seed).changes.tolist()
-    assert results.changes(still) == {}
-    assert results.has_changes
-
-
-def test_seasons_are_as_long_as_they_are_in_each_stretch(results: Results) -> None:
+def test_references_record_the_season_of_each_stretch(results: Results) -> None:
     """8 steps at first, then 12 or 5.3, then 18, 8 or 3.6."""
-    shift, still = results.tasks
-    found = stretches_of(results, shift)
-    for (_, seed), stretch in found.items():
-        course = drawn(seed).course
-        assert stretch.changes.tolist() == course.changes.tolist()
-        lengths = course.periods[[0, *course.changes]].round().astype(int)
-        assert list(stretch.seasons) == lengths.tolist()
-    assert len({stretch.seasons for stretch in found.values()}) > 1
-    assert {stretch.seasons[0] for stretch in found.values()} == {8}
-    assert {stretch.seasons[1] for stretch in found.values()} <= {5, 12}
-    assert stretches_of(results, still) == {}
-
-
-def refuse(spec: WorldSpec) -> PeriodicBanditEnv:
-    raise UnknownWorldError(f"there is no environment {spec.env_id!r}")
-
-
-def other(spec: WorldSpec) -> PeriodicBanditEnv:
-    """The same world with other changes."""
-    env = gym.make(SHIFT, changes=3, change="period", horizon=60, period=8).unwrapped
-    assert isinstance(env, PeriodicBanditEnv)
-    return env
-
-
-@pytest.mark.parametrize("make", [refuse, other])
-def test_a_world_that_is_not_here_keeps_its_season(
-    results: Results, monkeypatch: pytest.MonkeyPatch, make: Callable[..., PeriodicBanditEnv]
-) -> None:
     shift, _ = results.tasks
-    monkeypatch.setattr(WorldSpec, "make", make)
-    found = stretches_of(results, shift)
-    assert {stretch.seasons for stretch in found.values()} == {(8, 8, 8)}
-    assert all((found[name].changes == at).all() for name, at in results.changes(shift).items())
+    for run in results.runs:
+        if run.env == shift and run.agent == "references":
+            course = drawn(run.seed).course
+            columns = results.source.columns(run.key)
+            assert columns["changes"].tolist() == course.changes.tolist()
+            assert columns["period"].tolist() == course.periods[[0, *course.changes]].tolist()
+            assert columns["period"][0] == results.periods(shift)[shift, run.seed] == 8
 
 
 def test_tables_say_what_changes_cost_where_there_are_any(results: Results) -> None:
@@ -205,21 +162,7 @@ def test_tables_say_what_changes_cost_where_there_are_any(results: Results) -> N
     assert row.tolist() == pytest.approx([*np.mean(costs, axis=0), worst])
     perfect = [0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]
     assert frame.loc[(shift, "oracle"), AROUND].tolist() == perfect
-    assert set(TaskRuns(results, "online", None, 0, still).change_costs) == set()
-
-
-def test_costs_at_the_times_of_another_world(results: Results) -> None:
-    """What the figures are where nothing changes: those of one's own regret, at these times."""
-    shift, still = results.tasks
-    times = {(still, seed): at for (_, seed), at in results.changes(shift).items()}
-    asked = {name: Stretches.of(at, 20.0) for name, at in times.items()}
-    found = TaskRuns(results, "online", None, 0, still).costs_at(asked)["random"]
-    runs = results.curves(still, "random")
-    assert list(found.index) == runs.names
-    for name, regret in zip(runs.names, runs.regret, strict=True):
-        costs = change_costs(regret, times[name], seasons=(20, 20, 20))
-        assert found.loc[[name], "before"].item() == costs.before
-        assert found.loc[[name], "recovered"].item() == costs.recovered
+    assert set(results.change_costs["task"]) == {shift}
 
 
 def test_sweeps_without_changes_have_no_such_columns() -> None:
@@ -230,7 +173,7 @@ def test_sweeps_without_changes_have_no_such_columns() -> None:
 
 
 def test_screens_have_a_table_around_the_changes(results: Results) -> None:
-    tables = list(task_tables(results, baseline=None, track="online"))
+    tables = list(rich_tables(results.table()))
     shift, still = results.tasks
     titles = [f"{shift} (online)", f"{shift} (online), around its changes", f"{still} (online)"]
     assert [table.title for table in tables] == titles
@@ -252,23 +195,11 @@ def test_pages_have_the_columns_too(results: Results) -> None:
     assert still["recovery"] is None
 
 
-def test_a_store_gives_back_when_worlds_change(tmp_path: Path, results: Results) -> None:
-    path, (shift, _) = tmp_path / "results.sqlite", results.tasks
-    protocol = Protocol.from_dict(results.sweep.protocol).restricted(envs=[shift], agents=["fixed"])
-    with Store(path) as store:
-        run(protocol, store=store, workers=0)
-    with Store(path, create=False) as store:
-        again = Results(store.source(1)).changes(shift)
-        assert {name: times.tolist() for name, times in again.items()} == {
-            name: times.tolist() for name, times in results.changes(shift).items()
-        }
-
-
 def test_editions_compute_the_same_from_the_worlds(results: Results) -> None:
     protocol = Protocol.from_dict(results.sweep.protocol)
     found = references(protocol)
     shift, still = results.tasks
-    assert found[shift, 1]["changes"].tolist() == results.changes(shift)[shift, 1].tolist()
+    assert found[shift, 1]["changes"].tolist() == drawn(1).changes.tolist()
     assert "changes" not in found[still, 0]
     env = gym.make(STILL, horizon=5).unwrapped
     env.reset(seed=0)

@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from evaluation import columns
-from evaluation.column import Column
-from evaluation.columns import COLUMNS, columns_of
+from evaluation.columns import COLUMNS, Column, columns_of
 from evaluation.protocol import Protocol
 from evaluation.report import render
 from evaluation.report.content import About, Board, board_content
@@ -19,8 +18,7 @@ from evaluation.report.sheet import Pictures, cell
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES
 from evaluation.store import StoredRun, StoredSweep
-from evaluation.summary import overall, table
-from evaluation.tables import tables_of, task_tables
+from evaluation.tables import overall_table, rich_tables, task_table
 
 STEPS, SEEDS = 6, 3
 MEDIAN = Column(
@@ -90,18 +88,18 @@ def content(results: Results) -> dict[str, Any]:
 
 def printed(results: Results) -> str:
     console = Console(width=300, record=True)
-    for shown in task_tables(results, baseline="b", track="online"):
+    for shown in rich_tables(task_table(results, baseline="b")):
         console.print(shown)
-    console.print(next(tables_of(overall(results, baseline="b"))))
+    console.print(next(rich_tables(overall_table(results, baseline="b"))))
     return console.export_text()
 
 
 @pytest.mark.usefixtures("with_median")
 def test_one_entry_is_a_column_of_everything(results: Results) -> None:
-    of_tasks = table(results).set_index(["task", "agent"])
+    of_tasks = task_table(results).set_index(["task", "agent"])
     assert of_tasks.loc["world 1", "b"].middle_regret == 4.0
-    assert overall(results).set_index("agent").loc["a"].middle_regret == pytest.approx(2 / 9)
-    assert json.loads(table(results).to_json(orient="records"))[0]["middle_regret"] == 2.0
+    assert overall_table(results).set_index("agent").loc["a"].middle_regret == pytest.approx(2 / 9)
+    assert json.loads(task_table(results).to_json(orient="records"))[0]["middle_regret"] == 2.0
     text = printed(results)
     assert text.count("middle regret") == 3  # two tasks, and all together
     assert "4.0000" in text
@@ -169,8 +167,8 @@ def test_columns_are_there_when_they_apply(
 
 def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
     """Tracks are never mixed: a baseline of one says nothing about the other."""
-    assert list(table(results, baseline="nobody")) == list(table(results))
-    assert list(overall(results, baseline="oracle")) == list(overall(results))
+    assert list(task_table(results, baseline="nobody")) == list(task_table(results))
+    assert list(overall_table(results, baseline="oracle")) == list(overall_table(results))
 
 
 def test_scores_are_computed_once(results: Results) -> None:
@@ -183,10 +181,10 @@ def test_nothing_finished_is_an_empty_table(
 ) -> None:
     monkeypatch.setattr(Invented, "runs", lambda self: [])
     empty = Results(Invented(results.sweep))
-    assert list(table(empty)) == list(table(results))
-    assert list(overall(empty)) == list(overall(results))
-    assert len(table(empty)) == len(overall(empty)) == 0
-    tables = task_tables(empty, baseline=None, track="online")
+    assert list(task_table(empty)) == list(task_table(results))
+    assert list(overall_table(empty)) == list(overall_table(results))
+    assert len(task_table(empty)) == len(overall_table(empty)) == 0
+    tables = rich_tables(task_table(empty))
     count = 1 + len(columns_of("task", track="online"))
     assert [len(shown.columns) for shown in tables] == [count, count]
     assert content(empty)["rows"] == []

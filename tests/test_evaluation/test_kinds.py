@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 import evaluation
 from evaluation.cli.commands import app
 from evaluation.cli.sweeps import chosen_results
+from evaluation.exclusions import parts, rankings, remarks, tasks_of
 from evaluation.kinds import fitted, taken_by
 from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.submit import submit
-from evaluation.participation import Part, parts, rankings, remarks, tasks_of
 from evaluation.protocol import Protocol
 from evaluation.report.content import store_content
 from evaluation.report.sheet import Pictures
@@ -127,17 +127,17 @@ def test_left_out_said_so_and_ranked_apart(folder: Path) -> None:
     assert set(over_all["agent"]) == {"random", "fixed"}
     assert set(apart["agent"]) == {mine, "random", "fixed"}
     assert apart.attrs["title"].startswith("2 of 3 tasks, in which ")
-    (part,) = parts(found, "online")
-    assert isinstance(part, Part)
+    ((title, part),) = parts(found, "online")
+    assert f"{title} (online)" == apart.attrs["title"]
     # Its time and scores are of these tasks alone.
     assert set(part.totals["task"]) == {ARMS, "PeriodicGP-RideShare-v0"}
-    assert list(remarks(found)) == [f"Left out: {mine} (arms only) in {BOX}; it is ranked apart."]
+    assert list(remarks(found)) == [f"Left out: {mine} in {BOX}; it is ranked apart."]
 
 
 def test_commands_and_page_say_it(folder: Path) -> None:
     shown = CliRunner().invoke(app, ["show", "--store", str(folder / "r.sqlite")])
     assert shown.exit_code == 0, shown.output
-    assert "(arms only) in PeriodicGP-Synthetic-v0; it is ranked apart." in shown.output
+    assert "in PeriodicGP-Synthetic-v0; it is ranked apart." in shown.output
     assert "2 of 3 tasks" in shown.output
     as_json = CliRunner().invoke(app, ["show", "--json", "--store", str(folder / "r.sqlite")])
     (apart,) = json.loads(as_json.stdout)["tracks"]["online"]["apart"]
@@ -149,9 +149,7 @@ def test_commands_and_page_say_it(folder: Path) -> None:
     assert [row["rank"] for row in whole["rows"]] == [1, 2, None]
     assert sorted(row["rank"] for row in part["rows"]) == [1, 2, 3]
     assert len(part["envs"]) == 2
-    assert [row["only"] for row in whole["rows"]] == [None, None, "arms only"]
-    assert {row["only"] for row in part["rows"]} == {None}  # it is left out of none of these
-    assert any("arms only" in note for note in content["notes"])
+    assert any("ranked apart" in note for note in content["notes"])
 
 
 def test_who_fails_is_not_missing_in_silence(tmp_path: Path) -> None:

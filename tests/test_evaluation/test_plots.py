@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from agents.registry import online_names
-from evaluation.looks import FIRST, looks
-from evaluation.plots import agent_styles, curves_figure, phase_figure, profile_figure
+from evaluation.plots import FIRST, agent_styles, curves_figure, looks, phase_figure, profile_figure
 from evaluation.statistics import Band
 
 AGENTS = [f"agent-{i}" for i in range(12)]

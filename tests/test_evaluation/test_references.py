@@ -6,8 +6,14 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 import periodic_envs
-from evaluation.phases import phase_bins
-from evaluation.references import REFERENCE_ROWS, _Field, _grid, _Unknown, reference_regrets
+from evaluation.references import (
+    REFERENCE_ROWS,
+    _Field,
+    _grid,
+    _Unknown,
+    phase_bins,
+    reference_regrets,
+)
 from periodic_envs import PeriodicBanditEnv, PublicInfo
 from periodic_envs.process import FiniteProcess
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.phases import phase_bins
+from evaluation.references import phase_bins
 from evaluation.statistics import (
     curve_band,
     growth_exponent,

@@ -9,7 +9,13 @@ import pytest
 
 import periodic_envs
 from agents.registry import BUILT_IN, find_class
-from evaluation.docstrings import arguments, blocks, described_settings, named_settings, paragraphs
+from evaluation.cli.docstrings import (
+    arguments,
+    blocks,
+    described_settings,
+    named_settings,
+    paragraphs,
+)
 from tests.test_site.conftest import ROOT
 
 from site_pages import agent_pages, api, command_line, inventories, kernels  # isort: skip

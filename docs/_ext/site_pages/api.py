@@ -16,7 +16,6 @@ ORDER = (
 """The pages; what several modules export is on the first of them."""
 EXTRA = {
     "evaluation": (
-        "evaluation.shown:ShownResults",
         "evaluation.results:Results",
         "evaluation.results:Scores",
         "evaluation.results:Curves",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from evaluation.docstrings import blocks, literal
+from evaluation.cli.docstrings import blocks, literal
 
 _PAPER = re.compile(r"\[@(\w+)\]")
 _ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?([^`]+)`")

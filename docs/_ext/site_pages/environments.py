@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evaluation.docstrings import arguments
+from evaluation.cli.docstrings import arguments
 from site_pages import markdown as md
 from site_pages.docstrings import for_myst
 from site_pages.films import AGENT, SEED, dark_film

@@ -54,7 +54,7 @@ def frames_of(env_id: str, actions: Any, *, dark: bool = False) -> list[Any]:
     """The world's own frames while these actions are taken."""
     import matplotlib.style
 
-    from evaluation.dark import PAPER
+    from evaluation.plots import PAPER
 
     ground = {"figure.facecolor": PAPER, "axes.facecolor": PAPER}
     every = max(1, len(actions) // FRAMES)

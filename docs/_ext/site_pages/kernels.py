@@ -9,7 +9,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from evaluation.docstrings import arguments, blocks
+from evaluation.cli.docstrings import arguments, blocks
 from site_pages import markdown as md
 from site_pages.agent_pages import prose
 from site_pages.docstrings import for_myst

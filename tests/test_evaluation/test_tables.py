@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from evaluation.cli.tables import comparison_lines
-from evaluation.compared import AllTasks
-from evaluation.few_runs import least_runs
+from evaluation.columns import AllTasks, least_runs
 from evaluation.protocol import Protocol
 from evaluation.record import Record
 from evaluation.results import Results
@@ -17,8 +16,7 @@ from evaluation.runs import runs_of
 from evaluation.specs import REFERENCES
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
-from evaluation.summary import overall, paired, table
-from evaluation.tables import tables_of, task_tables
+from evaluation.tables import overall_table, paired_differences, rich_tables, task_table
 
 UNIFORM = {"oracle": 0.0, "best-per-phase": 0.1, "best-fixed": 0.5, "uniform-random": 2.0}
 STEPS = 10
@@ -70,7 +68,7 @@ A, B = [1.0, 1.2, 0.9, 1.4, 1.1], [1.5, 1.3, 1.6, 1.9, 1.2]
 
 
 def test_table() -> None:
-    frame = table(results({"a": A, "b": B}), baseline="b").set_index(["task", "agent"])
+    frame = task_table(results({"a": A, "b": B}), baseline="b").set_index(["task", "agent"])
     row = frame.loc["world 1", "a"]
     totals = 2 * STEPS * np.array(A)
     expected = mean_interval(totals)
@@ -90,24 +88,24 @@ def test_table() -> None:
 def test_regret_is_never_shown_below_zero() -> None:
     skewed = [0.0, 0.0, 0.0, 0.01, 9.0]
     assert mean_interval(skewed).low < 0.0
-    frame = table(results({"a": skewed}))
+    frame = task_table(results({"a": skewed}))
     assert (frame["regret_low"].dropna() >= 0.0).all()
     assert (frame["normalised_low"].dropna() >= 0.0).all()
 
 
 def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> None:
     found = results({"a": A[:3], "b": B[:3]})
-    frame = table(found, baseline="b")
+    frame = task_table(found, baseline="b")
     bounds = frame.filter(regex="_(low|high)$")
     assert bounds.isna().all(axis=None)
     assert frame["regret"].notna().all()
-    (first, *_) = task_tables(found, baseline="b", track="online")
+    (first, *_) = rich_tables(frame)
     assert first.caption == "No intervals: they need at least 5 runs."
     assert list(comparison_lines(found, "a", "b"))[-1] == first.caption
-    (enough, *_) = task_tables(results({"a": A}), baseline=None, track="online")
+    (enough, *_) = rich_tables(task_table(results({"a": A})))
     assert enough.caption is None
     assert "<p>No intervals: they need at least 5 runs.</p>" in frame._repr_html_()
-    assert "<p>" not in table(results({"a": A}))._repr_html_()
+    assert "<p>" not in task_table(results({"a": A}))._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -125,11 +123,11 @@ def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> Non
 def test_over_all_tasks_runs_count_together_and_the_table_says_so(
     runs: int, said: str | None
 ) -> None:
-    frame = overall(results({"a": A[:runs], "b": B[:runs]}))
-    (shown,) = tables_of(frame)
+    frame = overall_table(results({"a": A[:runs], "b": B[:runs]}))
+    (shown,) = rich_tables(frame)
     assert shown.caption == said
     assert frame["normalised_low"].isna().all() == (runs < 3)
-    counted = overall(results({"a": A[:runs], "b": B[:runs]}), baseline="b")
+    counted = overall_table(results({"a": A[:runs], "b": B[:runs]}), baseline="b")
     assert counted[["mean_rank_low", "better_high"]].isna().all(axis=None) == (runs < 5)
 
 
@@ -147,19 +145,19 @@ def test_the_least_number_of_runs_is_that_of_the_rule(
 def test_a_difference_needs_common_runs() -> None:
     late = [np.nan, np.nan, *A, 1.0, 1.3]
     early = [*B, 1.4, 1.7, np.nan, np.nan]
-    frame = table(results({"a": late, "b": early}), baseline="b").set_index("agent")
+    frame = task_table(results({"a": late, "b": early}), baseline="b").set_index("agent")
     assert frame.loc["a", "regret_low"].notna().all()
     assert frame.loc["a", "difference_low"].notna().all()
     fewer = [np.nan, np.nan, np.nan, *A, 1.3]
-    frame = table(results({"a": fewer, "b": early}), baseline="b").set_index("agent")
+    frame = task_table(results({"a": fewer, "b": early}), baseline="b").set_index("agent")
     assert frame.loc["a", "regret_low"].notna().all()
     assert frame.loc["a", "difference"].notna().all()
     assert frame.loc["a", "difference_low"].isna().all()
 
 
 def test_holm_counts_the_agents_of_a_task() -> None:
-    one = table(results({"a": A, "b": B}), baseline="b")
-    three = table(results({"a": A, "b": B, "c": A, "d": A}), baseline="b")
+    one = task_table(results({"a": A, "b": B}), baseline="b")
+    three = task_table(results({"a": A, "b": B, "c": A, "d": A}), baseline="b")
     alone, among = (f.query("agent == 'a' and task == 'world 0'").p_value for f in (one, three))
     assert among.item() == pytest.approx(min(1.0, 3 * alone.item()))
 
@@ -168,7 +166,7 @@ def test_pairs_are_common_runs() -> None:
     holed = [np.nan, *B[1:]]
     found = results({"a": A, "b": holed})
     assert len(found.failures) == 2
-    (_, runs, gap), _ = paired(found, "a", "b")
+    (_, runs, gap), _ = paired_differences(found, "a", "b")
     assert runs == 4
     assert gap.estimate == pytest.approx(STEPS * (np.mean(A[1:]) - np.mean(B[1:])))
     scores = found.scores()
@@ -179,7 +177,7 @@ def test_pairs_are_common_runs() -> None:
 
 
 def test_overall() -> None:
-    frame = overall(results({"b": B, "a": A}), baseline="b").set_index("agent")
+    frame = overall_table(results({"b": B, "a": A}), baseline="b").set_index("agent")
     assert list(frame.index) == ["a", "b"]  # the best first
     assert frame.loc["a", "mean_rank"] < frame.loc["b", "mean_rank"]
     assert frame.loc["a", "mean_rank"] + frame.loc["b", "mean_rank"] == pytest.approx(3.0)
@@ -190,7 +188,7 @@ def test_overall() -> None:
 
 def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
     found = results({"a": A[:4], "b": B[:4]}, grouped=True)
-    frame = table(found, baseline="b").set_index(["task", "agent"])
+    frame = task_table(found, baseline="b").set_index(["task", "agent"])
     row = frame.loc["all", "a"]
     assert row.runs == 4
     assert row.regret == pytest.approx(STEPS * np.mean(A[:4]))
@@ -199,7 +197,7 @@ def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
 
 
 def test_a_single_run_has_no_interval() -> None:
-    row = table(results({"a": A[:1], "b": B[:1]}), baseline="b").iloc[0]
+    row = task_table(results({"a": A[:1], "b": B[:1]}), baseline="b").iloc[0]
     assert np.isnan(row.regret_low)
     assert np.isnan(row.regret_high)
     assert row.regret == pytest.approx(STEPS * A[0])
@@ -220,6 +218,6 @@ def test_tracks_are_never_mixed() -> None:
         ("online", "random", "trained"),
         ("pretrained", "trained", "random"),
     ):
-        names = set(table(found, track=track)["agent"])
+        names = set(task_table(found, track=track)["agent"])
         assert mine in names
         assert other not in names

@@ -12,22 +12,21 @@ from matplotlib.colors import to_hex
 
 import evaluation
 from evaluation import progress
-from evaluation.dark import INK, PAPER
+from evaluation.columns import simulated_tasks
+from evaluation.plots import INK, PAPER
+from evaluation.results import Results
 from evaluation.runner import Progress
-from evaluation.shown import ShownResults
-from evaluation.simulated import simulated_tasks
 from evaluation.store import StoreError
-from evaluation.summary import ResultsTable
-from periodic_envs.worlds.madrid_sim import MadridSim
-from tests.test_evaluation.test_summary import A, B, results
+from evaluation.tables import ResultsTable
+from tests.test_evaluation.test_tables import A, B, results
 
 LONG = "an-agent:with_a_name=that_is_longer,than=a_third,of=the_screen"
 
 
 @pytest.fixture(scope="module")
-def shown() -> ShownResults:
+def shown() -> Results:
     found = results({"<b>bold</b>": A, LONG: B, "c": [10_000.0 * a for a in A]})
-    return ShownResults(found.source)
+    return found
 
 
 def lines(text: str) -> list[str]:
@@ -36,7 +35,7 @@ def lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize("width", [60, 80, 132, 250])
 def test_tables_print_whole_and_fit(
-    shown: ShownResults, width: int, monkeypatch: pytest.MonkeyPatch
+    shown: Results, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     for text in (repr(shown), str(shown.table(baseline="c")), str(shown.overall())):
@@ -55,13 +54,13 @@ def test_tables_print_whole_and_fit(
     assert LONG[:20] in folded or width > 100
 
 
-def test_numbers_are_not_folded(shown: ShownResults, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_are_not_folded(shown: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     opened = [line for line in lines(str(shown.table())) if line.count("[") != line.count("]")]
     assert opened == []
 
 
-def test_a_table_is_still_a_data_frame(shown: ShownResults) -> None:
+def test_a_table_is_still_a_data_frame(shown: Results) -> None:
     table = shown.table()
     assert isinstance(table, ResultsTable)
     assert "regret" in table
@@ -69,7 +68,7 @@ def test_a_table_is_still_a_data_frame(shown: ShownResults) -> None:
     assert type(table.groupby("agent")["regret"].mean()).__name__ == "Series"
 
 
-def test_html_has_regret_first_and_is_escaped(shown: ShownResults) -> None:
+def test_html_has_regret_first_and_is_escaped(shown: Results) -> None:
     for html in (shown._repr_html_(), shown.table()._repr_html_()):
         assert "<b>bold</b>" not in html
         assert "&lt;b&gt;bold&lt;/b&gt;" in html
@@ -78,7 +77,7 @@ def test_html_has_regret_first_and_is_escaped(shown: ShownResults) -> None:
     assert LONG in shown._repr_html_()
 
 
-def test_compare_has_differences_from_the_baseline(shown: ShownResults) -> None:
+def test_compare_has_differences_from_the_baseline(shown: Results) -> None:
     found = shown.compare("c").set_index(["task", "agent"])
     assert "c" not in found.index.get_level_values("agent")
     whole = shown.table(baseline="c").set_index(["task", "agent"])
@@ -89,7 +88,7 @@ def test_compare_has_differences_from_the_baseline(shown: ShownResults) -> None:
 
 
 def test_two_agents_are_compared_whatever_their_tracks() -> None:
-    found = ShownResults(results({"a": A, "b": B}, tracks={"b": "pretrained"}).source)
+    found = results({"a": A, "b": B}, tracks={"b": "pretrained"})
     pair = found.compare("b", "a").set_index("task")
     whole = found.table().set_index(["task", "agent"])["regret"]
     trained = found.table(track="pretrained").set_index(["task", "agent"])["regret"]
@@ -105,7 +104,7 @@ def test_two_agents_are_compared_whatever_their_tracks() -> None:
         found.compare("b", "c")
 
 
-def test_some_tasks_are_ranked(shown: ShownResults) -> None:
+def test_some_tasks_are_ranked(shown: Results) -> None:
     one = shown.overall(envs=["world 1"])
     assert one.attrs["title"].startswith("One task (online)")
     assert sorted(one["agent"]) == sorted(shown.overall()["agent"])
@@ -115,7 +114,7 @@ def test_some_tasks_are_ranked(shown: ShownResults) -> None:
 
 def test_ties_stand_in_the_protocols_order() -> None:
     two = {f"agent {n}": (A, B)[n % 2] for n in range(40)}
-    tied = ShownResults(results(two).source)
+    tied = results(two)
     names = [line.split("  ")[0].strip() for line in lines(str(tied.overall()))]
     shown = [int(name.split()[1]) for name in names if name.startswith("agent ")]
     assert shown == [*range(0, 40, 2), *range(1, 40, 2)]
@@ -141,14 +140,14 @@ def test_ties_stand_in_the_protocols_order() -> None:
     ],
 )
 def test_a_wrong_name_is_a_sentence(
-    shown: ShownResults, look: Callable[[ShownResults], Any], said: str
+    shown: Results, look: Callable[[Results], Any], said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
         look(shown)
 
 
 @pytest.mark.parametrize("kind", ["curves", "profiles"])
-def test_a_figure_has_one_legend_and_a_dark_variant(shown: ShownResults, kind: str) -> None:
+def test_a_figure_has_one_legend_and_a_dark_variant(shown: Results, kind: str) -> None:
     light, dark = shown.plot(kind), shown.plot(kind, dark=True)
     for figure in (light, dark):
         (legend,) = figure.legends
@@ -167,13 +166,13 @@ def test_a_figure_has_one_legend_and_a_dark_variant(shown: ShownResults, kind: s
     [("curves", 4, False), ("curves", 5, True), ("profiles", 2, False), ("profiles", 3, True)],
 )
 def test_bands_are_drawn_where_tables_have_intervals(kind: str, runs: int, drawn: bool) -> None:
-    few = ShownResults(results({"a": A[:runs], "b": B[:runs]}).source)
+    few = results({"a": A[:runs], "b": B[:runs]})
     for axes in few.plot(kind).axes:
         bands = [path for band in axes.collections for path in band.get_paths()]
         assert bool(bands) == drawn
 
 
-def test_a_figure_of_some_has_no_others_and_they_look_the_same(shown: ShownResults) -> None:
+def test_a_figure_of_some_has_no_others_and_they_look_the_same(shown: Results) -> None:
     def colours(figure: Any) -> dict[str, str]:
         return {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}
 
@@ -190,7 +189,7 @@ def test_a_figure_of_some_has_no_others_and_they_look_the_same(shown: ShownResul
         shown.plot(agents="c")
 
 
-def test_a_figure_shows_itself(shown: ShownResults) -> None:
+def test_a_figure_shows_itself(shown: Results) -> None:
     assert shown.plot()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="kind must be one of curves, phases, profiles, got 'x'"):
         shown.plot("x")
@@ -210,16 +209,12 @@ def test_simulated_madrid_is_called_so(tmp_path: Path) -> None:
 
 
 def test_madrid_without_measurements_is_called_simulated() -> None:
-    entry = {"label": "Madrid", "group": "Madrid", "id": "PeriodicGP-Madrid-v0"}
-    entry |= {"arguments": {"start": "2018-11-03", "days": 5, "missing": "hold"}}  # type: ignore[dict-item]
-    made = MadridSim(start="2018-11-03", days=5).origin.fingerprint
+    def tasks(source: str | None) -> list[str]:
+        sweep = types.SimpleNamespace(data={"Madrid": source})
+        return simulated_tasks(types.SimpleNamespace(sweep=sweep, tasks={"Madrid": ["Madrid"]}))  # type: ignore[arg-type]
 
-    def tasks(fingerprint: str) -> list[str]:
-        sweep = types.SimpleNamespace(protocol={"envs": [entry]}, data={"Madrid": fingerprint})
-        return simulated_tasks(types.SimpleNamespace(sweep=sweep, tasks={"Madrid": []}))  # type: ignore[arg-type]
-
-    assert tasks(made) == ["Madrid"]
-    assert tasks("measured") == []
+    assert tasks("simulator") == ["Madrid"]
+    assert tasks("measurements") == tasks(None) == []
 
 
 # --- a notebook
@@ -291,7 +286,7 @@ def test_results_are_loaded_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_page_that_cannot_be_written_is_a_sentence(
-    shown: ShownResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shown: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(FileNotFoundError, match=r"cannot write .*x\.html': there is no folder"):
         shown.to_html(tmp_path / "nodir" / "x.html")

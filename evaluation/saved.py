@@ -1,0 +1,180 @@
+"""Files of results besides the store: totals per run, and all steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from evaluation.results import CHANGE_COSTS, RUN, STEPS, Results
+from evaluation.specs import REFERENCE_ROWS, REFERENCES, TRAINING
+from evaluation.store import StoredRun, StoredSweep, StoreError
+from periodic_envs.files import whole_file
+
+ABOUT = b"periodic-gp totals 1"
+"""Key of the sweep and its machines in the metadata of a file of totals."""
+MAX_FILE_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class SavedTotals:
+    """Totals per run from a Parquet file, as ``Results`` read them.
+
+    Attributes:
+        sweep: The sweep that the runs belong to.
+        about: Size and machines of the sweep.
+        frame: One row per run of an agent, training and reference row.
+    """
+
+    sweep: StoredSweep
+    about: dict[str, Any]
+    frame: pd.DataFrame = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> SavedTotals:
+        """Read a file of ``Results.save_totals``.
+
+        Raises:
+            StoreError: If it is not such a file.
+        """
+        try:
+            if path.stat().st_size > MAX_FILE_BYTES:
+                raise ValueError(f"it has more than {MAX_FILE_BYTES >> 20} MB")
+            table = pq.read_table(path)
+            about = json.loads((table.schema.metadata or {})[ABOUT])
+            return cls(StoredSweep(**about.pop("sweep")), about, table.to_pandas())
+        except (OSError, LookupError, TypeError, ValueError, pa.ArrowException) as error:
+            raise StoreError(f"cannot read totals from {str(path)!r}: {error}") from error
+
+    def runs(self) -> list[StoredRun]:
+        """Return the finished runs with their totals."""
+        return [run for run, _ in self._runs.values()]
+
+    def columns(self, key: str) -> dict[str, NDArray[Any]]:
+        """Return the saved points of a run; its total as a single one if it has none."""
+        return self._runs[key][1]
+
+    def size(self) -> int:
+        """Return the number of runs, finished or not."""
+        return int(self.about["size"])
+
+    def machines(self) -> list[dict[str, Any]]:
+        """Return the machines that the runs were computed on."""
+        return list(self.about["machines"])
+
+    @property
+    def change_costs(self) -> pd.DataFrame:
+        """Costs of the changes of worlds; see ``Results.change_costs``."""
+        return self.frame.dropna(subset=CHANGE_COSTS)[[*RUN, *CHANGE_COSTS]]
+
+    @cached_property
+    def _runs(self) -> dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]]:
+        found: dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]] = {}
+        for row in self.frame.to_dict("records"):
+            is_reference = row["track"] == REFERENCES
+            name = REFERENCES if is_reference else row["agent"]
+            key = json.dumps([row["env"], row["track"], name, row["seed"]])
+            values = {f.name: row[f.name] for f in fields(StoredRun) if f.name != "key"}
+            plain = {k: None if v is None or v != v else v for k, v in values.items()}
+            total = plain["regret"]
+            if is_reference:
+                plain |= {"agent": name, "regret": None}
+            _, columns = found.setdefault(key, (StoredRun(key, **plain), {}))
+            columns["t"] = np.array(row["t"])
+            if row["track"] == TRAINING:
+                columns["interactions"] = np.array([row["interactions"]])
+            elif total is not None:
+                regret = np.diff(np.array(row["curve"], dtype=np.float64), prepend=0.0)
+                regret[-1] += total - regret.sum()  # totals lose no digits
+                columns[row["agent"] if is_reference else "regret"] = regret
+            if is_reference:
+                columns["period"] = np.array([row["period"]])
+        return found
+
+
+def save_totals(results: Results, path: Path, points: int) -> None:
+    """Write totals per run; see ``Results.save_totals``."""
+    rows = [
+        row for run in (*results.runs, *results.trainings) for row in _rows(results, run, points)
+    ]
+    frame = pd.DataFrame(rows).merge(
+        results.change_costs.drop(columns="task"), how="left", on=RUN, validate="1:1"
+    )
+    about = {
+        "sweep": asdict(results.sweep),
+        "size": results.size,
+        "machines": results.machines,
+    }
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    table = table.replace_schema_metadata({**table.schema.metadata, ABOUT: json.dumps(about)})
+    with whole_file(path) as part:
+        pq.write_table(table, part, compression="zstd")
+
+
+def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, Any]]:
+    columns = results.source.columns(run.key)
+    t = columns.get("t", np.zeros(1, dtype=np.int64))
+    kept = (
+        np.unique(np.linspace(0, len(t) - 1, max(points, 1)).round().astype(int))
+        if points
+        else [-1]
+    )
+    row = {name: value for name, value in asdict(run).items() if name != "key"}
+    row |= {"t": t[kept].tolist(), "period": None, "interactions": None}
+    if run.agent == REFERENCES:
+        for name in REFERENCE_ROWS:
+            curve = np.cumsum(columns[name])
+            more = {"regret": curve[-1], "curve": curve[kept].astype(np.float32).tolist()}
+            yield {**row, **more, "agent": name, "period": columns["period"][0]}
+        return
+    if run.track == TRAINING and run.reason is None:
+        row["interactions"] = columns["interactions"][0]
+    curve = np.cumsum(columns["regret"])[kept] if "regret" in columns else np.zeros(0)
+    yield {**row, "curve": curve.astype(np.float32).tolist()}
+
+
+def save_steps(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
+    """Write steps, run by run, into a .parquet or .csv file; see ``Results.save_steps``."""
+    with whole_file(path) as part:
+        return _parquet(frames, part) if path.suffix == ".parquet" else _csv(frames, part)
+
+
+def _parquet(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
+    lists = any(_has_lists(frame) for frame in frames())
+    action = pa.list_(pa.float64()) if lists else pa.float64()
+    kinds = [pa.string(), pa.string(), pa.int64(), pa.int64(), action, pa.float64(), pa.float64()]
+    schema, rows = pa.schema(list(zip(STEPS, kinds, strict=True))), 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for frame in frames():
+            if lists and not _has_lists(frame):
+                frame["action"] = [[float(action)] for action in frame["action"]]
+            elif not lists:
+                frame["action"] = frame["action"].astype(float)
+            writer.write_table(pa.Table.from_pandas(frame, schema, preserve_index=False))
+            rows += len(frame)
+    return rows
+
+
+def _csv(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
+    rows = 0
+    with path.open("w", newline="") as file:
+        file.write(",".join(STEPS) + "\n")
+        for frame in frames():
+            if _has_lists(frame):
+                frame["action"] = [json.dumps(action) for action in frame["action"]]
+            frame.to_csv(file, index=False, header=False)
+            rows += len(frame)
+    return rows
+
+
+def _has_lists(frame: pd.DataFrame) -> bool:
+    return isinstance(frame["action"].iloc[0], list)
