@@ -135,7 +135,7 @@ def test_own_protocol_with_a_bad_agent(tmp_path: Path) -> None:
         (("run", "smoke", "--baseline", "nobody"), "there is no 'nobody' in smoke"),
         (("run", "smoke", "--store", "nowhere/s.sqlite"), "cannot open the store"),
         (("show",), "there is no store 'results.sqlite'; make one with: periodic-gp run"),
-        (("show", "--store", "text.sqlite"), "damaged or no store of ours, and is left alone"),
+        (("show", "--store", "text.sqlite"), "damaged or not a store, and is left unchanged"),
         (("export", "x.xlsx"), "the name must end in .parquet or .csv"),
         (("plot", "x.gif"), "a picture's name must end in"),
         (("plot", "x.png", "--kind", "pie"), "--kind must be one of curves, phases, profiles"),
