@@ -44,7 +44,7 @@ QUICK := tests/test_architecture.py tests/test_documents.py \
 	tests/test_agents/test_kernels.py tests/test_agents/test_arms.py \
 	tests/test_envs/test_arguments.py tests/test_envs/test_any_process.py \
 	tests/test_evaluation/test_protocol.py tests/test_evaluation/test_store.py \
-	tests/test_evaluation/test_summary.py tests/test_evaluation/test_channel.py \
+	tests/test_evaluation/test_tables.py tests/test_evaluation/test_channel.py \
 	tests/test_evaluation/test_statistics.py tests/test_evaluation/test_plots.py
 
 check: lint

@@ -87,9 +87,9 @@ def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
     changes, course = getattr(process, "changes", None), getattr(process, "course", None)
     if changes is not None:
         columns[CHANGES] = np.asarray(changes)
-        moved = course is not None
-        periods = course.periods[[0, *changes]] if moved else [process.period] * (len(changes) + 1)
-        columns["period"] = np.asarray(periods, dtype=np.float64)
+        columns["period"] = np.full(len(changes) + 1, process.period)
+        if course is not None:
+            columns["period"] = course.periods[[0, *changes]]
     return columns
 
 

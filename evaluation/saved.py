@@ -84,7 +84,7 @@ class SavedTotals:
             name = REFERENCES if is_reference else row["agent"]
             key = json.dumps([row["env"], row["track"], name, row["seed"]])
             values = {f.name: row[f.name] for f in fields(StoredRun) if f.name != "key"}
-            plain = {k: None if v is None or v != v else v for k, v in values.items()}
+            plain: dict[str, Any] = {k: None if v != v else v for k, v in values.items()}
             total = plain["regret"]
             if is_reference:
                 plain |= {"agent": name, "regret": None}

@@ -87,7 +87,8 @@ class StoredRun:
 
 def data_sources(protocol: Protocol) -> dict[str, str | None]:
     """Return the source of each world's data ("measurements", "simulator"); None without data."""
-    return {label: origin and origin.source for label, origin in protocol.origins.items()}
+    origins = protocol.origins.items()
+    return {label: origin.source if origin else None for label, origin in origins}
 
 
 def path_of(store: Any) -> Path | None:

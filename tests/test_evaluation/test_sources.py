@@ -64,7 +64,7 @@ WORLDS = {"Switching", "Synthetic"}
         ("evaluation/protocol.py", set()),
         ("evaluation/store.py", set()),
         ("evaluation/statistics/intervals.py", set()),
-        ("evaluation/phases.py", {"runner"}),
+        ("evaluation/references.py", {"runner"}),
     ],
 )
 def test_what_a_result_depends_on(copy: Path, file: str, changed: set[str]) -> None:
