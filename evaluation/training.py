@@ -95,6 +95,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
         min(COPIES, run.training_steps),
         vectorization_mode="vector_entry_point",
         autoreset_mode="SameStep",
+        regret=False,
         **world_arguments(run.world.arguments),
     )
     budget = Budget(envs, run.training_steps)

@@ -14,7 +14,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.episode import Described, Episode, Setup, reset_info
-from periodic_envs.info import Record
+from periodic_envs.info import StepReporter
 from periodic_envs.process import PublicInfo, RewardProcess, World
 from periodic_envs.rendering import Decision, Viewer
 
@@ -39,7 +39,8 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     information, ``warm_start`` (arrays ``t``, ``action``, ``reward``), the one part of ``info``
     that agents may use. Where rewards come from
     data, both have ``data_source``, and the first ``data_notes`` if gaps were filled or the like.
-    What ``info`` says of a step is worked out when it is first read.
+    With ``regret=False`` the ``info`` of a step has only ``t`` and ``phase``, which spares the
+    search for the best action: for training on rewards alone.
 
     Args:
         world: a world, a reward process, or "module:Class" of a world (JSON-able).
@@ -49,6 +50,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         noise_std: standard deviation of the noise.
         noise_df: degrees of freedom of "student-t".
         reveal_period: whether the observation shows the phase.
+        regret: whether ``info`` has the regret and the best action of each step.
         render_mode: None, "rgb_array", "ansi" or "human" (needs the extra ``render``).
         world_kwargs: arguments of the world, when it is given by name.
     """
@@ -68,11 +70,14 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         noise_std: float = 1.0,
         noise_df: float = 3.0,
         reveal_period: bool = True,
+        regret: bool = True,
         render_mode: str | None = None,
         **world_kwargs: Any,
     ) -> None:
         if render_mode is not None:
             checks.one_of("render_mode", render_mode, RENDER_MODES)
+            if not regret:
+                raise ValueError("render_mode needs regret=True, whose values it draws")
         self.setup = Setup.of(
             world,
             horizon=horizon,
@@ -80,6 +85,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
             noise_std=noise_std,
             noise_df=noise_df,
             reveal_period=reveal_period,
+            regret=regret,
             **world_kwargs,
         )
         self.observation_space = self.setup.observation_space()
@@ -89,7 +95,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         self._n_actions = self.setup.public.n_actions
         self._shape = self.action_space.shape
         self._horizon = self._step = self.setup.horizon
-        self._record: Record
+        self._reporter: StepReporter
         self._history: list[Decision] = []
         self._viewer: Viewer | None = None
 
@@ -109,7 +115,9 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         super().reset(seed=seed)
         self.episode = self.setup.draw(self.np_random)
         self._step = 0
-        self._record = Record(self.episode.process, self.episode.first_step, self.episode.origin)
+        self._reporter = StepReporter(
+            self.episode.process, self.episode.origin, regret=self.setup.regret
+        )
         self._history.clear()
         if self.render_mode == "human":
             self._render_frame()
@@ -125,10 +133,11 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
                 else "call reset() before step()"
             )
         checked = self._checked(action)
-        mean = float(episode.process.mean(checked, episode.first_step + step))
+        t = episode.first_step + step
+        mean = float(episode.process.mean(checked, t))
         noise = episode.noise
         reward = mean + noise.item(step) if noise.ndim == 1 else noise.item(step, checked)
-        info = self._record.add(mean)
+        info = self._reporter.report(t, mean)
         self._step = step = step + 1
         if self.render_mode is not None:
             self._history.append(Decision(np.copy(checked), reward, dict(info)))

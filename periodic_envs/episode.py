@@ -21,7 +21,9 @@ from periodic_envs.process import Origin, PublicInfo, RewardProcess, World
 
 Space = spaces.Discrete | spaces.Box
 DEFAULT_HORIZON = 200
-ENV_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
+ENV_ARGUMENTS = (
+    *("horizon", "noise", "noise_std", "noise_df", "reveal_period", "regret", "render_mode"),
+)
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,12 @@ class Setup:
     horizon: int
     noise: Noise
     reveal_period: bool
+    regret: bool = True
 
     def __post_init__(self) -> None:
         checks.whole("horizon", self.horizon, 1)
         checks.truth("reveal_period", self.reveal_period)
+        checks.truth("regret", self.regret)
         check_horizon = getattr(self.world, "check_horizon", None)
         if check_horizon is not None:  # said now, not at the first draw
             check_horizon(self.horizon)
@@ -55,12 +59,13 @@ class Setup:
         noise_std: float = 1.0,
         noise_df: float = 3.0,
         reveal_period: bool = True,
+        regret: bool = True,
         **world_kwargs: Any,
     ) -> Setup:
         """The setup that an environment's arguments ask for."""
         scatter = Noise(noise, noise_std, noise_df)
         built = build_world(world, world_kwargs)
-        return cls(built, resolve_horizon(built, horizon), scatter, reveal_period)
+        return cls(built, resolve_horizon(built, horizon), scatter, reveal_period, regret)
 
     @cached_property
     def origin(self) -> Origin | None:

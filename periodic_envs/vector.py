@@ -21,7 +21,7 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.batch import Batch, draw_batch
 from periodic_envs.episode import Described, Setup, origin_info
-from periodic_envs.info import BatchRecord
+from periodic_envs.info import BatchReporter, with_masks
 from periodic_envs.process import PublicInfo, RewardProcess, World
 
 try:
@@ -87,7 +87,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         self._seeds: tuple[int, ...] = ()
         self._batch: Batch | None = None
         self._step = 0
-        self._record: BatchRecord
+        self._reporter: BatchReporter
         # Copying these is quicker than np.full, and every call returns fresh arrays.
         self._true, self._false = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
 
@@ -141,12 +141,12 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         """Draw the next episode of every copy."""
         batch = self._batch = draw_batch(self.setup, self._rngs)
         self._step = 0
-        self._record = BatchRecord(
+        self._reporter = BatchReporter(
             batch.processes,
-            batch.first_step,
+            batch.periods,
             self.setup.origin,
-            periods=batch.periods,
             copies=self.num_envs,
+            regret=self.setup.regret,
         )
         return batch.table[0].copy(), self._reset_info(batch)
 
@@ -157,13 +157,10 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
             "phase": np.full(self.num_envs, batch.first_step % batch.periods),
         }
         if batch.warm_start is not None:
-            said["warm_start"] = self._with_masks(batch.warm_start.as_info())
+            said["warm_start"] = with_masks(batch.warm_start.as_info(), self.num_envs)
         for key, text in origin_info(self.setup.origin).items():
             said[key] = np.full(self.num_envs, text, dtype=object)
-        return self._with_masks(said)
-
-    def _with_masks(self, entries: dict[str, Any]) -> dict[str, Any]:
-        return entries | {f"_{key}": self._true.copy() for key in entries}
+        return with_masks(said, self.num_envs)
 
     def step(
         self, actions: NDArray[Any]
@@ -177,7 +174,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         checked = self._checked(actions)
         mean = batch.processes.mean(checked, batch.first_step + step)
         reward = batch.reward(mean, checked, step)
-        info = self._record.add(mean)
+        info = self._reporter.report(batch.first_step + step, mean)
         self._step = step + 1
         observation = batch.table[step + 1].copy()
         over = step + 1 >= self._length

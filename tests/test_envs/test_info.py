@@ -1,8 +1,7 @@
-"""What ``info`` says of a step is worked out when it is read, and then as if it always were."""
+"""The ``info`` of a step: its entries, its masks, and the switch that spares the regret."""
 
-import copy
-import json
-import pickle
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -22,96 +21,40 @@ def vector(env_id: str, **kwargs: object) -> gym.vector.VectorEnv:
 
 
 @pytest.mark.parametrize("env_id", periodic_envs.ids())
+def test_info_adds_up_the_regret(env_id: str) -> None:
+    env = gym.make(env_id, horizon=6)
+    env.reset(seed=2)
+    env.action_space.seed(0)
+    infos = [env.step(env.action_space.sample())[4] for _ in range(6)]
+    assert all(type(info) is dict and info.keys() - {"data_source"} == NAMES for info in infos)
+    regrets = np.array([info["regret"] for info in infos])
+    assert (regrets >= 0.0).all()
+    np.testing.assert_allclose([i["cumulative_regret"] for i in infos], np.cumsum(regrets))
+    lost = [info["optimal_reward"] - info["mean_reward"] for info in infos]
+    np.testing.assert_allclose(regrets, np.maximum(lost, 0.0))
+
+
 @pytest.mark.parametrize("make", [gym.make, vector])
-def test_read_late_is_read_at_once(env_id: str, make) -> None:
-    """In any order, even after the next reset."""
-    told = []
-    for late in (False, True):
-        env = make(env_id, horizon=6)
-        env.reset(seed=2)
-        env.action_space.seed(0)
-        infos = [env.step(env.action_space.sample())[4] for _ in range(3)]
-        if not late:
-            told.append([dict(info) for info in infos])
-        infos += [env.step(env.action_space.sample())[4] for _ in range(3)]
-        if late:
-            env.reset(seed=9)
-            told.append([dict(info) for info in reversed(infos[:3])][::-1])
-    for early, later in zip(*told, strict=True):
-        assert set(early) == set(later)
-        for key in early:
-            np.testing.assert_array_equal(early[key], later[key], err_msg=key)
-
-
-def unchecked(env_id: str, **kwargs: object) -> gym.Env:
-    """Without Gymnasium's checker, which reads the first infos."""
-    return gym.make(env_id, disable_env_checker=True, **kwargs)
-
-
-@pytest.mark.parametrize("make", [unchecked, vector])
-def test_no_optimum_is_searched_that_nobody_reads(make, monkeypatch: pytest.MonkeyPatch) -> None:
-    env = make("PeriodicGP-Synthetic-v0", horizon=4)
-    env.reset(seed=0)
+def test_regret_can_be_spared(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("batch", "process"):
         monkeypatch.setattr(f"periodic_envs.{module}.maximise", lambda *_: 1 / 0)
-    for _ in range(4):
-        info = env.step(np.zeros_like(env.action_space.sample()))[4]
-        assert "regret" in info
-        assert "final_obs" not in info
-    assert np.all(info["t"] == 3)
-    with pytest.raises(ZeroDivisionError):
-        info["regret"]
+    env = make("PeriodicGP-Synthetic-v0", horizon=4, regret=False)
+    full = make("PeriodicGP-SyntheticDiscrete-v0", horizon=4)
+    spared = make("PeriodicGP-SyntheticDiscrete-v0", horizon=4, regret=False)
+    for each in (env, full, spared):
+        each.reset(seed=0)
+    info = env.step(np.zeros_like(env.action_space.sample()))[4]
+    assert {key for key in info if not key.startswith("_")} == {"t", "phase"}
+    action = np.zeros_like(full.action_space.sample())
+    np.testing.assert_array_equal(full.step(action)[1], spared.step(action)[1])
 
 
-def fresh() -> dict:
-    env = gym.make("PeriodicGP-Synthetic-v0")
-    env.reset(seed=0)
-    return env.step(np.zeros(1))[4]
+def test_render_needs_the_regret() -> None:
+    with pytest.raises(ValueError, match="regret=True"):
+        gym.make("PeriodicGP-Synthetic-v0", render_mode="ansi", regret=False)
 
 
-def test_it_is_a_dictionary() -> None:
-    known = dict(fresh())
-    assert type(known) is dict
-    assert set(known) == NAMES
-    assert {**fresh()} == known == fresh()
-    assert fresh() == known
-    assert fresh() | {"a": 1} == known | {"a": 1}
-    assert len(fresh()) == len(known)
-    assert list(fresh()) == list(known) == list(fresh().keys())
-    assert list(fresh().values()) == list(known.values())
-    assert list(fresh().items()) == list(known.items())
-    assert repr(fresh()) == repr(known)
-    assert json.dumps(fresh(), default=np.ndarray.tolist).startswith('{"t": 0, "phase": 0.0,')
-    assert fresh().get("regret") == known["regret"]
-    assert fresh().get("nothing", 7) == 7
-    assert fresh().pop("regret") == known["regret"]
-    assert fresh().setdefault("regret", 9) == known["regret"]
-    for copied in (copy.copy(fresh()), copy.deepcopy(fresh()), fresh().copy()):
-        assert copied == known
-    assert type(pickle.loads(pickle.dumps(fresh()))) is dict
-    with pytest.raises(KeyError, match="nothing"):
-        fresh()["nothing"]
-
-
-def test_what_was_set_meanwhile_stays() -> None:
-    info = fresh()
-    info["regret"] = -1.0
-    info["mine"] = 5
-    assert info["t"] == 0
-    assert (info["regret"], info["mine"]) == (-1.0, 5)
-    del info["regret"]
-    assert "regret" not in info
-
-
-def test_the_time_stays_as_it_was_set() -> None:
-    env = gym.make("PeriodicGP-Synthetic-v0")
-    env.reset(seed=0)
-    info = env.step(env.action_space.sample())[4]
-    info["t"] = 99
-    assert dict(info)["t"] == info["t"] == 99
-
-
-def test_every_mask_is_an_array_of_its_own() -> None:
+def test_vector_masks_are_arrays_of_their_own() -> None:
     envs = gym.make_vec("PeriodicGP-Synthetic-v0", num_envs=3)
     envs.reset(seed=0)
     info = envs.step(envs.action_space.sample())[4]
@@ -119,7 +62,7 @@ def test_every_mask_is_an_array_of_its_own() -> None:
     assert info["_t"].all()
 
 
-def test_wrappers_add_to_it() -> None:
+def test_wrappers_add_to_info() -> None:
     env = RecordEpisodeStatistics(vector("PeriodicGP-SyntheticDiscrete-v0", horizon=2))
     env.reset(seed=0)
     env.step(np.zeros(3, dtype=int))
