@@ -37,7 +37,7 @@ def command(*words: str) -> list[str]:
 def environment(folder: Path) -> dict[str, str]:
     """Variables that keep a command away from the user's settings and data."""
     own = {"XDG_CONFIG_HOME": folder / "settings", "PERIODIC_GP_DATA": folder / "data"}
-    return {**os.environ, **{name: str(place) for name, place in own.items()}}
+    return {**numeric_environment(), **{name: str(place) for name, place in own.items()}}
 
 
 def call(folder: Path, *words: str, status: int | None = 0) -> str:
@@ -54,6 +54,13 @@ def call(folder: Path, *words: str, status: int | None = 0) -> str:
     if status is not None:
         assert done.returncode == status, f"{words}: {done.stdout[-800:]} {done.stderr[-1500:]}"
     return done.stdout if done.returncode == 0 else done.stdout + done.stderr
+
+
+def example_table(folder: Path) -> str:
+    """The name of a copy of the table that ships with the package."""
+    table = next(ROOT.glob("periodic_*/**/example_demand.csv"))
+    (folder / table.name).write_bytes(table.read_bytes())
+    return table.name
 
 
 def problem_of(env: Any, reset_info: Mapping[str, Any]) -> Problem:
@@ -93,9 +100,9 @@ def golden(name: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Arrays and numbers as lists of numbers with twelve digits, for JSON."""
+    """Arrays and numbers as lists of numbers with twelve digits, and NaN as None."""
     if isinstance(value, np.ndarray | list | tuple):
         return [plain(entry) for entry in value]
     if isinstance(value, float | np.floating):
-        return float(f"{float(value):.12g}")
+        return None if np.isnan(value) else float(f"{float(value):.12g}")
     return int(value) if isinstance(value, np.integer) else value

@@ -1,6 +1,6 @@
 """Record today's figures; ``git diff`` then shows what has changed.
 
-python -m tests.contract.record [envs] [agents]
+python -m tests.contract.record [envs] [agents] [commands]
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.contract import trajectories, worlds
+from tests.contract.commands import COMMANDS
 from tests.contract.conftest import GOLDEN, pinned_kernel
 
 
@@ -24,16 +26,29 @@ def envs() -> dict[str, Any]:
 
 def agents() -> dict[str, Any]:
     """Decisions of every agent that was not interrupted."""
-    if not pinned_kernel():
-        raise SystemExit("actions are recorded on Linux with AVX2")
     return trajectories.compute(save_at=None)
 
 
-RECORDERS: dict[str, Callable[[], dict[str, Any]]] = {"envs": envs, "agents": agents}
+def commands() -> dict[str, Any]:
+    """Figures of commands, each run in a folder of its own."""
+    with tempfile.TemporaryDirectory() as place:
+        folders = {name: Path(place) / name for name in COMMANDS}
+        for folder in folders.values():
+            folder.mkdir()
+        return {name: figures(folders[name]) for name, figures in COMMANDS.items()}
+
+
+RECORDERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "envs": envs,
+    "agents": agents,
+    "commands": commands,
+}
 
 
 def main() -> None:
     """Write the files, one line per entry."""
+    if not pinned_kernel():
+        raise SystemExit("figures are recorded on Linux with AVX2")
     for name in sys.argv[1:] or RECORDERS:
         entries = RECORDERS[name]()
         lines = [f"{json.dumps(key)}: {json.dumps(entries[key])}" for key in sorted(entries)]

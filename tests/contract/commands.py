@@ -1,0 +1,102 @@
+"""Figures that commands print or write: on the protocol ``smoke`` and on the example table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tests.contract.conftest import call, example_table, plain
+
+LOG = ["time", "arm", "reward", "probability"]
+ARMS = ["Station", "Offices", "Old town", "Stadium", "Airport"]
+TIMES = pd.date_range("2024-04-01 06:00", periods=6, freq="5h")
+
+
+def smoke(folder: Path) -> dict[str, Any]:
+    """The tables of a sweep, without its times."""
+    answer = json.loads(call(folder, "run", "smoke", "--workers", "0", "--json"))
+    return {
+        f"{track} {name}": [{k: v for k, v in row.items() if k != "ms_per_step"} for row in rows]
+        for track, tables in answer["tracks"].items()
+        for name, rows in tables.items()
+        if isinstance(rows, list)
+    }
+
+
+def backtest(folder: Path) -> dict[str, Any]:
+    """The gains of agents and references in eight windows."""
+    answer = json.loads(call(folder, "backtest", example_table(folder), "--workers", "0", "--json"))
+    figures = {name: answer[name] for name in ("windows", "steps", "warm_start", "periods", "rows")}
+    return {**figures, "recommended": answer["recommendation"]["agent"]}
+
+
+def check(folder: Path) -> dict[str, Any]:
+    """Fractions and percentages that ``data check`` prints, and the schedule that it writes."""
+    words = ("data", "check", example_table(folder), "--schedule", "schedule.csv")
+    report = call(folder, *words).partition("Try it")[0]
+    schedule = pd.read_csv(folder / "schedule.csv")
+    columns = {name: plain(schedule[name].tolist()) for name in schedule}
+    printed = {float(number) for number in re.findall(r"\d+\.\d+|\d+(?=%)", report)}
+    return {"printed": sorted(printed), **columns}
+
+
+def log(folder: Path) -> dict[str, Any]:
+    """Estimates of policies from a log that chose at random."""
+    table = pd.read_csv(folder / example_table(folder))
+    arms = np.random.default_rng(0).integers(len(ARMS), size=len(table))
+    logged = pd.DataFrame(
+        {
+            "time": table["time"],
+            "arm": np.array(ARMS)[arms],
+            "reward": table[ARMS].to_numpy()[np.arange(len(table)), arms],
+            "probability": 1 / len(ARMS),
+        }
+    )
+    logged.to_csv(folder / "log.csv", index=False)
+    policies = (
+        "--policy",
+        "arm:Airport",
+        "--policy",
+        "best-per-phase",
+        "--policy",
+        "agent:thompson",
+    )
+    return {"answer": json.loads(call(folder, "data", "log", "log.csv", *policies, "--json"))}
+
+
+def decide(folder: Path) -> dict[str, Any]:
+    """Choices of a decider that learned the table, its plan and its log."""
+    arms = [word for arm in ARMS for word in ("--arms", arm)]
+    season = ("--step", "1h", "--seasons", "1 day")
+    call(folder, "decide", "init", "state", *arms, *season)
+    call(folder, "decide", "learn", "state", example_table(folder))
+    choices = []
+    for number, time in enumerate(TIMES):
+        choice = json.loads(call(folder, "decide", "ask", "state", "--at", str(time), "--json"))
+        choices.append({key: value for key, value in choice.items() if key != "id"})
+        if number % 4 != 3:
+            call(folder, "decide", "tell", "state", choice["id"], str(10.0 + number))
+    plan = ("decide", "plan", "state", "--at", "2024-04-03 00:00", "--steps", "24")
+    call(folder, *plan, "--csv", "plan.csv")
+    call(folder, "decide", "log", "state", "decided.csv")
+    planned, decided = pd.read_csv(folder / "plan.csv"), pd.read_csv(folder / "decided.csv")
+    return {
+        "choices": choices,
+        "plan": json.loads(planned.to_json(double_precision=12)),
+        "log": json.loads(decided[LOG].to_json(double_precision=12)),
+    }
+
+
+COMMANDS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "smoke": smoke,
+    "backtest": backtest,
+    "check": check,
+    "log": log,
+    "decide": decide,
+}
