@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -481,11 +480,8 @@ class Results:
 
     def __repr__(self) -> str:
         from evaluation.exclusions import remarks
-        from evaluation.tables import rich_tables, text_of
 
-        width = shutil.get_terminal_size().columns
-        tables = (table for frame in self._frames() for table in rich_tables(frame))
-        return "\n\n".join([self._title(), text_of(tables, width), *remarks(self)])
+        return "\n\n".join([self._title(), *map(str, self._frames()), *remarks(self)])
 
     def _repr_html_(self) -> str:
         from evaluation.exclusions import remarks

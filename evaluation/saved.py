@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from pyarrow import csv
 
 from evaluation.results import CHANGE_COSTS, RUN, STEPS, Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES, TRAINING
@@ -109,11 +110,8 @@ def save_totals(results: Results, path: Path, points: int) -> None:
     frame = pd.DataFrame(rows).merge(
         results.change_costs.drop(columns="task"), how="left", on=RUN, validate="1:1"
     )
-    about = {
-        "sweep": asdict(results.sweep),
-        "size": results.size,
-        "machines": results.machines,
-    }
+    sweep, size = asdict(results.sweep), results.size
+    about = {"sweep": sweep, "size": size, "machines": results.machines}
     table = pa.Table.from_pandas(frame, preserve_index=False)
     table = table.replace_schema_metadata({**table.schema.metadata, ABOUT: json.dumps(about)})
     with whole_file(path) as part:
@@ -123,11 +121,7 @@ def save_totals(results: Results, path: Path, points: int) -> None:
 def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, Any]]:
     columns = results.source.columns(run.key)
     t = columns.get("t", np.zeros(1, dtype=np.int64))
-    kept = (
-        np.unique(np.linspace(0, len(t) - 1, max(points, 1)).round().astype(int))
-        if points
-        else [-1]
-    )
+    kept = np.unique(np.linspace(len(t) - 1, 0, max(points, 1)).round().astype(int))
     row = {name: value for name, value in asdict(run).items() if name != "key"}
     row |= {"t": t[kept].tolist(), "period": None, "interactions": None}
     if run.agent == REFERENCES:
@@ -144,37 +138,20 @@ def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, A
 
 def save_steps(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
     """Write steps, run by run, into a .parquet or .csv file; see ``Results.save_steps``."""
-    with whole_file(path) as part:
-        return _parquet(frames, part) if path.suffix == ".parquet" else _csv(frames, part)
-
-
-def _parquet(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
-    lists = any(_has_lists(frame) for frame in frames())
-    action = pa.list_(pa.float64()) if lists else pa.float64()
+    is_csv = path.suffix == ".csv"
+    lists = any(isinstance(frame["action"].iloc[0], list) for frame in frames())
+    action = pa.float64()
+    if lists:
+        action = pa.string() if is_csv else pa.list_(pa.float64())
     kinds = [pa.string(), pa.string(), pa.int64(), pa.int64(), action, pa.float64(), pa.float64()]
     schema, rows = pa.schema(list(zip(STEPS, kinds, strict=True))), 0
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    writer = csv.CSVWriter if is_csv else pq.ParquetWriter
+    with whole_file(path) as part, writer(part, schema) as file:
         for frame in frames():
-            if lists and not _has_lists(frame):
-                frame["action"] = [[float(action)] for action in frame["action"]]
-            elif not lists:
-                frame["action"] = frame["action"].astype(float)
-            writer.write_table(pa.Table.from_pandas(frame, schema, preserve_index=False))
+            actions = [np.atleast_1d(action).astype(float).tolist() for action in frame["action"]]
+            frame["action"] = actions if lists else [number for (number,) in actions]
+            if lists and is_csv:
+                frame["action"] = [json.dumps(action) for action in actions]
+            file.write_table(pa.Table.from_pandas(frame, schema, preserve_index=False))
             rows += len(frame)
     return rows
-
-
-def _csv(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
-    rows = 0
-    with path.open("w", newline="") as file:
-        file.write(",".join(STEPS) + "\n")
-        for frame in frames():
-            if _has_lists(frame):
-                frame["action"] = [json.dumps(action) for action in frame["action"]]
-            frame.to_csv(file, index=False, header=False)
-            rows += len(frame)
-    return rows
-
-
-def _has_lists(frame: pd.DataFrame) -> bool:
-    return isinstance(frame["action"].iloc[0], list)

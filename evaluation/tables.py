@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import math
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Literal
 
 import pandas as pd
 from markupsafe import Markup
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Column as RichColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -32,8 +32,8 @@ from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS, PairedDifference, paired_difference
 
 NO_INTERVALS = f"No intervals: they need at least {MIN_RUNS} runs."
-GAP, EDGES = 3, 2
-"""Letters between two columns, and beside the first and the last."""
+GAP = 3
+"""Letters between two columns."""
 MIN_NAME_WIDTH = 20
 """Width of the first column where its names are too long for the screen."""
 
@@ -46,7 +46,7 @@ class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
 
     def __repr__(self) -> str:
         """Return the text that ``periodic-gp show`` prints, no wider than the screen."""
-        return text_of(rich_tables(self), shutil.get_terminal_size().columns)
+        return text_of(self, shutil.get_terminal_size().columns)
 
     __str__ = __repr__
 
@@ -213,107 +213,82 @@ def _keys(columns: list[Column]) -> list[str]:
     return [key for column in columns for key in column.keys]
 
 
-# For the terminal
+# As text
 
 
-def rich_tables(frame: ResultsTable) -> Iterator[RichTable]:
-    """Yield a table of results for the screen, or one for each task.
+def rich_tables(frame: ResultsTable, width: int) -> Iterator[RichTable]:
+    """Yield a table of results for a screen, as one or several tables for each task.
 
     Where a world changes, the costs of that have a table of their own: a single one would be too
-    wide for a screen.
+    wide.
     """
     baseline = frame.attrs["baseline"]
     around = [column.key for column in columns_in(frame) if column.when == "changes"]
     for title, rows in task_rows(frame):
         main = rows.drop(columns=around)
         note = note_on_intervals(main, *frame.attrs.get("scored", ()))
-        yield _rich_table(title or frame.attrs["title"], main, baseline, note)
+        yield from _fitted(title or frame.attrs["title"], main, baseline, note, width)
         if around and rows[around].notna().to_numpy().any():
-            legend = (f"{c.heading(baseline)}: {c.description}." for c in columns_in(rows[around]))
             costs = rows[["agent", *around]]
-            yield _rich_table(f"{title}, around its changes", costs, baseline, "\n".join(legend))
+            legend = (f"{c.heading(baseline)}: {c.description}." for c in columns_in(costs))
+            yield from _fitted(
+                f"{title}, around its changes", costs, baseline, "\n".join(legend), width
+            )
 
 
-def _rich_table(
-    title: str, rows: pd.DataFrame, baseline: str | None, caption: str | None
-) -> RichTable:
-    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.caption, table.caption_justify = caption, "left"
-    cells = formatted(rows, baseline)
-    for name in cells:
-        table.add_column(name, justify="left" if name == "agent" else "right", no_wrap=True)
-    below = rows["agent"].isin(REFERENCE_ROWS).to_numpy()
-    for part, style in ((cells[~below], None), (cells[below], "dim")):
-        for row in part.itertuples(index=False):
-            table.add_row(*row, style=style)
-        table.add_section()
-    return table
-
-
-def fitted(table: RichTable, width: int) -> Iterator[RichTable]:
-    """Yield a table as one or several that fit on a screen, the first column in each.
+def _fitted(
+    title: str, rows: pd.DataFrame, baseline: str | None, note: str | None, width: int
+) -> Iterator[RichTable]:
+    """Yield rows as one or several tables that fit on a screen, with the agents in each.
 
     Numbers are never cut or folded: they could not be compared. Headings and long names are.
     """
-    whole = [max(_width(column), cell_len(str(column.header))) for column in table.columns]
-    if EDGES + sum(whole) + GAP * (len(whole) - 1) <= width:
-        yield table
-        return
-    first, *others = table.columns
-    names = min(_width(first), MIN_NAME_WIDTH)
-    groups: list[list[RichColumn]] = [[]]
-    for column in others:
-        if groups[-1] and names + _total_width([*groups[-1], column]) > width:
-            groups.append([])
-        groups[-1].append(column)
-    # Names may use the space that numbers leave.
-    names = max(names, min(_width(first), width - max(map(_total_width, groups))))
+    cells, below = formatted(rows, baseline), rows["agent"].isin(REFERENCE_ROWS).to_numpy()
+    groups, widths = _groups(cells, width)
     for number, group in enumerate(groups, 1):
-        part = _part(table, [first, *group], names)
-        part.title = table.title if number == 1 else None
-        part.caption = table.caption if number == len(groups) else None
-        yield part
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table.width = sum(GAP + widths[name] for name in group) - GAP
+        table.title, table.title_justify = f"{title}\n" if number == 1 else None, "left"
+        table.caption, table.caption_justify = note if number == len(groups) else None, "left"
+        for name in group:
+            justify: Literal["left", "right"] = "left" if name == "agent" else "right"
+            table.add_column(name, justify=justify, overflow="fold", width=widths[name])
+        for part, style in ((cells[~below], None), (cells[below], "dim")):
+            for row in part[group].itertuples(index=False):
+                table.add_row(*map(Text, row), style=style)
+            table.add_section()
+        yield table
 
 
-def _total_width(columns: list[RichColumn]) -> int:
-    """Return the width of columns of numbers, with a gap before each."""
-    return sum(GAP + _width(column) for column in columns)
+def _groups(cells: pd.DataFrame, width: int) -> tuple[list[list[str]], dict[str, int]]:
+    """Return the columns of each table that fits on a screen, and the width of each column."""
+    numbers = [name for name in cells if name != "agent"]
+    least = {
+        name: max(map(cell_len, [*cells[name], *([name] if name == "agent" else name.split())]))
+        for name in cells
+    }
+    whole = {name: max(least[name], cell_len(name)) for name in cells}
+    if whole["agent"] + sum(GAP + whole[name] for name in numbers) <= width:
+        return [["agent", *numbers]], whole
+    names = min(least["agent"], MIN_NAME_WIDTH)
+    groups: list[list[str]] = [[]]
+    for name in numbers:
+        if groups[-1] and names + sum(GAP + least[each] for each in (*groups[-1], name)) > width:
+            groups.append([])
+        groups[-1].append(name)
+    # Names may use the space that numbers leave.
+    widest = max(sum(GAP + least[name] for name in group) for group in groups)
+    least["agent"] = max(names, min(least["agent"], width - widest))
+    return [["agent", *group] for group in groups], least
 
 
-def _width(column: RichColumn) -> int:
-    """Return the width of the widest cell, or of the longest word of the heading."""
-    texts = [*str(column.header).split(), *map(str, column.cells)]
-    return max(map(cell_len, texts), default=0)
-
-
-def _part(table: RichTable, columns: list[RichColumn], names: int) -> RichTable:
-    """Return some columns of a table, with names folded to a width."""
-    part = RichTable(box=table.box, pad_edge=False, show_edge=False)
-    part.width = names + _total_width(columns[1:])
-    part.title_justify, part.caption_justify = table.title_justify, table.caption_justify
-    for place, column in enumerate(columns):
-        width = _width(column) if place else names
-        part.add_column(column.header, justify=column.justify, overflow="fold", width=width)
-    for row, *cells in zip(table.rows, *(column.cells for column in columns), strict=True):
-        name, *numbers = cells
-        kept = (Text(str(number), no_wrap=True) for number in numbers)  # as wide as its column
-        part.add_row(name, *kept, style=row.style, end_section=row.end_section)
-    return part
-
-
-def text_of(tables: Iterable[RichTable], width: int) -> str:
-    """Return tables as plain text."""
+def text_of(frame: ResultsTable, width: int) -> str:
+    """Return a table of results as plain text."""
     file = io.StringIO()
-    console = Console(
-        file=file,
-        width=width,
-        emoji=False,
-        markup=False,
-        force_terminal=False,  # this process may write to a terminal
-        force_jupyter=False,
-    )
-    for table in tables:
-        for part in fitted(table, width):
-            console.print(part, crop=False)
-            console.print()
+    # This process may write to a terminal or a notebook.
+    plain = {"emoji": False, "markup": False, "force_terminal": False, "force_jupyter": False}
+    console = Console(file=file, width=width, **plain)
+    for table in rich_tables(frame, width):
+        console.print(table, crop=False)
+        console.print()
     return "\n".join(line.rstrip() for line in file.getvalue().rstrip().splitlines())

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from evaluation.cli.shared import (
     CommandError,
@@ -28,7 +27,7 @@ from evaluation.results import Results
 from evaluation.runner import Progress, run
 from evaluation.specs import REFERENCE_ROWS
 from evaluation.store import Store
-from evaluation.tables import overall_table, rich_tables, task_table
+from evaluation.tables import ResultsTable, overall_table, task_table
 
 SweepOption = Annotated[
     str | None,
@@ -216,10 +215,9 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         say(remark)
 
 
-def _tables(results: Results, baseline: str | None, track: str) -> Iterator[Table]:
-    yield from rich_tables(task_table(results, baseline=baseline, track=track))
-    for ranking in rankings(results, baseline=baseline, track=track):
-        yield from rich_tables(ranking)
+def _tables(results: Results, baseline: str | None, track: str) -> Iterator[ResultsTable]:
+    yield task_table(results, baseline=baseline, track=track)
+    yield from rankings(results, baseline=baseline, track=track)
 
 
 def _apart(part: Results, baseline: str | None, track: str) -> dict[str, Any]:

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.measure import Measurement
-from rich.table import Table
-
 from evaluation import specs
 from evaluation.cli.shared import CommandError, console, say, screen
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS
-from evaluation.tables import NO_INTERVALS, fitted, paired_differences
+from evaluation.tables import (
+    NO_INTERVALS,
+    ResultsTable,
+    paired_differences,
+    rich_tables,
+    text_of,
+)
+
+LOG_WIDTH = 1000
+"""Largest width of a table in a file."""
 
 
-def print_table(shown: Table) -> None:
-    """As wide as the terminal; in a file, where nothing is wide or narrow, as wide as it is."""
-    if console.is_terminal:
-        for part in fitted(shown, console.width):
-            screen(markup=False).print(part, crop=False)
-            say("")
+def print_table(frame: ResultsTable) -> None:
+    """Print a table as wide as the terminal; in a file, as wide as needed."""
+    if not console.is_terminal:
+        say(text_of(frame, LOG_WIDTH) + "\n")
         return
-    wide = console.options.update(max_width=1000)
-    width = Measurement.get(console, wide, shown).maximum
-    wide_enough = screen(width=max(width, console.width), markup=False)
-    wide_enough.print(shown, crop=False)
+    for table in rich_tables(frame, console.width):
+        screen(markup=False).print(table, crop=False)
+        say("")
 
 
 def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]:

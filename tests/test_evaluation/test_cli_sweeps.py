@@ -185,7 +185,8 @@ def test_a_store_with_one_finished_run(tmp_path: Path, track: str) -> None:
         assert (result.returncode, result.stderr) == (0, ""), arguments
     compared = call("compare", "random", "ucb1", cwd=tmp_path).stdout
     assert "no world and seed on which both are finished" in compared
-    assert (tmp_path / "x.csv").read_text().startswith("agent,env,seed,t,action,reward,regret\n")
+    steps = ["agent", "env", "seed", "t", "action", "reward", "regret"]
+    assert list(pd.read_csv(tmp_path / "x.csv")) == steps
     assert len(pd.read_csv(tmp_path / "x.csv")) == len(pd.read_parquet(tmp_path / "x.parquet"))
     for kind in ("curves", "phases", "profiles"):
         result = call("plot", "x.png", "--kind", kind, cwd=tmp_path)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from evaluation import columns
 from evaluation.columns import COLUMNS, Column, columns_of
@@ -18,7 +17,7 @@ from evaluation.report.sheet import Pictures, cell
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES
 from evaluation.store import StoredRun, StoredSweep
-from evaluation.tables import overall_table, rich_tables, task_table
+from evaluation.tables import overall_table, rich_tables, task_table, text_of
 
 STEPS, SEEDS = 6, 3
 MEDIAN = Column(
@@ -87,11 +86,8 @@ def content(results: Results) -> dict[str, Any]:
 
 
 def printed(results: Results) -> str:
-    console = Console(width=300, record=True)
-    for shown in rich_tables(task_table(results, baseline="b")):
-        console.print(shown)
-    console.print(next(rich_tables(overall_table(results, baseline="b"))))
-    return console.export_text()
+    tables = task_table(results, baseline="b"), overall_table(results, baseline="b")
+    return "\n".join(text_of(table, 300) for table in tables)
 
 
 @pytest.mark.usefixtures("with_median")
@@ -184,7 +180,7 @@ def test_nothing_finished_is_an_empty_table(
     assert list(task_table(empty)) == list(task_table(results))
     assert list(overall_table(empty)) == list(overall_table(results))
     assert len(task_table(empty)) == len(overall_table(empty)) == 0
-    tables = rich_tables(task_table(empty))
+    tables = rich_tables(task_table(empty), 200)
     count = 1 + len(columns_of("task", track="online"))
     assert [len(shown.columns) for shown in tables] == [count, count]
     assert content(empty)["rows"] == []

@@ -99,10 +99,10 @@ def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> Non
     bounds = frame.filter(regex="_(low|high)$")
     assert bounds.isna().all(axis=None)
     assert frame["regret"].notna().all()
-    (first, *_) = rich_tables(frame)
+    (first, *_) = rich_tables(frame, 200)
     assert first.caption == "No intervals: they need at least 5 runs."
     assert list(comparison_lines(found, "a", "b"))[-1] == first.caption
-    (enough, *_) = rich_tables(task_table(results({"a": A})))
+    (enough, *_) = rich_tables(task_table(results({"a": A})), 200)
     assert enough.caption is None
     assert "<p>No intervals: they need at least 5 runs.</p>" in frame._repr_html_()
     assert "<p>" not in task_table(results({"a": A}))._repr_html_()
@@ -124,7 +124,7 @@ def test_over_all_tasks_runs_count_together_and_the_table_says_so(
     runs: int, said: str | None
 ) -> None:
     frame = overall_table(results({"a": A[:runs], "b": B[:runs]}))
-    (shown,) = rich_tables(frame)
+    (shown,) = rich_tables(frame, 200)
     assert shown.caption == said
     assert frame["normalised_low"].isna().all() == (runs < 3)
     counted = overall_table(results({"a": A[:runs], "b": B[:runs]}), baseline="b")
