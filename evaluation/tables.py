@@ -285,9 +285,14 @@ def _groups(cells: pd.DataFrame, width: int) -> tuple[list[list[str]], dict[str,
 def text_of(frame: ResultsTable, width: int) -> str:
     """Return a table of results as plain text."""
     file = io.StringIO()
-    # This process may write to a terminal or a notebook.
-    plain = {"emoji": False, "markup": False, "force_terminal": False, "force_jupyter": False}
-    console = Console(file=file, width=width, **plain)
+    console = Console(
+        file=file,
+        width=width,
+        emoji=False,
+        markup=False,
+        force_terminal=False,  # this process may write to a terminal
+        force_jupyter=False,
+    )
     for table in rich_tables(frame, width):
         console.print(table, crop=False)
         console.print()
