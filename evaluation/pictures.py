@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 
 
 MAX_FRAMES = 90
-"""More make large files: of a long episode every second or every tenth step is shown."""
+"""More make large files: of a long episode every second or every tenth step is drawn."""
 WIDTH, COLOURS = 640, 64
-"""Of a frame in pixels, and in its palette."""
+"""Width of a frame in pixels, and colours of its palette."""
 FRAME_SECONDS, LAST_SECONDS = 0.08, 2.5
 SEASONLESS = (Stationary, Piecewise)
-"""They have a clock for agents to look at, and nothing that repeats with it."""
+"""Worlds with a clock for agents, and nothing that repeats with it."""
 
 
 def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
-    """The landscape with the choices, the belief about the last season, and the regret.
+    """Draw the landscape with the choices, the belief at the last step, and the regret.
 
-    Beliefs are drawn of agents that have the method: ``belief(t, actions)``, and
-    ``period_belief()`` and ``decay_belief()`` where there is more than one to believe in.
+    Beliefs are drawn of agents with the method ``belief(t, actions)``, and with ``period_belief()``
+    and ``decay_belief()`` where they have several candidates.
 
     Args:
-        title: Above everything.
+        title: Title of the figure.
         env: The environment, after the run.
         run: The run.
     """
@@ -71,9 +71,10 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
     if believes:
         _draw_belief(axes[1], env, run)
     if periods is not None:
-        draw_periods(axes[-1 - sum(smaller)], *periods, seasons_of(env))
+        _draw_periods(axes[-1 - sum(smaller)], *periods, seasons_of(env))
     if decays is not None:
-        draw_decays(axes[-2], *decays, getattr(env.setup.world, "drift", None))
+        drift = getattr(env.setup.world, "drift", None)
+        _draw_decays(axes[-2], *decays, () if drift is None else (drift,))
     axes[-1].plot(run.t, run.cumulative_regret, color="tab:red")
     axes[-1].set(xlabel="time t", ylabel="regret so far", ylim=(0.0, None))
     axes[-1].set_xlim(run.t[-WINDOW:][0] - 0.5, run.t[-1] + 0.5)
@@ -82,7 +83,7 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
 
 
 def _belief(agent: Any, method: str) -> tuple[Array, Array] | None:
-    """Candidates and their probabilities, if the agent has several to believe in."""
+    """Return candidates and their probabilities, if the agent has several."""
     if not hasattr(agent, method):
         return None
     candidates, weights = getattr(agent, method)()
@@ -90,7 +91,7 @@ def _belief(agent: Any, method: str) -> tuple[Array, Array] | None:
 
 
 def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Trajectory) -> None:
-    """Mean and 95 % band over the actions at the last step, beside the truth."""
+    """Draw mean and 95 % band over the actions at the last step, beside the truth."""
     agent: Any = run.agent
     t, process = int(run.t[-1]), env.episode.process  # type: ignore[union-attr]
     n_actions, names = env.public.n_actions, env.public.action_names
@@ -135,59 +136,61 @@ def _draw_belief(axes: Axes, env: PeriodicBanditEnv, run: Trajectory) -> None:
     axes.set_ylabel(f"reward at t = {t}")
     axes.margins(x=0.02)
     axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)
+    _draw_legend(axes)
 
 
 def seasons_of(env: PeriodicBanditEnv) -> tuple[float, ...]:
-    """The world's seasons, whether agents know them or not; none where nothing repeats."""
+    """Return the seasons of the world, known to agents or not; none where nothing repeats."""
     if env.episode is None or isinstance(env.setup.world, SEASONLESS):
         return ()
     return env.setup.world.public.periods or (float(env.episode.process.period),)
 
 
-def draw_periods(axes: Axes, periods: Array, weights: Array, truth: Sequence[float]) -> None:
-    """The probability of each candidate period, and the world's own."""
-    axes.vlines(periods, 0.0, weights, color="tab:blue", lw=3)
-    axes.plot(periods, weights, "o", color="tab:blue", markersize=4)
-    for i, period in enumerate(truth):
-        axes.axvline(period, color="k", ls="--", lw=1, label="_" if i else "the world's")
-    best = periods[int(weights.argmax())]
-    _label(axes, "period", weights, f"belief about the period: most probably {best:.4g}")
-    if truth:
-        _draw_key(axes)
+def _draw_periods(axes: Axes, periods: Array, weights: Array, truth: Sequence[float]) -> None:
+    title = f"belief about the period: most probably {periods[int(weights.argmax())]:.4g}"
+    _draw_candidates(axes, "period", periods, {"_": weights}, truth, title)
 
 
-def draw_decays(axes: Axes, decays: Array, weights: Array, truth: float | None) -> None:
-    """The probability of each forgetting rate, with the season (row 0) and without (row 1)."""
-    smallest = float(decays[decays > 0].min(initial=1.0))
-    axes.set_xscale("symlog", linthresh=smallest)
-    for row, (name, colour) in enumerate((("season", "tab:blue"), ("no season", "tab:orange"))):
-        base = weights[:row].sum(0) if row else np.zeros(len(decays))
-        axes.vlines(decays, base, base + weights[row], color=colour, lw=6, label=name)
-    if truth is not None:
-        axes.axvline(truth, color="k", ls="--", lw=1, label="the world's")
-    total = weights.sum(0)
-    best = decays[int(total.argmax())]
+def _draw_decays(axes: Axes, decays: Array, weights: Array, truth: Sequence[float]) -> None:
+    """Draw forgetting rates, with the season (row 0 of the weights) and without (row 1)."""
+    axes.set_xscale("symlog", linthresh=float(decays[decays > 0].min(initial=1.0)))
+    best, season = decays[int(weights.sum(0).argmax())], weights[0].sum()
+    title = f"belief about forgetting: most probably {best:.4g}, a season {season:.0%}"
+    shares = dict(zip(("season", "no season"), weights, strict=True))
+    _draw_candidates(axes, "forgetting rate", decays, shares, truth, title)
     axes.set_xticks(np.unique(decays), [f"{decay:g}" for decay in np.unique(decays)])
     axes.minorticks_off()
-    title = f"belief about forgetting: most probably {best:.4g}, a season {weights[0].sum():.0%}"
-    _label(axes, "forgetting rate", total, title)
-    _draw_key(axes)
 
 
-def _label(axes: Axes, what: str, weights: Array, title: str) -> None:
-    axes.set(xlabel=what, ylabel="probability", ylim=(0.0, 1.05 * weights.max()))
+def _draw_candidates(
+    axes: Axes,
+    name: str,
+    candidates: Array,
+    shares: Mapping[str, Array],
+    truth: Sequence[float],
+    title: str,
+) -> None:
+    """Draw the probability of each candidate as stacked bars, and the world's own values."""
+    base = np.zeros(len(candidates))
+    for number, (label, weights) in enumerate(shares.items()):
+        axes.vlines(candidates, base, base + weights, color=f"C{number}", lw=6, label=label)
+        base = base + weights
+    for number, value in enumerate(truth):
+        axes.axvline(value, color="k", ls="--", lw=1, label="_" if number else "the world's")
+    axes.set(xlabel=name, ylabel="probability", ylim=(0.0, 1.05 * base.max()))
     axes.set_title(title, loc="left", fontsize=9)
     axes.margins(x=0.05)
     axes.grid(alpha=0.3)
+    if truth or len(shares) > 1:
+        _draw_legend(axes)
 
 
-def _draw_key(axes: Axes) -> None:
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, fontsize=8, frameon=False)
+def _draw_legend(axes: Axes) -> None:
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)
 
 
 class Film:
-    """Takes a frame of a world after some of its steps; ``write`` makes a GIF of them.
+    """Frames of a world after some of its steps, as a GIF.
 
     Args:
         world: An environment whose ``render_mode`` is "rgb_array".
@@ -199,7 +202,7 @@ class Film:
         self._steps, self._frames = 0, list[Any]()
 
     def step(self) -> None:
-        """After every step of the episode."""
+        """Take a frame where one is due; to be called after every step of the episode."""
         self._steps += 1
         if self._steps % self._every == 0 or self._steps == self._world.horizon:
             frame = self._world.render()
@@ -207,10 +210,10 @@ class Film:
             self._frames.append(_image(frame))
 
     def write(self, path: Path) -> None:
-        """All frames, the last one for longer, then again from the first."""
+        """Write all frames, the last one for longer."""
         times = [round(1e3 * FRAME_SECONDS)] * (len(self._frames) - 1) + [round(1e3 * LAST_SECONDS)]
         made = io.BytesIO()
-        # One palette and no dithering: what stands still is then the same in all frames, and small.
+        # One palette and no dithering: areas that stand still are then equal, and compress well.
         palette = self._frames[-1].quantize(COLOURS)
         first, *others = (f.quantize(palette=palette, dither=0) for f in self._frames)
         first.save(made, "GIF", save_all=True, append_images=others, duration=times, loop=0)

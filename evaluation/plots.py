@@ -17,7 +17,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from evaluation.columns import SIMULATED, AllTasks, simulated_tasks
@@ -45,17 +49,17 @@ FIRST = (
     *("periodic-gp-ucb", "gp-ucb", "auto-gp-ucb", "c-gp-ucb", "r-gp-ucb", "tv-gp-ucb", "random"),
     *("phase-ucb", "ucb1", "linucb", "d-ucb", "sw-ucb", "gp-thompson", "thompson"),
 )
-"""Agents that are in many pictures, in the order of their looks; others come as they may."""
+"""Agents that are in many pictures, in the order of their looks."""
 
 
 def looks(agents: Iterable[str]) -> dict[str, int]:
-    """The number of each agent's look, from its name, however its label goes on.
+    """Return the number of each agent's look, from its name without settings.
 
     "GP-UCB" of the paper looks like ``gp-ucb``, and "ppo, trained" like ``ppo``.
 
-    Two that would look the same in one picture do not: the later one, agents without settings and
-    then the alphabet going first, takes the next look that is free. So an agent looks the same
-    wherever the others are the same, and those of ``FIRST`` nearly everywhere.
+    Where two would look the same, the later one takes the next look that is free; agents without
+    settings go first, then the alphabet decides. So an agent looks the same wherever the others are
+    the same, and those of ``FIRST`` nearly everywhere.
 
     Args:
         agents: All that are in the picture.
@@ -78,12 +82,12 @@ def looks(agents: Iterable[str]) -> dict[str, int]:
 
 
 def colour_of(look: int) -> str:
-    """The colour of a look."""
+    """Return the colour of a look."""
     return COLOURS[look % len(COLOURS)]
 
 
 def dashes_of(look: int) -> str:
-    """The dashes of a look, one of ``DASHES``."""
+    """Return the dashes of a look, one of ``DASHES``."""
     return DASHES[look // len(COLOURS) % len(DASHES)]
 
 
@@ -91,7 +95,7 @@ LEGEND_LINE = 0.17
 """Inches of one line of a legend."""
 
 MAX_TITLE = 32
-"""Letters of a title that have room above a panel."""
+"""Letters of a title that fit above a panel."""
 
 _DASHES: dict[str, Any] = {
     "solid": "-",
@@ -101,7 +105,7 @@ _DASHES: dict[str, Any] = {
     "dashdot": (0, (5, 2, 1.5, 2)),
     "longdashdot": (0, (9, 3, 1.5, 3)),
 }
-"""As Matplotlib draws them."""
+"""The same for Matplotlib."""
 
 
 def agent_styles(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -119,13 +123,13 @@ def curves_figure(
     agents: Sequence[str] | None = None,
     dark: bool = False,
 ) -> Figure:
-    """Mean cumulative regret with its band, one panel per environment and one legend for all.
+    """Draw mean cumulative regret with its band, one panel per environment and one legend for all.
 
     Args:
         curves: ``curves[env][agent]``, each of shape (steps,): see ``statistics.curve_band``.
         times: ``times[env]`` of shape (steps,); without it, steps count from 1.
         agents: All agents that have a look; without it, those in ``curves``.
-        dark: Whether it is for a dark page.
+        dark: Draw for a dark page.
     """
     styles = agent_styles(agents or list(dict.fromkeys(a for env in curves.values() for a in env)))
     figure, panels = _panels(list(curves), width=5.6, height=3.4)
@@ -147,7 +151,7 @@ def phase_figure(
     period: Mapping[str, float] | None = None,
     dark: bool = False,
 ) -> Figure:
-    """Mean regret of a step by phase: a heat map per environment, one row per agent.
+    """Draw the mean regret of a step by phase: a heat map per environment, one row per agent.
 
     Rows are sorted by their mean: the agent that loses least is on top. The colours of a panel
     span its middle 98 %: a single terrible agent does not hide the others.
@@ -155,7 +159,7 @@ def phase_figure(
     Args:
         by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``statistics.regret_by_phase``.
         period: ``period[env]``, the season's length in steps; without it, the number of bins.
-        dark: Whether it is for a dark page.
+        dark: Draw for a dark page.
     """
     tallest = max(len(rows) for rows in by_phase.values())
     figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * tallest)
@@ -186,14 +190,14 @@ def profile_figure(
     agents: Sequence[str] | None = None,
     dark: bool = False,
 ) -> Figure:
-    """Performance profiles: the share of runs that score above each threshold; higher is better.
+    """Draw performance profiles: the share of runs above each score; higher is better.
 
     Args:
         profiles: ``profiles[agent]``, each of shape (thresholds,): see
             ``statistics.performance_profile``.
         thresholds: Shape (thresholds,).
         agents: All agents that have a look; without it, those in ``profiles``.
-        dark: Whether it is for a dark page.
+        dark: Draw for a dark page.
     """
     styles = agent_styles(agents or list(profiles))
     figure, (axes,) = _panels([""], width=6.4, height=4.2)
@@ -220,7 +224,7 @@ def _open_grid(axes: Axes) -> None:
 
 
 def _from_top(ends: Sequence[Mapping[str, float]]) -> list[str]:
-    """Agents from the highest line to the lowest, over all panels: legends read like labels."""
+    """Return agents from the highest line to the lowest, the order of the legend."""
     heights: dict[str, list[float]] = {}
     for panel in ends:
         for agent, end in panel.items():
@@ -230,7 +234,7 @@ def _from_top(ends: Sequence[Mapping[str, float]]) -> list[str]:
 
 
 def _legend(figure: Figure, panels: Sequence[Axes], agents: Sequence[str]) -> None:
-    """One legend for all panels, beside them, in as many columns as it needs."""
+    """Draw one legend for all panels, beside them, in as many columns as it needs."""
     lines = {line.get_label(): line for axes in panels for line in axes.get_lines()}
     room = int(figure.get_figheight() / LEGEND_LINE)
     figure.legend(
@@ -245,7 +249,7 @@ def _legend(figure: Figure, panels: Sequence[Axes], agents: Sequence[str]) -> No
 
 
 def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """About as many columns as rows, at most three."""
+    """Return panels in about as many columns as rows, at most three."""
     columns = min(math.ceil(math.sqrt(len(titles))), 3)
     rows = math.ceil(len(titles) / columns)
     figure = NotebookFigure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
@@ -269,7 +273,7 @@ class NotebookFigure(Figure):
 
 
 def curves(results: Results, *, dark: bool = False) -> Figure:
-    """Mean cumulative regret over time, one panel per task; with bands from five runs on."""
+    """Draw mean cumulative regret over time, one panel per task; with bands from five runs on."""
     runs = _all_runs(results)
     if any(len(found.t) < 2 for agents in runs.values() for found in agents.values()):
         raise NothingToDrawError("curves need steps: load the store, or totals saved with points")
@@ -284,7 +288,7 @@ def curves(results: Results, *, dark: bool = False) -> Figure:
 
 
 def phases(results: Results, *, dark: bool = False) -> Figure:
-    """Mean regret of a step by phase of the season."""
+    """Draw the mean regret of a step by phase of the season."""
     runs = _all_runs(results)
     every = [found for agents in runs.values() for found in agents.values()]
     if any(len(found.t) < 2 or (np.diff(found.t) != 1).any() for found in every):
@@ -319,13 +323,13 @@ def _with_bounds(enough: bool, band: Band) -> Band:
 
 
 def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
-    """Mean regret of a step in each phase of the season, for the runs of each agent in a task."""
+    """Return the mean regret of a step in each phase of the season, for each agent in a task."""
     periods, shown = results.periods(task), _shown_period(results, task)
     return {agent: _by_phase(found, periods, shown) for agent, found in runs.items()}
 
 
 def _shown_period(results: Results, task: str) -> float:
-    """Seasons of different lengths are laid over each other, in 24 parts."""
+    """Return the season of a task; different ones are laid over each other, in 24 parts."""
     periods = set(results.periods(task).values())
     return periods.pop() if len(periods) == 1 else 24.0
 
@@ -341,7 +345,7 @@ def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float
 
 
 def profiles(results: Results, *, dark: bool = False) -> Figure:
-    """Share of runs above each score, over all tasks."""
+    """Draw the share of runs above each score, over all tasks."""
     thresholds = np.linspace(-0.2, 1.0, 121)
     found = {
         _label(agent, track): band
@@ -364,7 +368,7 @@ FIGURES: dict[str, Callable[..., Figure]] = {
 
 
 def _folded(title: str) -> str:
-    """A long title in two lines: beside it is the legend."""
+    """Return a long title in two lines: the legend is beside it."""
     return title.replace(", ", ",\n", 1) if len(title) > MAX_TITLE else title
 
 
@@ -378,7 +382,7 @@ def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
-    """The runs of every agent in every task, where there are any."""
+    """Return the runs of every agent in every task, where there are any."""
     found: dict[str, dict[str, Curves]] = {}
     for task in results.tasks:
         for track in results.tracks:
@@ -401,51 +405,32 @@ def _labels(results: Results) -> list[str]:
 
 
 PAPER, INK, SOFT = "#14161a", "#eceae6", "#b4b8bf"
-"""Of the report's page in the dark: its ground, its text, and axes and their words."""
+"""Colours of a dark page: background, text, and axes with their labels."""
 BLACK = ((0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
-"""What is ink in a light picture: text, and lines and dots in black."""
+"""Colours that are replaced by ``INK``: those of text, and of black lines and bands."""
 
 
 def darkened(figure: AnyFigure) -> AnyFigure:
-    """The figure itself, with a dark ground and light words; colours of agents stay.
+    """Give a figure a dark background and light text, and return it; colours of agents stay.
 
     Black lines become light ones. Pictures of landscapes stay as they are.
     """
-    from matplotlib.axes import Axes
-    from matplotlib.legend import Legend
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Text
-
     figure.set_facecolor(PAPER)
-    for artist in figure.findobj(include_self=True):
-        if isinstance(artist, Axes):
-            _darken_axes(artist)
-        elif isinstance(artist, Legend):
+    for axes in figure.axes:
+        axes.set_facecolor(PAPER)
+        axes.tick_params(which="both", colors=SOFT, labelcolor=SOFT)
+        for spine in axes.spines.values():
+            spine.set_edgecolor(SOFT)
+        for band in axes.collections:
+            if len(band.get_facecolor()) and all(map(_is_black, band.get_facecolor())):
+                band.set_facecolor(INK)
+    for artist in figure.findobj():
+        if isinstance(artist, Legend):
             artist.get_frame().set_facecolor(PAPER)
         elif isinstance(artist, Text | Line2D) and _is_black(artist.get_color()):
             artist.set_color(INK)
-    for collection in (c for axes in figure.axes for c in axes.collections):
-        _lighten(collection)
     return figure
 
 
-def _darken_axes(axes: Any) -> None:
-    axes.set_facecolor(PAPER)
-    axes.tick_params(which="both", colors=SOFT, labelcolor=SOFT)
-    for spine in axes.spines.values():
-        spine.set_edgecolor(SOFT)
-
-
-def _lighten(collection: Any) -> None:
-    """Of a band or of bars, those that are black."""
-    colours = collection.get_facecolor()
-    if len(colours) and all(_is_black(colour) for colour in colours):
-        alpha = collection.get_alpha()
-        collection.set_color(INK)
-        collection.set_alpha(alpha)
-
-
 def _is_black(colour: Any) -> bool:
-    from matplotlib.colors import to_rgb
-
     return not (isinstance(colour, str) and colour == "none") and to_rgb(colour) in BLACK

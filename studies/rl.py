@@ -15,7 +15,6 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from evaluation.columns import titles
 from evaluation.plots import agent_styles
 from evaluation.protocol import Protocol
 from evaluation.results import Results
@@ -67,7 +66,7 @@ def budgets(results: Results, learner: str) -> dict[int, str]:
 def draw(results: Results) -> Figure:
     """Regret against interactions, one panel per world."""
     figure, panels = new_figure(12.5, 4.0, 1, len(results.tasks))
-    styles, named = agent_styles([*LEARNERS, *BASELINES]), titles(results)
+    styles, named = agent_styles([*LEARNERS, *BASELINES]), {task: task for task in results.tasks}
     for axes, world in zip(panels, results.tasks, strict=True):
         regret = Comparison(regrets(results).loc[world])
         for learner in LEARNERS:

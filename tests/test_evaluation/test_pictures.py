@@ -24,7 +24,8 @@ TITLE = "periodic-gp-ucb:time_length_scale=1 in PeriodicGP-Replay-v0:" + ",".joi
 def world(arms: int, steps: int) -> PeriodicBanditEnv:
     values = np.cos(2 * np.pi * (np.arange(steps)[:, None] / 24 + np.arange(arms) / arms))
     names = [f"\N{SLICE OF PIZZA} $arm_{{ {i}" for i in range(arms)]
-    frame = pd.DataFrame(values, columns=names).assign(time=range(steps))
+    frame = pd.DataFrame(values, columns=names)
+    frame.insert(0, "time", range(steps))
     env = gym.make("PeriodicGP-Replay-v0", data=frame, period=24).unwrapped
     assert isinstance(env, PeriodicBanditEnv)
     return env
