@@ -46,7 +46,7 @@ class Memoriser:
     def _candidates(self, seed):
         found = []
         for env_id in periodic_envs.ids():
-            with suppress(periodic_envs.DataError):  # of worlds whose data are not installed
+            with suppress(periodic_envs.DataError, ImportError):  # data that are not installed
                 env = gym.make(env_id, horizon=self._problem.horizon).unwrapped
                 env.reset(seed=seed)
                 if env.action_space == self._problem.action_space:

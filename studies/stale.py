@@ -21,7 +21,6 @@ PAGES = {
     "auto-gp.md": "python -m studies.flagship",
     "beyond.md": "python -m studies.beyond --docs docs",
     "delay.md": "python -m studies.delay --docs docs",
-    "edition.md": "python -m studies.edition --docs docs",
     "logs.md": "python -m studies.ope --docs docs",
     "madrid_simulator.md": "python -m studies.madrid.compare",
     "peers.md": "python -m studies.peers --docs docs",

@@ -22,7 +22,7 @@ AS_ON_WINDOWS = """
 import os, pkgutil, signal, socket, sys, warnings
 warnings.simplefilter("ignore")
 # Other people's code first: it may ask the system what it is.
-import cryptography, filelock, greenlet, gymnasium, jinja2, matplotlib.pyplot, msgspec, numpy
+import filelock, greenlet, gymnasium, jinja2, matplotlib.pyplot, msgspec, numpy
 import pandas, pebble, plotly.graph_objects, pyarrow.parquet, rich.progress, safetensors
 import scipy.stats
 import starlette.applications, threadpoolctl, typer.testing, uvicorn

@@ -26,8 +26,8 @@ COMMANDS = {
     "plot": "evaluation.cli.sweeps:plot",
     "export": "evaluation.cli.sweeps:export",
     "serve": "evaluation.cli.pages:serve_store",
-    "submit": "evaluation.cli.submissions:submit_agent",
-    "verify": "evaluation.cli.submissions:verify_bundle",
+    "submit": "evaluation.cli.leaderboard:submit_agent",
+    "verify": "evaluation.cli.leaderboard:verify_bundle",
     "leaderboard": "evaluation.cli.leaderboard:app",
     "data": "periodic_decisions.cli.data:app",
     "backtest": "periodic_decisions.cli.backtest:backtest",
@@ -118,7 +118,10 @@ def _worded(error: Any) -> str:
 
 def _mendable() -> tuple[type[Exception], ...]:
     """What the user can mend: said in one sentence."""
+    from agents.registry import UnknownAgentError
     from evaluation.cli.shared import CommandError
+    from evaluation.leaderboard.bundle import LeaderboardError
+    from evaluation.report.serve import ServeError
     from evaluation.running.executors.base import SweepStoppedError
     from evaluation.running.executors.dask import DaskUnavailableError
     from evaluation.specs import ProtocolError
@@ -128,7 +131,8 @@ def _mendable() -> tuple[type[Exception], ...]:
 
     return (
         *(CommandError, DataError, DeciderError, ProtocolError, StoreError),
-        *(DaskUnavailableError, SweepStoppedError),
+        *(DaskUnavailableError, SweepStoppedError, LeaderboardError, ServeError),
+        UnknownAgentError,
     )
 
 

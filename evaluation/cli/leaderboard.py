@@ -1,47 +1,154 @@
-"""Editions: open one, add submissions, build the page."""
+"""Editions of the leaderboard: open one, add and judge submissions, check it, build its page."""
 
 from __future__ import annotations
 
-import tempfile
+import shlex
+import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agents.registry import is_built_in
-from evaluation.cli.editions import (
-    FOLDER,
-    EditionOption,
-    FolderOption,
-    MoreTrialsOption,
-    SecretOption,
-    WithoutSandboxOption,
-    find_edition,
-    load_secret,
-)
-from evaluation.cli.pages import build_page
+from agents.registry import AgentSpec
+from evaluation import protocol as protocols
 from evaluation.cli.shared import CommandError, Reporter, say
-from evaluation.cli.submissions import (
-    CodeOption,
-    ProtocolOption,
-    ThroughOption,
-    WorkersOption,
-    check_tier,
-    say_verdicts,
-    sentences,
-)
-from evaluation.leaderboard.audit import check_hidden_seeds, rerun_edition
-from evaluation.leaderboard.bundle import BundleError
-from evaluation.leaderboard.content import EARLIER
-from evaluation.leaderboard.edition import SUBMISSIONS, Edition, EditionError, check_new
-from evaluation.leaderboard.judge import Judge
-from evaluation.leaderboard.secret import Secret, default_path
+from evaluation.cli.sweeps import SweepOption, chosen_results
+from evaluation.cli.waiting import working
+from evaluation.leaderboard import judge as judging
+from evaluation.leaderboard.bundle import read_manifest
+from evaluation.leaderboard.edition import LOG, Abandoned, Edition
 from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.verify import TIERS, Verdict, verify
 from evaluation.protocol import Protocol
-from evaluation.running.isolation import PROCESS
-from evaluation.specs import AgentEntry
+from evaluation.report.content import store_content
+from evaluation.report.edition import edition_content
+from evaluation.report.page import render
+from evaluation.report.sheet import Pictures
+from evaluation.specs import TRACKS, agent_entry
+from evaluation.store import Store
+from periodic_envs.files import write_atomically
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
+
+FOLDER = Path("leaderboard")
+FolderOption = Annotated[
+    Path, typer.Option("--folder", help="Folder of the leaderboard, which holds its editions.")
+]
+EditionOption = Annotated[
+    str | None, typer.Option("--edition", help="Name of the edition; by default the last one.")
+]
+CodeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        help="Code of a submitted agent, to run it: file.py:Class, module:Class or the name of an "
+        "installed agent. May be repeated.",
+    ),
+]
+IsolationOption = Annotated[
+    str, typer.Option(help='Isolation of agents: "sandbox", or "none" for code that you trust.')
+]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="Number of processes; by default one per core.")
+]
+ProtocolOption = Annotated[str, typer.Option(help="Name of a protocol, or a .toml file.")]
+
+
+def submit_agent(
+    agent: Annotated[
+        str,
+        typer.Argument(help="A name, file.py:Class or module:Class, then :setting=value,..."),
+    ],
+    protocol: ProtocolOption = "edition",
+    out: Annotated[Path, typer.Option(help="Folder to write the bundle to.")] = Path("submission"),
+    name: Annotated[str | None, typer.Option(help="Name of the agent in the leaderboard.")] = None,
+    author: Annotated[list[str] | None, typer.Option(help="An author. May be repeated.")] = None,
+    link: Annotated[
+        str | None, typer.Option(help="Address with more information: https://...")
+    ] = None,
+    training_steps: Annotated[
+        int, typer.Option(min=0, help="Interactions you trained it with: the track pretrained.")
+    ] = 0,
+    track: Annotated[
+        str | None, typer.Option(help=f"Track of the agent: {', '.join(TRACKS)}.")
+    ] = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Run your agent through a protocol, in a sandbox, and write a bundle to hand in.
+
+    An interrupted command resumes when it is given again.
+    """
+    chosen_track = track or ("pretrained" if training_steps else None)
+    entry = agent_entry({"name": agent, "track": chosen_track})
+    spec = AgentSpec(entry.spec.name.rpartition(":")[2], entry.spec.settings)
+    with Reporter(quiet=False) as report:
+        manifest = submit(
+            replace(entry, label=name or str(spec)),
+            Protocol.load(protocol),
+            out,
+            authors=author or ["anonymous"],
+            link=link,
+            training_steps=training_steps,
+            workers=workers,
+            on_progress=report,
+        )
+    say(f"Wrote {len(manifest.runs):,} runs of {manifest.label} into {out}/")
+    say(f"Submission {manifest.id}")
+    option = "" if protocol in protocols.names() else f" --protocol {shlex.quote(protocol)}"
+    say(f"Check it as others will: periodic-gp verify {shlex.quote(str(out))}{option}")
+
+
+def verify_bundle(
+    bundle: Annotated[Path, typer.Argument(help="Folder of a submission.")],
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="Protocol that it must be of; by default the one that it names."),
+    ] = None,
+    through: Annotated[
+        str, typer.Option(help=f"Last tier to try: {', '.join(TIERS[:-1])}.")
+    ] = "replayed",
+    agent: CodeOption = None,
+    isolation: IsolationOption = "sandbox",
+    workers: WorkersOption = None,
+) -> None:
+    """Check a submission, tier by tier. Up to "replayed" no code of the agent is run.
+
+    The tier hidden-seed belongs to an edition: ``leaderboard judge``.
+    """
+    if through not in TIERS[:-1]:
+        raise CommandError(f"--through must be one of {', '.join(TIERS[:-1])}, got {through!r}")
+    name = protocol or read_manifest(bundle).protocol
+    if protocol is None and name not in protocols.names():
+        raise CommandError("it names no protocol of this package: add --protocol file.toml")
+    with Reporter(quiet=False) as report:
+        found = verify(
+            bundle,
+            Protocol.load(name),
+            through=through,
+            agents=agent or [],
+            isolation=isolation,
+            workers=workers,
+            on_progress=report,
+        )
+    for verdict in found.verdicts:
+        _say(verdict)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _say(verdict: Verdict) -> None:
+    say(f"  {verdict.tier:<12}{'passed' if verdict.passed else 'REFUSED'}: {verdict.words}")
+
+
+def find_edition(folder: Path, name: str | None = None) -> Edition:
+    """Return the edition of this name, by default the last one."""
+    known = sorted(path.parent.name for path in folder.glob(f"*/{LOG}"))
+    if not known or (name is not None and name not in known):
+        which = "no edition" if name is None else f"no edition {name!r}"
+        listed = f"editions: {', '.join(known)}" if known else "name another folder with --folder"
+        raise CommandError(f"{which} in {str(folder)!r}; {listed}")
+    return Edition(folder / (name or known[-1]))
 
 
 @app.command("open")
@@ -49,222 +156,121 @@ def open_edition(
     name: Annotated[str, typer.Argument(help="Name of the edition and of its folder.")],
     protocol: ProtocolOption = "edition",
     folder: FolderOption = FOLDER,
-    secret: SecretOption = None,
 ) -> None:
-    """Open an edition: publish its protocol, the key of its log and the hash of its salt."""
-    with sentences():
-        check_new(folder, name)
-        place = secret or default_path(name)
-        if place.resolve().is_relative_to(folder.resolve()):
-            raise CommandError(
-                f"{str(place)!r} is in the folder that is published: keep the secret elsewhere"
-            )
-        chosen = Protocol.load(protocol)
-        there = place.exists()
-        made = Secret.for_opening(place)
-        try:
-            edition = Edition.open(folder / name, chosen, made)
-        except EditionError:
-            if not there:
-                place.unlink()  # of an edition that never was
-            raise
-        made.mark_used(place)
-    say(f"Opened edition {edition.name} in {edition.folder}, challenge {edition.challenge[:12]}")
-    say(f"Its secret is in {place}: keep it to yourself, and keep a copy.")
-    if secret is not None:
-        say(f"It is asked for by fill, add and close: --secret {place}")
+    """Open an edition with a protocol."""
+    edition = Edition.open(folder / name, protocol)
+    say(f"Opened edition {name} in {edition.folder}")
+    say(f"Head of the log: {edition.head}")
 
 
 @app.command("add")
-def add_submission(
+def add_submissions(
     bundles: Annotated[list[Path], typer.Argument(help="Folders of the submissions.")],
-    through: ThroughOption = "replayed",
+    edition: EditionOption = None,
+    folder: FolderOption = FOLDER,
+) -> None:
+    """Add submissions that pass through the tier replayed. None of their code is run."""
+    opened, passed = find_edition(folder, edition), True
+    for bundle in bundles:
+        found = opened.add(bundle)
+        say(f"{bundle}: {'added' if found.passed else 'refused'}")
+        for verdict in found.verdicts:
+            _say(verdict)
+        passed &= found.passed
+    if not passed:
+        raise typer.Exit(1)
+
+
+@app.command("judge")
+def judge_batch(
+    submissions: Annotated[
+        list[str] | None,
+        typer.Argument(help="Labels or ids of submissions; by default all without a verdict."),
+    ] = None,
     agent: CodeOption = None,
     edition: EditionOption = None,
     folder: FolderOption = FOLDER,
-    secret: SecretOption = None,
+    isolation: IsolationOption = "sandbox",
+    abandon: Annotated[
+        str | None, typer.Option(help="Abandon an interrupted batch, for this reason.")
+    ] = None,
     workers: WorkersOption = None,
-    more_trials: MoreTrialsOption = False,
-    without_sandbox: WithoutSandboxOption = False,
 ) -> None:
-    """Verify submissions, write the verdicts into the log, and keep those that pass."""
-    for bundle in bundles:
-        if not bundle.is_dir():  # a slip of the hand is no verdict
-            raise CommandError(f"there is no folder {str(bundle)!r}")
-    check_tier(through)
-    with sentences():
-        opened = find_edition(folder, edition)
-        judge = Judge(
+    """Judge a batch of submissions on the same new hidden seeds. This runs their code.
+
+    An interrupted batch is judged again, on other seeds, or abandoned: the log shows both.
+    """
+    opened = find_edition(folder, edition)
+    if abandon is not None:
+        opened.append(Abandoned(reason=abandon))
+        say(f"Abandoned the batch. Head of the log: {opened.head}")
+        return
+    with Reporter(quiet=False) as report:
+        judged = judging.judge(
             opened,
-            load_secret(opened, secret),
-            through=through,
-            agent=agent,
-            more_trials=more_trials,
-            without_sandbox=without_sandbox,
+            submissions or [],
+            agents=agent or [],
+            isolation=isolation,
             workers=workers,
+            on_progress=report,
         )
-        accepted = [_judged(judge, opened, bundle, str(bundle)) for bundle in bundles]
-        if not all(accepted):
-            raise typer.Exit(1)
-
-
-@app.command("fill")
-def fill_edition(
-    protocol: Annotated[
-        str | None,
-        typer.Option(help="The protocol whose agents are handed in; the edition's if left out."),
-    ] = None,
-    agents: Annotated[
-        list[str] | None,
-        typer.Option(help="An agent to hand in; give it several times; all if left out."),
-    ] = None,
-    through: ThroughOption = "hidden-seed",
-    edition: EditionOption = None,
-    folder: FolderOption = FOLDER,
-    secret: SecretOption = None,
-    workers: WorkersOption = None,
-    without_sandbox: WithoutSandboxOption = False,
-) -> None:
-    """Hand in the built-in agents, through the same door as everybody else's."""
-    check_tier(through)
-    with sentences():
-        opened = find_edition(folder, edition)
-        own = load_secret(opened, secret)
-        judge = Judge(
-            opened, own, through=through, without_sandbox=without_sandbox, workers=workers
-        )
-        offered = Protocol.load(protocol or judge.protocol.name)
-        there = {
-            one.manifest.label: f" ({EARLIER})" if one.is_stale else ""
-            for one in opened.accepted()
-            if is_built_in(one.manifest.agent)
-        }
-        accepted = []
-        for entry in offered.restricted(agents=agents).agents:
-            if entry.label in there:
-                say(f"{entry.label}: is in edition {opened.name} already{there[entry.label]}")
-            else:
-                accepted.append(_hand_in(entry, judge, opened, workers))
-        if not all(accepted):
-            raise typer.Exit(1)
-
-
-def _hand_in(entry: AgentEntry, judge: Judge, edition: Edition, workers: int | None) -> bool:
-    """Whether a built-in agent is in the edition now."""
-    with tempfile.TemporaryDirectory() as place:
-        bundle = Path(place) / "submission"
-        try:
-            with Reporter(quiet=False, title=entry.label) as report:
-                submit(
-                    entry,
-                    judge.protocol,
-                    bundle,
-                    authors=["The periodic-gp authors"],
-                    isolation=PROCESS,  # they are our own; the tiers run them in the sandbox
-                    workers=workers,
-                    on_progress=report,
-                )
-        except BundleError as error:
-            say(f"{entry.label}: {error}")
-            return False
-        return _judged(judge, edition, bundle, entry.label)
-
-
-def _judged(judge: Judge, edition: Edition, bundle: Path, name: str) -> bool:
-    """Have a bundle judged, and say what came of it."""
-    if (tier := judge.standing_of(bundle)) is not None:
-        say(f"{name}: is in edition {edition.name} already, at {tier}")
-        return True
-    others = [submission.manifest for submission in edition.accepted()]
-    try:
-        with Reporter(quiet=False, title=Path(name).name) as report:
-            verification, kept = judge.judge(bundle, report)
-    except KeyboardInterrupt:
-        say(
-            f"Stopped: there is no verdict on {name}. Give the same command again; a trial on "
-            "hidden seeds that had begun is used up, and the log says so."
-        )
-        raise typer.Exit(130) from None
-    manifest = verification.manifest if kept else None
-    if manifest and any(o.label == manifest.label and o.id != manifest.id for o in others):
-        say(f"Note: the name {manifest.label!r} is taken; this one is shown with a number.")
-    say(f"{name}: " + ("accepted" if kept else "refused"))
-    say_verdicts(verification)
-    return kept
-
-
-@app.command("close")
-def close_edition(
-    name: Annotated[str, typer.Argument(help="Name of the edition.")],
-    folder: FolderOption = FOLDER,
-    secret: SecretOption = None,
-) -> None:
-    """End an edition for good: nothing is added any more, and its salt is published."""
-    with sentences():
-        edition = find_edition(folder, name)
-        edition.accepted()  # nothing that is not intact is closed
-        edition.close(load_secret(edition, secret))
-    say(f"Closed edition {name}: its salt is in the log, and everybody can run its hidden seeds.")
-    place = "" if folder == FOLDER else f" --folder {folder}"
-    say(f"Check it as others will: periodic-gp leaderboard check --edition {name}{place} --rerun 3")
+    labels = {entry.id: entry.manifest.label for entry in opened.entries()}
+    for name, verdict in judged.verdicts.items():
+        say(labels[name])
+        _say(verdict)
+    say(f"Head of the log: {opened.head}")
 
 
 @app.command("check")
 def check_edition(
     edition: EditionOption = None,
     folder: FolderOption = FOLDER,
+    head: Annotated[
+        str | None, typer.Option(help="A published head, which the log must have or continue.")
+    ] = None,
     rerun: Annotated[
-        str,
-        typer.Option(
-            help='Run each built-in agent again on so many of its runs, or on "all": public ones '
-            "and, in a closed edition, hidden ones."
-        ),
-    ] = "0",
+        int, typer.Option(min=0, help="Run agents of this package again, on so many runs each.")
+    ] = 0,
     workers: WorkersOption = None,
 ) -> None:
-    """Check the log's signatures, every file that it speaks of and, once closed, hidden seeds."""
-    if rerun != "all" and not rerun.isdecimal():
-        raise CommandError(f'--rerun must be a whole number or "all", got {rerun!r}')
-    with sentences():
-        opened = find_edition(folder, edition)
-        accepted, strays = opened.accepted(), opened.strays()
-        lines, seeds = opened.lines(), check_hidden_seeds(opened)
-        say(f"Edition {opened.name}: {len(lines)} entries, {len(accepted)} submissions: intact.")
-        say(f"Head of the log: {opened.log.head}")
-        if seeds is not None:
-            say(f"It is closed: the salt is the promised one, and {seeds} hidden seeds are of it.")
-        for one in accepted:
-            if one.is_stale:
-                say(f"{one.manifest.label}: {EARLIER}")
-        if rerun != "0":
-            _rerun(opened, None if rerun == "all" else int(rerun), workers)
-    if strays:
-        raise CommandError(
-            f"the log does not know {strays[0]!r} in {opened.folder / SUBMISSIONS}, and it is not "
-            "shown: add it (again), or remove the folder"
-        )
+    """Recompute an edition: hashes of the log, regrets, hidden seeds and verdicts."""
+    opened = find_edition(folder, edition)
+    with working(f"Checking edition {opened.name}"):
+        entries = judging.check(opened, head=head)
+    lines = len(opened.lines)
+    say(f"Edition {opened.name}: {lines} lines, {len(entries)} submissions: all agree.")
+    if opened.batch:
+        say(f"A batch of {len(opened.batch)} is neither judged nor abandoned.")
+    say(f"Head of the log: {opened.head}")
+    if rerun:
+        with Reporter(quiet=False) as report:
+            count = judging.rerun(opened, rerun, workers=workers, on_progress=report)
+        say(f"Run again: {count} runs of agents whose code is here, all as the edition says.")
 
 
-def _rerun(edition: Edition, count: int | None, workers: int | None) -> None:
-    """Run agents again, and say whether they do what the log says."""
-    with Reporter(quiet=False) as report:
-        found = rerun_edition(edition, count, workers=workers, on_progress=report)
-    if found.skipped:
-        say(f"Not run again, {EARLIER}: {', '.join(found.skipped)}")
-    if found.strangers:
-        say(
-            f"Not run again, code that is not periodic-gp's: {', '.join(found.strangers)} "
-            "(periodic-gp verify FOLDER --through re-run --agent NAME)"
-        )
-    if found.broken:
-        raise CommandError(
-            f"{len(found.broken)} of {found.public + found.hidden} runs came to something else: "
-            + "; ".join(found.broken[:3])
-        )
-    say(
-        f"Run again: {found.public} public and {found.hidden} hidden runs of the agents of this "
-        "package, all as the log says."
-    )
-
-
-app.command("build")(build_page)
+@app.command("build")
+def build_page(
+    out: Annotated[Path, typer.Option(help="File to write the page to.")] = Path(
+        "leaderboard.html"
+    ),
+    open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+    edition: EditionOption = None,
+    folder: FolderOption = FOLDER,
+    store: Annotated[
+        Path | None, typer.Option(help="A store of your own, instead of an edition.")
+    ] = None,
+    sweep: SweepOption = None,
+) -> None:
+    """Make one self-contained page, which works offline."""
+    if not out.parent.is_dir():
+        raise CommandError(f"cannot write {str(out)!r}: no folder {str(out.parent)!r}")
+    with working(f"Building {out}: tables, curves and pictures of worlds"):
+        if store is not None:
+            with Store(store, create=False) as opened:
+                content = store_content(chosen_results(opened, sweep), Pictures())
+        else:
+            content = edition_content(find_edition(folder, edition))
+        write_atomically(out, render(content).encode())
+    say(f"Built {out.resolve()}")
+    if open_page and not webbrowser.open(out.resolve().as_uri()):
+        say("No browser could be started: open the file yourself.")

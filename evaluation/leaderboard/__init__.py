@@ -1,5 +1,5 @@
-"""Submissions, how they are verified, and the leaderboard that they make."""
+"""Submissions, their verification, and editions of the leaderboard."""
 
-from evaluation.leaderboard.bundle import BundleError, Manifest
+from evaluation.leaderboard.bundle import LeaderboardError, Manifest
 
-__all__ = ["BundleError", "Manifest"]
+__all__ = ["LeaderboardError", "Manifest"]

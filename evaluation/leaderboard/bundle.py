@@ -1,7 +1,7 @@
-"""A submission on disk: ``manifest.json`` and ``steps.parquet``, in a folder of their own.
+"""Bundles: a submission on disk, ``manifest.json`` and ``steps.parquet`` in a folder of their own.
 
-Bundles come from strangers. They are read with bounded sizes, nothing in them is run, and nothing
-in them says where to read or write.
+Bundles are untrusted. They are read with bounded sizes, nothing in them is run, and nothing in them
+chooses a place to read from or to write to.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
@@ -20,99 +20,91 @@ import msgspec
 
 from evaluation.specs import canonical_json
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST, STEPS = "manifest.json", "steps.parquet"
 MAX_MANIFEST_BYTES = 4 * 2**20
-MAX_TABLE_LETTERS, MAX_DEPTH = 20_000, 20
-"""Bounds of settings and machine, each as JSON."""
+MAX_TABLE_LETTERS = 20_000
+"""Of settings and machine, each as JSON."""
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Real = Whole | Annotated[float, msgspec.Meta(ge=0.0)]
+Real = Annotated[float, msgspec.Meta(ge=0.0)]
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+"""A SHA-256 in hexadecimal digits."""
 
 
-class BundleError(ValueError):
-    """A bundle that is refused: one sentence that says why."""
+class LeaderboardError(Exception):
+    """An error in a submission or an edition that a user can fix."""
 
 
-class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run: which, the regret that its author claims, and the seconds that the agent took."""
+class BundleError(LeaderboardError, ValueError):
+    """A submission that is refused."""
+
+
+class RunClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One run of a submission: the regret its author claims, and the agent's time in seconds."""
 
     env: str
     seed: Whole
     regret: Real
     seconds: Real
 
-    def __post_init__(self) -> None:
-        _short_text("env", self.env, 1000)
-
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a submission says about itself, and nothing that its protocol or a replay says.
+    """The statements of a submission that neither its protocol nor a replay gives.
 
     Attributes:
         protocol: Name of the protocol.
         challenge: SHA-256 of its worlds, seeds, horizon and limits (``Protocol.challenge``).
-        label: The name under which the agent is listed.
-        agent: The name under which it was run.
+        label: Name of the agent in the leaderboard.
+        agent: Name with which the agent was made.
         settings: Its settings.
         track: "online" or "pretrained".
-        training_steps: Interactions before judgement.
-        source_sha256: Of its code (``submit.code_hash``).
-        authors: Who made it.
-        link: Where to read about it, or None.
+        training_steps: Interactions before the submitted runs, as declared by the author.
+        source_sha256: SHA-256 of the agent's code (``submit.code_hash``).
+        authors: Names of the authors.
+        link: Address with more information, or None.
         machine: Versions and platform.
-        created: When, in ISO format.
-        steps_sha256: Of ``steps.parquet``.
-        runs: The runs, in the protocol's order.
-        format: Version of this form.
+        created: Time in ISO format.
+        steps_sha256: SHA-256 of ``steps.parquet``.
+        runs: The runs in the protocol's order.
+        format: Version of this format.
     """
 
     protocol: str
-    challenge: str
+    challenge: Digest
     label: str
     agent: str
     settings: dict[str, Any]
     track: str
     training_steps: Whole
-    source_sha256: str
+    source_sha256: Digest
     authors: tuple[str, ...]
     link: str | None
     machine: dict[str, Any]
     created: str
-    steps_sha256: str
-    runs: Annotated[tuple[RunRecord, ...], msgspec.Meta(max_length=100_000)]
-    format: int
+    steps_sha256: Digest
+    runs: Annotated[tuple[RunClaim, ...], msgspec.Meta(max_length=100_000)]
+    format: int = FORMAT
 
     def __post_init__(self) -> None:
-        """What the kinds of the fields do not say."""
+        """Check what the types of the fields do not express."""
         for name in ("protocol", "agent", "created"):
-            _short_text(name, getattr(self, name), 300)
-        check_words(self.label, self.authors, self.link)
-        for name in ("challenge", "steps_sha256", "source_sha256"):
-            _digest(name, getattr(self, name))
-        known = self.track in ("online", "pretrained")
-        _require(known, 'track must be "online" or "pretrained"', self.track)
+            _check_text(name, getattr(self, name), 300)
+        check_names(self.label, self.authors, self.link)
         for name in ("settings", "machine"):
-            _plain(name, getattr(self, name))
-        trained = self.training_steps == 0 or self.track == "pretrained"
-        _require(trained, 'training is for the track "pretrained"', self.training_steps)
+            _check_table(name, getattr(self, name))
+        if self.track not in ("online", "pretrained"):
+            raise BundleError(f'track must be "online" or "pretrained", got {self.track[:50]!r}')
+        if self.training_steps and self.track != "pretrained":
+            raise BundleError('training_steps are for the track "pretrained"')
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
-        """Read what a stranger wrote, or say what is wrong with it."""
-        try:
-            check_format(data, MANIFEST, FORMAT)
-            return decode(data, cls, MANIFEST)
-        except ValueError as error:
-            raise BundleError(str(error)) from None
-
-    @property
-    def agent_seconds(self) -> float:
-        """Time of the agent by its author's word, all runs together."""
-        return float(sum(run.seconds for run in self.runs))
+        """Read untrusted JSON."""
+        return decode(data, cls, MANIFEST)
 
     def to_json(self) -> bytes:
-        """The bytes that are signed for: always the same for the same content."""
+        """Return the canonical bytes, the same for the same content."""
         return (canonical_json(msgspec.to_builtins(self)) + "\n").encode()
 
     @property
@@ -121,167 +113,96 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return hashlib.sha256(self.to_json()).hexdigest()
 
 
-def agent_digest(manifest: Manifest) -> str:
-    """SHA-256 of an agent's code and settings, whoever hands it in under whatever name."""
-    content = [manifest.source_sha256, manifest.agent.rpartition(":")[2], manifest.settings]
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
-
-
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a bundle, in a folder that holds nothing else but the steps."""
+    """Read the manifest of a bundle, in a folder that holds nothing else but the steps."""
     if not folder.is_dir():
-        raise BundleError(f"there is no folder {str(folder)!r}")
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, STEPS))
-    _require(not strange, "the folder holds what does not belong there", ", ".join(strange[:3]))
+        raise BundleError(f"no folder {str(folder)!r}")
+    foreign = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, STEPS))
+    if foreign:
+        raise BundleError(f"the folder holds other files than a bundle: {foreign[0][:50]!r}")
     return Manifest.from_json(read_file(folder / MANIFEST, MAX_MANIFEST_BYTES))
 
 
 def read_steps_file(folder: Path, manifest: Manifest, *, rows: int) -> bytes:
-    """The bytes of the steps, no more than so many rows of the protocol need."""
+    """Read the bytes of the steps, at most as many as the rows of the protocol need."""
     steps = read_file(folder / STEPS, 100_000 + 300 * rows)
     if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
-        raise BundleError(f"{STEPS} is not the file that {MANIFEST} was written for (its SHA-256)")
+        raise BundleError(f"{STEPS} does not have the SHA-256 that {MANIFEST} states")
     return steps
 
 
 def read_file(path: Path, max_bytes: int) -> bytes:
-    """A plain file of bounded size: no link, no pipe, no device."""
+    """Read a plain file of bounded size: no link, pipe or device."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        fd = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        )
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise BundleError(f"{path.name} is not a plain file")
+        with open(os.open(path, flags), "rb") as file:
+            data = file.read(max_bytes + 1)
     except OSError as error:
-        raise BundleError(f"cannot read {path.name} as a plain file: {error.strerror}") from None
-    about = os.fstat(fd)
-    if not stat.S_ISREG(about.st_mode):
-        os.close(fd)
-        raise BundleError(f"{path.name} is not a plain file")
-    with os.fdopen(fd, "rb") as file:
-        small = about.st_size <= max_bytes
-        _require(small, f"{path.name} is larger than {max_bytes:,} bytes", about.st_size)
-        return file.read(max_bytes + 1)
+        raise BundleError(f"cannot read {path.name}: {error.strerror}") from None
+    if len(data) > max_bytes:
+        raise BundleError(f"{path.name} is larger than {max_bytes:,} bytes")
+    return data
 
 
-def check_words(label: str, authors: Iterable[str], link: str | None) -> None:
-    """What people will read: short, printable, and a link that is one."""
-    _short_text("label", label, 100)
-    authors = list(authors)
-    _require(1 <= len(authors) <= 20, "authors must be a list of 1 to 20 names", len(authors))
-    for author in authors:
-        _short_text("an author", author, 100)
-    if link is not None:
-        _short_text("link", link, 500)
-        try:
-            parts = urlsplit(link)
-            good = parts.scheme in ("http", "https") and bool(parts.netloc) and " " not in link
-        except ValueError:
-            good = False
-        _require(good, "link must be an address that begins with http:// or https://", link)
-
-
-def _digest(name: str, value: str) -> None:
-    good = len(value) == 64 and set(value) <= set("0123456789abcdef")
-    _require(good, f"{name} must be a SHA-256 in hexadecimal digits", value[:80])
-
-
-def _short_text(name: str, value: str, max_letters: int) -> None:
-    good = 0 < len(value) <= max_letters and _visible(value)
-    _require(good, f"{name} must be a text of 1 to {max_letters} printable letters", value[:80])
-
-
-def _visible(text: str) -> bool:
-    """Whether people see what is there: no controls, no lone halves, no blanks around it."""
-    fillers = any("FILLER" in unicodedata.name(letter, "") for letter in text)
-    return text.isprintable() and text == text.strip() and not fillers
-
-
-def _plain(name: str, value: Any) -> None:
-    """Tables that strangers fill in are small and printable."""
-    try:
-        shown = all(word.isprintable() for word in _texts(value, MAX_DEPTH))
-        letters = len(canonical_json(value))
-    except ValueError:
-        raise BundleError(
-            f"{name} must be plain data of finite numbers, at most {MAX_DEPTH} tables deep"
-        ) from None
-    small = letters <= MAX_TABLE_LETTERS
-    _require(small, f"{name} is longer than {MAX_TABLE_LETTERS:,} letters", letters)
-    _require(shown, f"{name} holds letters that cannot be shown", "")
-
-
-def _texts(value: Any, max_depth: int) -> Iterator[str]:
-    """All texts in plain data, names included."""
-    if max_depth < 0:
-        raise ValueError("too deep")
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _texts([*value.keys(), *value.values()], max_depth)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner, max_depth - 1)
-
-
-def _require(true: bool, rule: str, value: Any) -> None:
-    if not true:
-        shown = str(value)[:200]
-        raise BundleError(f"{rule}: {shown!r}" if shown else rule)
-
-
-class _Versioned(msgspec.Struct):
-    format: int = 1
-
-
-def check_format(data: bytes, name: str, expected: int) -> None:
-    """Refuse a file of another version, before anything else is said about it.
+def check_names(label: str, authors: Sequence[str], link: str | None) -> None:
+    """Check the texts that an author chooses and the page shows.
 
     Raises:
-        ValueError: In one sentence.
+        BundleError: If one is empty, too long or not printable, or the link is not a web address.
     """
-    found = decode(data, _Versioned, name).format
-    if found != expected:
-        raise ValueError(
-            f"{name} is of format {found}, and this version of periodic-gp reads format {expected}"
-        )
+    _check_text("label", label, 100)
+    if not 1 <= len(authors) <= 20:
+        raise BundleError(f"authors must be 1 to 20 names, got {len(authors):,}")
+    for author in authors:
+        _check_text("an author", author, 100)
+    if link is not None:
+        _check_text("link", link, 500)
+        parts = urlsplit(link)
+        if parts.scheme not in ("http", "https") or not parts.netloc or " " in link:
+            raise BundleError(f"link must begin with http:// or https://, got {link[:80]!r}")
+
+
+def _check_text(name: str, value: str, max_letters: int) -> None:
+    """Require printable text: no controls, invisible letters or surrounding blanks."""
+    fillers = any("FILLER" in unicodedata.name(letter, "") for letter in value[:max_letters])
+    if (
+        not 0 < len(value) <= max_letters
+        or not value.isprintable()
+        or value != value.strip()
+        or fillers
+    ):
+        raise BundleError(f"{name} must be 1 to {max_letters} printable letters: {value[:80]!r}")
+
+
+def _check_table(name: str, value: dict[str, Any]) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > MAX_TABLE_LETTERS:
+        raise BundleError(f"{name} must have at most {MAX_TABLE_LETTERS:,} letters as JSON")
+    if "\\" in text or not text.isprintable():
+        raise BundleError(f"{name} must hold printable letters, without quotes and backslashes")
 
 
 Record = TypeVar("Record")
 
 
 def decode(data: bytes, kind: type[Record], name: str) -> Record:
-    """A record from JSON: every field is there, of its kind, once, and no other.
+    """Decode a record from JSON, which must have every field with its type and no other.
 
     Args:
         data: The JSON.
         kind: A ``msgspec.Struct``.
-        name: Of the file, for the message.
+        name: Name of the file, for the message.
 
     Raises:
-        ValueError: In one sentence, what is wrong and where.
+        BundleError: If it is not such a record.
     """
     try:
-        plain = json.loads(
-            data, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_unambiguous
-        )
+        table = msgspec.json.decode(data)
+        version = table.get("format", FORMAT) if isinstance(table, dict) else FORMAT
+        if version != FORMAT:
+            raise BundleError(f"it has format {version!s:.20}, this version reads format {FORMAT}")
+        return msgspec.convert(table, kind)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{name} is not JSON: {str(error)[:200]}") from None
-    try:
-        return msgspec.convert(plain, kind)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{name}: {str(error)[:300]}") from None
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not -float("inf") < value < float("inf"):
-        raise ValueError(f"{text} is not a finite number")
-    return value
-
-
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in table:
-            raise ValueError(f"{name[:50]!r} stands twice in a table")
-        table[name] = value
-    return table
+        raise BundleError(f"{name}: {str(error)[:300]}") from None

@@ -1,300 +1,313 @@
-"""Editions of a leaderboard: a folder with a protocol, accepted submissions and a signed log.
+"""Editions: a folder with a protocol, submissions and an append-only log.
 
 ::
 
-    leaderboard/2026.2/edition.json       name, protocol, challenge, public key, hash of the salt
-                     log.jsonl         trials and verdicts, signed (``lines``); log.head
-                     submissions/ID/   manifest.json, steps.parquet: the bundle as it was handed in
+    leaderboard/2026.3/protocol.toml    worlds, seeds and limits
+                       log.jsonl        one line per event, each with the hash of the line before
+                       submissions/ID/  manifest.json, steps.parquet: the bundle as it was handed in
 
-What the worlds can say again is not kept: regrets, rewards and reference rows are replayed.
-
-Whoever is killed or loses power while writing leaves a folder that can be read: everything appears
-under its name when it is complete, and a submission before the line that speaks of it.
+The log has no keys and no secrets. The hash of its last line, the head, stands for all of it: a
+published head shows whether a line was changed, removed or added before it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import shutil
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import cached_property
+from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import msgspec
+import numpy as np
+from filelock import FileLock
 
 from evaluation.leaderboard.bundle import (
-    MANIFEST,
-    STEPS,
     BundleError,
+    Digest,
+    LeaderboardError,
     Manifest,
-    check_format,
-    decode,
     read_file,
 )
-from evaluation.leaderboard.copies import remark_on
-from evaluation.leaderboard.disk import move, part_of, sweep, write_folder
-from evaluation.leaderboard.forms import run_forms
-from evaluation.leaderboard.hidden import HiddenSeeds
-from evaluation.leaderboard.lines import (
-    Closed,
-    Judged,
-    Line,
-    Opened,
-    Trial,
+from evaluation.leaderboard.submit import write_bundle
+from evaluation.leaderboard.verify import (
+    ACTION_TOLERANCE,
+    Submission,
     Verdict,
-    lines_of,
-    trials_before,
+    Verification,
+    read_submission,
+    verify,
 )
-from evaluation.leaderboard.log import Entry, Log, LogError
-from evaluation.leaderboard.secret import Secret, SecretError
-from evaluation.leaderboard.standing import Accepted
-from evaluation.leaderboard.steps import Actions, read_steps
-from evaluation.leaderboard.verdicts import CannotCheckError, Verification
 from evaluation.protocol import Protocol
-from evaluation.specs import canonical_json
 from periodic_envs.files import write_durably
 
-FORMAT = 2
-EDITION, LOG, SUBMISSIONS = "edition.json", "log.jsonl", "submissions"
-MAX_FILE_BYTES = 2**28
-MAX_TRIALS = 3
-"""On hidden seeds, of a submission."""
-_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+PROTOCOL, LOG, SUBMISSIONS = "protocol.toml", "log.jsonl", "submissions"
+MAX_LOG_BYTES = 2**28
 
 
-class EditionError(Exception):
-    """An edition that cannot be used: one sentence."""
+class EditionError(LeaderboardError):
+    """An edition that cannot be used, or does not agree with its log."""
 
 
-class _Opening(msgspec.Struct, forbid_unknown_fields=True):
-    """What ``edition.json`` holds."""
+class _Line(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
+):
+    """A line of the log, with its time and the SHA-256 of the line before."""
 
-    name: str
-    protocol: dict[str, Any]
-    challenge: str
-    data: dict[str, Any]
-    public_key: str
-    salt_sha256: str
-    format: int
+    time: str = ""
+    previous: str = ""
+
+
+class Opened(_Line, frozen=True, tag="opened"):
+    """The edition was opened with this protocol."""
+
+    challenge: Digest
+
+
+class Added(_Line, frozen=True, tag="added"):
+    """A replayed submission was added.
+
+    Attributes:
+        submission: Its id.
+        actions: Digest of its actions, whatever label and file they came under.
+    """
+
+    submission: Digest
+    actions: Digest
+
+
+class Recorded(_Line, frozen=True, tag="recorded"):
+    """A batch is about to be judged: its hidden seeds are drawn after this line.
+
+    Attributes:
+        batch: Ids of the submissions.
+        code: SHA-256 of the code of every agent that is run, reference agents included.
+        isolation: Isolation of the agents.
+    """
+
+    batch: tuple[Digest, ...]
+    code: dict[str, Digest]
+    isolation: str
+
+
+class Judged(_Line, frozen=True, tag="judged"):
+    """The recorded batch was judged.
+
+    Attributes:
+        nonce: Hidden seeds are derived from it, the batch and the head of the log before.
+        seeds: Seeds of the worlds, as text: they have 128 bits.
+        regrets: Regret of every agent in each world by seed, None where a run failed.
+        ms_per_step: Time of every agent that finished a run, as measured by the judge.
+        verdicts: Verdict on every submission.
+    """
+
+    nonce: str
+    seeds: tuple[str, ...]
+    regrets: dict[str, dict[str, tuple[float | None, ...]]]
+    ms_per_step: dict[str, float]
+    verdicts: dict[str, Verdict]
+
+
+class Abandoned(_Line, frozen=True, tag="abandoned"):
+    """The recorded batch was not judged."""
+
+    reason: str
+
+
+Line = Opened | Added | Recorded | Judged | Abandoned
+
+
+@dataclass(frozen=True)
+class EditionEntry:
+    """A submission of an edition with what the log says about it.
+
+    Attributes:
+        submission: Its bundle.
+        judged: Lines that judged it; the last one counts.
+    """
+
+    submission: Submission
+    judged: Sequence[Judged]
+
+    @property
+    def manifest(self) -> Manifest:
+        """Statements of its author."""
+        return self.submission.manifest
+
+    @property
+    def id(self) -> str:
+        """Id of the submission."""
+        return self.submission.manifest.id
+
+    @property
+    def verdict(self) -> Verdict:
+        """Last verdict."""
+        if not self.judged:
+            return Verdict("replayed", True, "the submitted actions have the claimed regrets")
+        return self.judged[-1].verdicts[self.id]
+
+    @property
+    def tier(self) -> str:
+        """Tier of the last verdict, or "refused"."""
+        return self.verdict.tier if self.verdict.passed else "refused"
+
+    @property
+    def ms_per_step(self) -> float | None:
+        """Time of the agent as measured by the judge, if it was judged."""
+        return self.judged[-1].ms_per_step.get(self.id) if self.judged else None
 
 
 class Edition:
     """An edition in its folder.
 
     Args:
-        folder: With an ``edition.json``.
+        folder: Folder with a protocol and a log.
+
+    Attributes:
+        lines: Lines of the log.
+        heads: SHA-256 of every line.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        try:
-            content = read_file(folder / EDITION, 2**22)
-            check_format(content, EDITION, FORMAT)
-            opening = decode(content, _Opening, EDITION)
-        except ValueError as error:
-            raise EditionError(f"cannot read the edition in {str(folder)!r}: {error}") from None
-        self.about: dict[str, Any] = msgspec.to_builtins(opening)
-        self.name, self.challenge = opening.name, opening.challenge
-        self.log = Log(folder / LOG, opening.public_key)
-        self._actions: dict[str, Actions] = {}
+        self.folder, self.name = folder, folder.name
+        self.read()
 
     @classmethod
-    def open(cls, folder: Path, protocol: Protocol, secret: Secret) -> Edition:
-        """Begin an edition: what is published now cannot be changed later."""
-        check_new(folder.parent, folder.name)
-        opening = _Opening(
-            name=folder.name,
-            protocol={key: v for key, v in protocol.to_dict().items() if key != "agents"},
-            challenge=protocol.challenge,
-            data=protocol.data_fingerprints,
-            public_key=secret.public_key,
-            salt_sha256=secret.salt_hash,
-            format=FORMAT,
-        )
-        about = msgspec.to_builtins(opening)
-        part = part_of(folder)
-        try:
-            shutil.rmtree(part, ignore_errors=True)
-            (part / SUBMISSIONS).mkdir(parents=True)
-            write_durably(part / EDITION, (canonical_json(about) + "\n").encode())
-            Log(part / LOG, secret.public_key).append(Opened(edition=about).content(), secret.key)
-            move(part, folder)
-        except OSError as error:
-            said = f"cannot make the folder {str(folder)!r}: {error.strerror}"
-            raise EditionError(said) from None
-        return cls(folder)
-
-    def protocol(self) -> Protocol:
-        """The worlds and seeds of the edition; its agent only fills the place."""
-        made = Protocol.from_dict({**self.about["protocol"], "agents": ["random"]})
-        if made.challenge != self.challenge:
+    def open(cls, folder: Path, protocol: str = "edition") -> Edition:
+        """Open an edition with a protocol of this package or a TOML file."""
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", folder.name):
             raise EditionError(
-                f"edition {self.name} was opened with another version of the worlds or other data "
-                "than are here: use the same, or open a new edition"
+                f"the name of an edition has letters, digits, dots and dashes, got {folder.name!r}"
             )
-        return made
+        if folder.exists():
+            raise EditionError(f"{str(folder)!r} already exists")
+        challenge = Protocol.load(protocol).challenge
+        shipped = resources.files("evaluation") / "protocols" / f"{protocol}.toml"
+        source = Path(protocol) if protocol.endswith(".toml") else shipped
+        (folder / SUBMISSIONS).mkdir(parents=True)
+        write_durably(folder / PROTOCOL, source.read_bytes())
+        write_durably(folder / LOG, b"")
+        edition = cls(folder)
+        edition.append(Opened(challenge=challenge))
+        return edition
 
-    def check_secret(self, secret: Secret) -> None:
-        """Refuse somebody else's secret."""
-        own = self.about["public_key"], self.about["salt_sha256"]
-        if (secret.public_key, secret.salt_hash) != own:
-            raise SecretError(f"this secret does not belong to edition {self.name}")
+    @cached_property
+    def protocol(self) -> Protocol:
+        """Worlds and seeds, which must be those that the edition was opened with."""
+        opened = self.lines[0]
+        assert isinstance(opened, Opened)
+        protocol = replace(Protocol.load(self.folder / PROTOCOL), name=self.name)
+        if protocol.challenge != opened.challenge:
+            raise EditionError(
+                f"{PROTOCOL} is not the protocol that edition {self.name} was opened with: it was "
+                "changed, or the version of the worlds or their data are others here"
+            )
+        return protocol
 
-    def lines(self) -> list[Line]:
-        """What the log says, after its signatures have been checked."""
-        return self._lines(self.log.entries())
-
-    def _lines(self, entries: list[Entry]) -> list[Line]:
-        lines = lines_of(entries)
-        assert isinstance(lines[0], Opened)
-        if lines[0].edition != self.about:
-            raise LogError(f"{EDITION} was changed after the edition was opened")
-        return lines
+    def read(self) -> None:
+        """Read the log and check that every line holds the hash of the line before it."""
+        self.lines: list[Line] = []
+        self.heads: list[str] = []
+        *texts, rest = read_file(self.folder / LOG, MAX_LOG_BYTES).split(b"\n")
+        if rest:
+            raise EditionError(f"line {len(texts) + 1} of {LOG} is cut off")
+        for number, text in enumerate(texts, start=1):
+            try:
+                line = msgspec.json.decode(text, type=Line)
+            except (ValueError, RecursionError) as error:
+                raise EditionError(f"line {number} of {LOG}: {str(error)[:300]}") from None
+            if line.previous != self.head:
+                raise EditionError(
+                    f"line {number} of {LOG} does not hold the hash of the line before it: a line "
+                    "was changed, removed or moved"
+                )
+            self._check_next(line)
+            self.lines.append(line)
+            self.heads.append(hashlib.sha256(text).hexdigest())
 
     @property
-    def closed(self) -> Closed | None:
-        """The line that ended the edition, if it has ended."""
-        last = self.lines()[-1]
-        return last if isinstance(last, Closed) else None
+    def head(self) -> str:
+        """SHA-256 of the last line."""
+        return self.heads[-1] if self.heads else ""
 
-    def check_open(self) -> None:
-        """Refuse an edition that has ended."""
-        if (end := self.closed) is not None:
-            raise EditionError(f"edition {self.name} was closed on {end.time[:10]}: open a new one")
+    @property
+    def batch(self) -> tuple[str, ...]:
+        """Submissions of a batch that was recorded, but neither judged nor abandoned."""
+        last = self.lines[-1] if self.lines else None
+        return last.batch if isinstance(last, Recorded) else ()
 
-    def close(self, secret: Secret) -> None:
-        """End the edition and publish its salt: everybody can run the hidden seeds from now on."""
-        self._append(lambda lines: Closed(salt=secret.salt.hex()), secret)
-
-    def begin_trial(
-        self, submission: str, steps: str, agent: str, secret: Secret, *, more: bool = False
-    ) -> HiddenSeeds:
-        """Write down that a submission is about to be run on hidden seeds, and give them out.
-
-        Args:
-            submission: Its id.
-            steps: Digest of what it chose: another manifest around it is no new submission.
-            agent: Digest of its code and settings: nor is a step that differs by next to nothing.
-            secret: The edition's.
-            more: Whether there may be more than ``MAX_TRIALS``.
-        """
-
-        def next_trial(lines: list[Line]) -> Trial:
-            before = len(trials_before(lines, submission, steps, agent))
-            over = before >= MAX_TRIALS
-            if over and not more:
-                raise CannotCheckError(
-                    f"submission {submission[:12]} has had {before} trials on hidden seeds, and "
-                    f"more than {MAX_TRIALS} need --more-trials, which the log will say"
-                )
-            return Trial(
-                submission=submission, steps=steps, agent=agent, trial=before + 1, more=over
+    def _check_next(self, line: Line) -> None:
+        """Require one opening, and after a recorded batch its verdicts, its end or a retry."""
+        ends = isinstance(line, Judged | Abandoned)
+        retries = isinstance(line, Recorded) and line.batch == self.batch
+        fits = ends or retries if self.batch else not ends
+        if isinstance(line, Opened) == bool(self.lines) or not fits:
+            number, kind = len(self.lines) + 1, type(line).__name__.lower()
+            raise EditionError(
+                f"line {number} of {LOG} cannot be {kind!r}: an edition is opened once, and a "
+                "recorded batch is judged or abandoned before anything else"
             )
 
-        number = self._append(next_trial, secret)["trial"]
-        return HiddenSeeds(secret.salt, submission, number)
+    def append(self, line: Line) -> None:
+        """Append a line to the log."""
+        with FileLock(self.folder / "log.lock"):
+            self.read()
+            self._check_next(line)
+            time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            stamped = msgspec.structs.replace(line, time=time, previous=self.head)
+            before = read_file(self.folder / LOG, MAX_LOG_BYTES)
+            write_durably(self.folder / LOG, before + msgspec.json.encode(stamped) + b"\n")
+            self.read()
 
-    def record(self, verification: Verification, secret: Secret) -> bool:
-        """Write verdicts into the log, and keep the submission if it was replayed.
+    def add(self, bundle: Path) -> Verification:
+        """Add a submission that passes through the tier replayed and is not a copy."""
+        found = verify(bundle, self.protocol)
+        if not found.passed or found.submission is None:
+            return found
+        manifest, actions = found.submission.manifest, actions_digest(found.submission)
+        for line in self.lines:
+            if isinstance(line, Added) and line.actions == actions:
+                words = f"its actions are those of submission {line.submission[:12]}"
+                found.verdicts.append(Verdict("replayed", False, words))
+                return found
+        folder = self.folder / SUBMISSIONS / manifest.id
+        if not folder.exists():
+            write_bundle(folder, manifest, found.submission.steps)
+        self.append(Added(submission=manifest.id, actions=actions))
+        return found
 
-        Returns:
-            Whether it is in the edition now.
-        """
-        manifest = verification.manifest
-        with self.log.locked():
-            self.check_open()
-            submissions = self.folder / SUBMISSIONS
-            for place in (self.folder, submissions):
-                sweep(place)
-            if verification.regrets and verification.passed:
-                self._compare(verification)
-            accepted = bool(verification.regrets) and verification.passed
-            if manifest is not None and accepted:
-                files = {MANIFEST: manifest.to_json(), STEPS: verification.steps}
-                write_folder(submissions / manifest.id, files)
-            line = verification.line(accepted=accepted)
-            self._append(lambda lines: line, secret)
-        return accepted
-
-    def _compare(self, verification: Verification) -> None:
-        """Refuse copied steps at the door itself, whoever has looked at them before."""
-        try:
-            words = self.remark_on(verification)
-        except BundleError as error:
-            verification.verdicts.append(Verdict("replayed", False, str(error)))
-            return
-        if words and not any(words in verdict.words for verdict in verification.verdicts):
-            last = verification.verdicts.pop()
-            verification.verdicts.append(Verdict(last.tier, True, last.words + words))
-
-    def remark_on(self, verification: Verification) -> str:
-        """What there is to say of a submission beside those that are here: see ``copies``."""
-        assert verification.manifest is not None
-        forms = run_forms(self.protocol())
-        others = []
-        for one in self.accepted():
-            name = one.manifest.id
-            if name not in self._actions:
-                self._actions[name] = read_steps(one.steps, forms, trusted=True)
-            others.append((one.manifest, self._actions[name]))
-        return remark_on(verification.manifest, verification.actions, others)
-
-    def _append(self, make: Callable[[list[Line]], Line], secret: Secret) -> Entry:
-        """Add a line that is made from all lines before, unless the edition has ended."""
-        self.check_secret(secret)
-
-        def content(entries: list[Entry]) -> Entry:
-            self.check_open()
-            return make(self._lines(entries)).content()
-
-        return self.log.append(content, secret.key)
-
-    def accepted(self) -> list[Accepted]:
-        """All submissions, after checking the log and every file that it speaks of."""
-        by_id: dict[str, list[Line]] = {}
-        for line in self.lines():
-            if isinstance(line, Judged | Trial) and line.submission is not None:
-                by_id.setdefault(line.submission, []).append(line)
-        kept = {
-            name: lines
-            for name, lines in by_id.items()
-            if any(isinstance(line, Judged) and line.accepted for line in lines)
-        }
-        return [self._submission(name, lines) for name, lines in kept.items()]
+    def entries(self) -> list[EditionEntry]:
+        """Return all submissions, after checking their files against the log."""
+        judged = [line for line in self.lines if isinstance(line, Judged)]
+        found = []
+        for added in (line for line in self.lines if isinstance(line, Added)):
+            name = added.submission
+            try:
+                submission = read_submission(
+                    self.folder / SUBMISSIONS / name, self.protocol, trusted=True
+                )
+            except BundleError as error:
+                raise EditionError(f"submission {name[:12]}: {error}") from None
+            if (submission.manifest.id, actions_digest(submission)) != (name, added.actions):
+                raise EditionError(f"submission {name[:12]} was changed after it was added")
+            own = [line for line in judged if name in line.verdicts]
+            found.append(EditionEntry(submission, own))
+        return found
 
     def strays(self) -> list[str]:
-        """Folders that the log does not know: harmless, since rows come from the log alone."""
-        known = {submission.folder.name for submission in self.accepted()}
+        """Return folders of submissions that the log does not name; they have no effect."""
+        known = {line.submission for line in self.lines if isinstance(line, Added)}
         there = {path.name for path in self.folder.glob(f"{SUBMISSIONS}/*")}
-        return sorted(name for name in there - known if not name.endswith(".part"))
-
-    def _submission(self, name: str, lines: list[Line]) -> Accepted:
-        """A submission whose files are what the log says they are."""
-        if not re.fullmatch("[0-9a-f]{64}", name):
-            raise LogError(f"the log speaks of a submission {name[:12]!r}, which is no SHA-256")
-        folder = self.folder / SUBMISSIONS / name
-        files = {path.name for path in folder.glob("*")}
-        if files != {MANIFEST, STEPS}:
-            raise LogError(f"submission {name[:12]} does not hold its two files and no other")
-        try:
-            manifest = Manifest.from_json(read_file(folder / MANIFEST, MAX_FILE_BYTES))
-            steps = read_file(folder / STEPS, MAX_FILE_BYTES)
-        except BundleError as error:
-            raise LogError(f"submission {name[:12]}: {error}") from None
-        if manifest.id != name:
-            raise LogError(f"the manifest of submission {name[:12]} was changed after its verdict")
-        if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
-            raise LogError(f"{STEPS} of submission {name[:12]} was changed after its verdict")
-        return Accepted(manifest, lines, folder)
+        return sorted(there - known)
 
 
-def check_new(leaderboard: Path, name: str) -> None:
-    """Refuse a name that is none, and an edition that is there already."""
-    if not _NAME.match(name):
-        raise EditionError(f"an edition's name has letters, digits, dots and dashes, got {name!r}")
-    folder = leaderboard / name
-    if (folder / EDITION).exists():
-        raise EditionError(f"there is an edition in {str(folder)!r} already")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise EditionError(f"{str(folder)!r} is there already, and no edition is in it")
+def actions_digest(submission: Submission) -> str:
+    """Return the SHA-256 of the actions, rounded."""
+    digest = hashlib.sha256(submission.manifest.challenge.encode())
+    for own in submission.actions:
+        scale = ACTION_TOLERANCE if own.dtype.kind == "f" else 1
+        digest.update(np.rint(own / scale).astype("<i8").tobytes())
+    return digest.hexdigest()

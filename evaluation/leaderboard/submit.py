@@ -1,36 +1,38 @@
-"""Making a submission: the agent is run in isolation, and its runs are written down."""
+"""Making a submission: run one agent through a protocol and write the bundle."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from agents.registry import AgentSpec
-from evaluation import runner
+from evaluation import sandbox
 from evaluation.keys import agent_source, own_hash
-from evaluation.kinds import BOX, refused, taken_by
+from evaluation.kinds import refused
 from evaluation.leaderboard.bundle import (
-    FORMAT,
     MANIFEST,
     STEPS,
     BundleError,
     Manifest,
-    RunRecord,
-    check_words,
+    RunClaim,
+    check_names,
 )
-from evaluation.leaderboard.forms import run_forms, run_names
+from evaluation.leaderboard.replay import run_forms, run_names
 from evaluation.leaderboard.steps import write_steps
 from evaluation.protocol import Protocol
 from evaluation.provenance import machine
-from evaluation.running.isolation import SANDBOX, strongest
+from evaluation.runner import Progress, run
 from evaluation.runs import Run, runs_of
-from evaluation.specs import AgentEntry, ProtocolError, track_of
+from evaluation.specs import AgentEntry, track_of
 from evaluation.store import Store
+from periodic_envs.files import write_durably
+
+Report = Callable[[Progress], object]
 
 
 def submit(
@@ -40,134 +42,95 @@ def submit(
     *,
     authors: Sequence[str],
     link: str | None = None,
-    declared_steps: int = 0,
+    training_steps: int = 0,
     isolation: str | None = None,
     workers: int | None = None,
-    on_progress: Callable[[runner.Progress], object] = lambda progress: None,
+    on_progress: Report = lambda progress: None,
 ) -> Manifest:
     """Run an agent through a protocol and write the bundle.
 
     Args:
         agent: The agent; its label is its name in the leaderboard.
         protocol: The worlds and seeds; its own agents play no part.
-        out: Folder of the bundle; it appears when it is complete. Until then finished runs are kept
-            beside it, so that a stopped command can go on.
-        authors: Who made the agent.
-        link: Where to read about it.
-        declared_steps: Interactions that its author trained it with, in the track "pretrained".
-        isolation: Where the agent is run; by default as far from the judge as can be here.
-        workers: Processes; by default one per core.
+        out: Folder of the bundle. Until it is complete, finished runs are kept beside it, so that
+            an interrupted command can resume.
+        authors: Names of the authors.
+        link: Address with more information.
+        training_steps: Interactions before these runs, in the track "pretrained".
+        isolation: "sandbox" or "none"; by default a sandbox where the system has one.
+        workers: Number of processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
     Raises:
-        BundleError: If something about it is not fit to be shown, or runs failed.
+        BundleError: If a name cannot be shown, the agent does not fit the protocol, or a run fails.
     """
-    check_words(agent.label, authors, link)
-    check_track(agent.spec, agent.track)
+    check_names(agent.label, authors, link)
+    track_of(agent.spec, agent.track)
     if agent.training_steps:
-        raise BundleError(
-            "the harness trains no submissions: train it yourself, hand in what it learned with "
-            "its code, and declare the interactions"
-        )
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise BundleError(f"{str(out)!r} is there already; choose another folder or remove it")
+        raise BundleError("submissions are trained by their authors: declare --training-steps")
+    if out.exists():
+        raise BundleError(f"{str(out)!r} already exists: choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
-    if out_of := refused(judged.agents[0], judged):
-        takes = taken_by(agent.spec.name)
+    if foreign := refused(judged.agents[0], judged):
         raise BundleError(
-            f"{agent.label} takes {'boxes' if takes == BOX else takes} only, and submissions are "
-            f"ranked over all worlds of a protocol: {protocol.name} has {'; '.join(out_of)}, whose "
-            f"actions are {'arms' if takes == BOX else 'boxes'}; {_advice(takes)}"
+            f"submissions are ranked over all worlds of a protocol, and {agent.label} does not "
+            f"take the actions of {', '.join(foreign)} of {protocol.name}"
         )
-    runs = agent_runs(judged)  # says what is wrong before anything is written
+    runs = agent_runs(judged)
+    out.parent.mkdir(parents=True, exist_ok=True)
     kept = out.with_name(f".{out.name}.sqlite")
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BundleError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
 
-    def watch(progress: runner.Progress) -> None:
+    def watch(progress: Progress) -> None:
         on_progress(progress)
-        record, run = progress.record, progress.run
-        if record is not None and run is not None and record.reason is not None:
-            raise BundleError(  # one is enough: a submission needs all runs
-                f"the agent failed in {run.env}, seed {run.seed}: {record.reason}; mend it and "
-                f"give the same command again, {kept.name} keeps what went well{_hint(run)}"
+        record, failed = progress.record, progress.run
+        if record is not None and failed is not None and record.reason is not None:
+            raise BundleError(  # a submission needs all runs: stop at the first failure
+                f"the agent failed in {failed.env}, seed {failed.seed}: {record.reason}; fix it "
+                f"and run the command again, {kept.name} keeps the finished runs"
             )
 
-    with Store(kept) as opened:
-        # What failed before is tried again: the author has mended it.
-        runner.run(
+    with Store(kept) as store:
+        run(
             judged,
-            store=opened,
+            store=store,
             workers=workers,
-            isolation=isolation or strongest(),
+            isolation=isolation or ("sandbox" if sandbox.available() else "none"),
             retry_failed=True,
             references=False,
             on_progress=watch,
         )
-        columns = [opened.columns(run.key) for run in runs]
-    words = {"authors": tuple(authors), "link": link, "training_steps": declared_steps}
-    manifest = _write(judged, runs, columns, out, words)
+        columns = [store.columns(run.key) for run in runs]
+    about = {"authors": tuple(authors), "link": link, "training_steps": training_steps}
+    manifest = _write(judged, columns, out, about)
     for name in (kept.name, f"{kept.name}-shm", f"{kept.name}-wal"):
         kept.with_name(name).unlink(missing_ok=True)
     return manifest
 
 
-def _advice(takes: str | None) -> str:
-    """How an agent can take both."""
-    if takes == BOX:
-        return "take arms, too, or choose another protocol"
-    return "cut a box into points (arms_of, in the tutorial on agents of your own)"
-
-
-def _hint(run: Run) -> str:
-    """What an author may not expect."""
-    if run.isolation != SANDBOX:
-        return ""
-    return " (it runs in a sandbox: no network, no other process, no file but its own code)"
-
-
-def check_track(spec: AgentSpec, track: str) -> None:
-    """Refuse an agent in a track where it has no place."""
-    try:
-        track_of(spec, track)
-    except ProtocolError as error:
-        raise BundleError(str(error)) from None
-
-
-def public_name(name: str) -> str:
-    """An agent's name without the folders of its author's machine."""
-    place, colon, attribute = name.partition(":")
-    return f"{Path(place).name}{colon}{attribute}" if place.endswith(".py") else name
-
-
 def code_hash(name: str) -> str:
-    """SHA-256 of an agent's own files; of one of ours, of all that it imports from ``agents``."""
+    """Return the SHA-256 of an agent's code: its own files, or all it imports from ``agents``."""
     return own_hash(name) or agent_source(name)
 
 
 def agent_runs(protocol: Protocol) -> list[Run]:
-    """The runs of a protocol's only agent, world by world."""
-    runs = [run for run in runs_of(protocol) if run.agent == protocol.agents[0].label]
-    judged = {(run.env, run.seed): run for run in runs if not run.training_steps}
-    return [judged[pair] for pair in run_names(protocol)]
+    """Return the runs of a protocol's agents, each agent's in the order of a submission."""
+    found = {(run.agent, (run.env, run.seed)): run for run in runs_of(protocol)}
+    labels, names = [entry.label for entry in protocol.agents], run_names(protocol)
+    return [found[label, name] for label in labels for name in names]
 
 
 def _write(
-    protocol: Protocol,
-    runs: Sequence[Run],
-    columns: Sequence[dict[str, Any]],
-    out: Path,
-    words: dict[str, Any],
+    protocol: Protocol, columns: Sequence[dict[str, Any]], out: Path, about: dict[str, Any]
 ) -> Manifest:
     (entry,) = protocol.agents
+    place, colon, attribute = entry.spec.name.partition(":")
     steps = write_steps(run_forms(protocol), [own["action"] for own in columns])
     manifest = Manifest(
         protocol=protocol.name,
         challenge=protocol.challenge,
         label=entry.label,
-        agent=public_name(entry.spec.name),
+        # Without the folders of the author's machine.
+        agent=f"{Path(place).name}{colon}{attribute}",
         settings=entry.spec.settings,
         track=entry.track,
         source_sha256=code_hash(entry.spec.name),
@@ -175,22 +138,20 @@ def _write(
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         steps_sha256=hashlib.sha256(steps).hexdigest(),
         runs=tuple(
-            RunRecord(run.env, run.seed, float(own["regret"].sum()), _seconds(own["seconds"]))
-            for run, own in zip(runs, columns, strict=True)
+            RunClaim(env, seed, float(own["regret"].sum()), round(float(own["seconds"].sum()), 6))
+            for (env, seed), own in zip(run_names(protocol), columns, strict=True)
         ),
-        format=FORMAT,
-        **words,
+        **about,
     )
-    part = out.with_name(f".{out.name}.part")
-    part.mkdir(parents=True, exist_ok=True)
-    (part / STEPS).write_bytes(steps)
-    (part / MANIFEST).write_bytes(manifest.to_json())
-    if out.exists():
-        out.rmdir()
-    os.replace(part, out)
+    write_bundle(out, manifest, steps)
     return manifest
 
 
-def _seconds(column: Any) -> float:
-    """To microseconds: what is below is noise, and noise takes space."""
-    return round(float(column.sum()), 6)
+def write_bundle(folder: Path, manifest: Manifest, steps: bytes) -> None:
+    """Write a bundle, which appears under its name when it is complete."""
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    write_durably(part / STEPS, steps)
+    write_durably(part / MANIFEST, manifest.to_json())
+    os.replace(part, folder)

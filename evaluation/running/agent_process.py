@@ -11,11 +11,13 @@ import os
 import pickle
 import socket
 import struct
+import sys
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from agents.base import Agent
+from agents.registry import is_built_in
 from evaluation.running.actions import plain
 from evaluation.running.decisions import Decisions
 from evaluation.running.process import limit_for_good, limit_threads, worded
@@ -47,16 +49,19 @@ def say_nothing() -> None:
         os.dup2(nowhere, standard)
 
 
-def serve(line: socket.socket) -> None:
+def serve(line: socket.socket, *, from_source: bool = False) -> None:
     """Make the agent, answer the judge's questions until the judge hangs up, and end.
 
     Args:
         line: To the judge.
+        from_source: Whether compiled code is to be left alone, which nobody has hashed.
     """
     try:
         # The judge's own words may be pickled; the agent's may not.
         spec, problem, rng, learned, memory_mb, cpu_seconds = pickle.loads(_heard(line))
         limit_for_good(cpu_seconds, memory_mb)
+        if from_source and not is_built_in(spec.name):
+            sys.pycache_prefix, sys.dont_write_bytecode = os.devnull, True
         with threadpool_limits(1):
             _answer_all(line, spec.make(problem, rng, learned))
     except _HungUpError:

@@ -85,7 +85,7 @@ def _fork_agents(control: socket.socket) -> None:
                     import_module(module)
             if os.fork() == 0:
                 control.close()
-                serve(socket.socket(fileno=lines[0]))
+                serve(socket.socket(fileno=lines[0]), from_source=True)
             os.close(lines[0])
     finally:
         os._exit(0)

@@ -49,7 +49,7 @@ class Signals(Honest):
 
 class SearchesGarbage(Signals):
     def attack(self):
-        wanted = {"PeriodicBanditEnv", "Episode", "Run", "HiddenSeeds", "Secret"}
+        wanted = {"PeriodicBanditEnv", "Episode", "Run", "HiddenSeeds"}
         return any(type(thing).__name__ in wanted for thing in gc.get_objects())
 
 
@@ -82,11 +82,11 @@ class TracesItsJudge(Signals):
 
 
 class ReadsSecrets(Signals):
-    """The edition's secret in the user's settings, the store beside it, the environment."""
+    """Keys in the user's settings and in the environment."""
 
     def attack(self):
         homes = [Path("/root"), *Path("/home").glob("*")]
-        places = [home / ".config" / "periodic-gp" / "editions" for home in homes]
+        places = [home / ".config" for home in homes]
         return "SECRET_OF_THE_TEST" in os.environ or any(place.exists() for place in places)
 
 
@@ -194,12 +194,9 @@ class BehavesWhenWatched(Honest):
 
 
 class BruteForce(Honest):
-    """Draws worlds of many seeds until one gives the rewards that it has seen.
+    """Draws worlds of many seeds until one gives the rewards that it has seen."""
 
-    Its own draws may be rounded otherwise than the judge's: by another processor, or BLAS.
-    """
-
-    SEEDS, ROUNDING = 200, 1e-6
+    SEEDS = 200
 
     def __init__(self, problem, rng):
         super().__init__(problem, rng)
@@ -224,7 +221,7 @@ class BruteForce(Honest):
 
     def update(self, observation, action, reward):
         super().update(observation, action, reward)
-        self.envs = [e for e in self.envs if abs(e.step(action)[1] - reward) < self.ROUNDING]
+        self.envs = [env for env in self.envs if env.step(action)[1] == reward]
 
 
 # Rewriting what is judged

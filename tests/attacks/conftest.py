@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from evaluation import sandbox
-from evaluation.leaderboard.hidden import HiddenSeeds
+from evaluation.leaderboard.edition import Edition
+from evaluation.leaderboard.judge import judge
 from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verdicts import Verification
-from evaluation.leaderboard.verify import verify
+from evaluation.leaderboard.verify import Verdict
 from evaluation.protocol import Protocol
 from evaluation.specs import agent_entry
 
@@ -24,7 +24,16 @@ PROTOCOL = Protocol.from_dict(
         **{"seeds": "0:6", "horizon": 15, "limits": {"seconds": 20.0, "memory_mb": 400}},
     }
 )
-SALT = b"a salt that nobody knows"
+TOML = f"""
+envs = ["{WORLD}:n_actions=5"]
+agents = ["random"]
+seeds = "0:6"
+horizon = 15
+
+[limits]
+seconds = 20.0
+memory_mb = 400
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,25 +55,24 @@ def sandboxed() -> str:
 
 
 @pytest.fixture
-def handed_in(tmp_path: Path, monkeypatch) -> Callable[..., Path]:
-    """A bundle of an attacker's agent, made as its author pleases."""
+def handed_in(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that makes a bundle of an attacker's agent."""
 
-    def made(agent: str, isolation: str | None = None) -> Path:
+    def made(agent: str, isolation: str = "sandbox") -> Path:
         name, out = f"{AGENTS}:{agent}", tmp_path / "bundle"
-        if isolation is not None:
-            monkeypatch.setattr("evaluation.leaderboard.submit.strongest", lambda: isolation)
         entry = replace(agent_entry({"name": name}), label=agent.partition(":")[0])
-        submit(entry, PROTOCOL, out, authors=["Mallory"], workers=2)
+        submit(entry, PROTOCOL, out, authors=["Mallory"], isolation=isolation, workers=2)
         return out
 
     return made
 
 
-def judged(bundle: Path, agent: str, through: str = "hidden-seed") -> Verification:
-    """The whole way through the tiers, every run run again."""
-
-    def begin_trial(found: Verification) -> HiddenSeeds:
-        return HiddenSeeds(SALT, found.manifest.id, 1)
-
-    how = {"agent": f"{AGENTS}:{agent}", "sample": 100, "workers": 2}
-    return verify(bundle, PROTOCOL, through=through, begin_trial=begin_trial, **how)
+def judged(bundle: Path, agent: str) -> tuple[Verdict, float]:
+    """Take a bundle through an edition, every run run again; its verdict and its ms per step."""
+    (bundle.parent / "attacked.toml").write_text(TOML)
+    edition = Edition.open(bundle.parent / "e1", str(bundle.parent / "attacked.toml"))
+    assert edition.add(bundle).passed
+    how = {"agents": [f"{AGENTS}:{agent}"], "sample": 100, "workers": 2}
+    line = judge(edition, **how)
+    ((name, verdict),) = line.verdicts.items()
+    return verdict, line.ms_per_step.get(name, 0.0)

@@ -13,11 +13,11 @@ import pytest
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS
 from evaluation.leaderboard.edition import Edition
-from evaluation.leaderboard.secret import Secret
-from evaluation.leaderboard.verify import verify
+from evaluation.leaderboard.verify import CannotCheckError, verify
 from evaluation.report.page import render
 from tests.test_evaluation.submissions import (
     PROTOCOL,
+    TOML,
     change_steps,
     claim,
     edit,
@@ -62,41 +62,40 @@ def test_chosen_with_hindsight(bundle: Path, sandboxed) -> None:
     assert [verdict.passed for verdict in found.verdicts] == [True, True, False]
 
 
+@pytest.fixture
+def edition(honest: Path, tmp_path: Path) -> Edition:
+    (tmp_path / "small.toml").write_text(TOML)
+    made = Edition.open(tmp_path / "e1", str(tmp_path / "small.toml"))
+    assert made.add(honest).passed
+    return made
+
+
 @attack(
     stopped_by="log",
     how="submissions are compared by what was chosen, whatever file, label or compression it is in",
 )
-def test_copied_steps(bundle: Path, tmp_path: Path) -> None:
+def test_copied_steps(bundle: Path, edition: Edition) -> None:
     """Hand in somebody else's steps under one's own name, with something small changed."""
-    secret = Secret.create(tmp_path / "secret.json")
-    edition = Edition.open(tmp_path / "e", PROTOCOL, secret)
-    assert edition.record(verify(bundle, PROTOCOL), secret)
     edit(bundle, authors=["Mallory"], label="mine", created="2030-01-01T00:00:00+00:00")
     edit_run(bundle, 0, seconds=0.123456)
     write_table(bundle, pq.read_table(bundle / STEPS))  # other bytes, same steps
-    found = verify(bundle, PROTOCOL)
-    assert not edition.record(found, secret)
-    assert "its steps are those of" in found.verdicts[-1].words
+    found = edition.add(bundle)
+    assert not found.passed
+    assert "its actions are those of" in found.verdicts[-1].words
 
 
 @attack(
     stopped_by=NOT_STOPPED,
-    how="a share of equal actions above nine tenths is named in the verdict, for people to judge; "
-    "re-run asks for the code that makes the other tenth",
+    how="only equal actions are refused; re-run asks for the code that chooses the changed ones",
 )
-def test_nearly_copied_steps(bundle: Path, tmp_path: Path) -> None:
+def test_nearly_copied_steps(bundle: Path, edition: Edition) -> None:
     """Hand in somebody else's steps with one action changed."""
-    secret = Secret.create(tmp_path / "secret.json")
-    edition = Edition.open(tmp_path / "e", PROTOCOL, secret)
-    assert edition.record(verify(bundle, PROTOCOL), secret)
     row = next(i for i, arm in enumerate(pq.read_table(bundle / STEPS)["arm"]) if arm.is_valid)
     before = pq.read_table(bundle / STEPS)["arm"][row].as_py()
     change_steps(bundle, "arm", row, 0 if before else 1)
     claim(bundle)
     edit(bundle, authors=["Mallory"], label="mine")
-    found = verify(bundle, PROTOCOL)
-    assert edition.record(found, secret)
-    assert any("are those of" in verdict.words for verdict in found.verdicts)
+    assert edition.add(bundle).passed
 
 
 @attack(
@@ -124,8 +123,8 @@ def test_module_beside_the_bundle(bundle: Path) -> None:
         b'{"protocol": "' + b"x" * 5_000_000 + b'"}',
         b'{"settings": ' + b'{"a": ' * 5_000 + b"1" + b"}" * 5_000 + b"}",
         b'{"format": 1e400}',
-        b'{"format": 2, "format": 2}',
-        b'\xff\xfe{"format": 2}',
+        b'{"format": 3, "format": 3}',
+        b'\xff\xfe{"format": 3}',
         b'{"agent_seconds": NaN}',
     ],
     ids=["deep", "long", "nested", "endless", "twice", "bytes", "nan"],
@@ -169,10 +168,8 @@ def test_links_and_pipes(bundle: Path, name: str) -> None:
 )
 def test_a_name_that_is_a_place(bundle: Path, agent: str) -> None:
     """Name a module or a path as the agent, so that it is imported."""
-    from evaluation.leaderboard.verdicts import CannotCheckError
-
     edit(bundle, agent=agent, source_sha256="0" * 64)
-    with pytest.raises(CannotCheckError, match="say where the code"):
+    with pytest.raises(CannotCheckError, match="is needed to run it"):
         verify(bundle, PROTOCOL, through="re-run", workers=1)
 
 
@@ -205,7 +202,7 @@ def test_lookalike_names(bundle: Path) -> None:
 @attack(
     stopped_by=NOT_STOPPED,
     how="nobody sees what was tried at home; hidden seeds then show the luck of public ones, and "
-    "trials of a submission are counted and bounded",
+    "every batch that judged a submission is in the log",
 )
 def test_best_of_many(bundle: Path) -> None:
     """Run many agents at home, and hand in the luckiest."""

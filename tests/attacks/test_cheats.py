@@ -1,33 +1,18 @@
 """Agents that know beforehand, or rewrite what is judged: their way through the tiers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from agents.testing import example_problem
-from evaluation.leaderboard.bundle import agent_digest
-from evaluation.leaderboard.copies import digest_of
 from evaluation.leaderboard.edition import Edition
-from evaluation.leaderboard.hidden import HiddenSeeds, is_worse_on_hidden_seeds
-from evaluation.leaderboard.secret import Secret
-from evaluation.leaderboard.verdicts import CannotCheckError
-from evaluation.leaderboard.verify import verify
+from evaluation.leaderboard.hidden import FALSE_ALARM, HiddenSeeds, permutation_test
 from evaluation.runner import run
 from tests.platforms import linux_only
 from tests.test_evaluation.submissions import edit
 
-from .agents import BruteForce
 from .catalogue import NOT_STOPPED, attack
-from .conftest import AGENTS, PROTOCOL, judged
+from .conftest import AGENTS, PROTOCOL, TOML, judged
 
 pytestmark = linux_only
-
-ALL = ["well-formed", "replayed", "re-run", "hidden-seed"]
-
-
-def passed(verification) -> list[str]:
-    return [verdict.tier for verdict in verification.verdicts if verdict.passed]
 
 
 def regret_of(agent: str, isolation: str) -> float:
@@ -43,19 +28,9 @@ def regret_of(agent: str, isolation: str) -> float:
 )
 def test_brute_force_of_public_seeds(sandboxed, handed_in) -> None:
     """Recognise a public seed by its rewards, build the same world, and read off the best arm."""
-    found = judged(handed_in("BruteForce"), "BruteForce")
-    assert passed(found) == ALL[:3]
-    assert "it knows the public seeds" in found.verdicts[-1].words
-
-
-def test_brute_force_recognises_seeds_of_another_processor() -> None:
-    """Where it recognises none it claims nothing, and no tier has anything to find."""
-    env = PROTOCOL.envs[0].spec.make()
-    agent = BruteForce(replace(example_problem("arms"), horizon=15), np.random.default_rng(0))
-    env.reset(seed=3)
-    for arm in range(3):
-        agent.update(None, arm, env.step(arm)[1] + 1e-10)
-    assert len(agent.envs) == 1
+    verdict, _ = judged(handed_in("BruteForce"), "BruteForce")
+    assert (verdict.tier, verdict.passed) == ("hidden-seed", False)
+    assert "it knows the public seeds" in verdict.words
 
 
 @attack(
@@ -64,7 +39,7 @@ def test_brute_force_recognises_seeds_of_another_processor() -> None:
 )
 def test_table_of_all_seeds() -> None:
     """Prepare a table of all worlds by their first rewards, and look the hidden ones up in it."""
-    worlds = [seed for k in range(50) for seed in HiddenSeeds(b"salt", f"{k}", 1).worlds]
+    worlds = [seed for k in range(50) for seed in HiddenSeeds("nonce", [f"{k}"], "").worlds]
     assert min(worlds) > 2**100
     assert len(set(worlds)) == len(worlds)
     assert 0.45 < np.mean([seed >> 70 & 1 for seed in worlds]) < 0.55
@@ -76,9 +51,9 @@ def test_table_of_all_seeds() -> None:
 )
 def test_behaves_when_watched(sandboxed, handed_in) -> None:
     """Cheat at home, where the world can be found, and be honest wherever a judge is."""
-    found = judged(handed_in("BehavesWhenWatched", isolation="none"), "BehavesWhenWatched")
-    assert passed(found) == ALL[:2]
-    assert "was submitted" in found.verdicts[-1].words
+    verdict, _ = judged(handed_in("BehavesWhenWatched", isolation="none"), "BehavesWhenWatched")
+    assert (verdict.tier, verdict.passed) == ("re-run", False)
+    assert "was submitted" in verdict.words
 
 
 @pytest.mark.parametrize("isolation", ["none", "process"])
@@ -128,9 +103,9 @@ def test_patched_libraries(sandboxed) -> None:
 )
 def test_a_clock_that_stands_still(sandboxed, handed_in) -> None:
     """Stop the clock of one's process to look quick."""
-    found = judged(handed_in("LiesAboutTime"), "LiesAboutTime", through="re-run")
-    assert found.passed
-    assert found.ms_per_step >= 20.0
+    verdict, ms_per_step = judged(handed_in("LiesAboutTime"), "LiesAboutTime")
+    assert verdict.passed
+    assert ms_per_step >= 20.0
 
 
 @attack(
@@ -139,8 +114,8 @@ def test_a_clock_that_stands_still(sandboxed, handed_in) -> None:
 )
 def test_thinking_at_birth(sandboxed, handed_in) -> None:
     """Do the expensive work while one is constructed, where no step is timed."""
-    found = judged(handed_in("ThinksAtBirth"), "ThinksAtBirth", through="re-run")
-    assert found.ms_per_step < 500.0 / PROTOCOL.limits.seconds
+    _, ms_per_step = judged(handed_in("ThinksAtBirth"), "ThinksAtBirth")
+    assert ms_per_step < 500.0 / PROTOCOL.limits.seconds
 
 
 @pytest.mark.parametrize(
@@ -169,33 +144,25 @@ def test_forged_answers(sandboxed, agent: str, reason: str) -> None:
 )
 def test_words_of_a_failure(sandboxed, handed_in) -> None:
     """Carry out what was seen on hidden seeds in the words of an error, which the log publishes."""
-    found = judged(handed_in("FailsOnHiddenSeeds"), "FailsOnHiddenSeeds")
-    assert passed(found) == ALL[:3]
-    assert "failed on a hidden seed" in found.verdicts[-1].words
-    assert "what I saw" not in found.verdicts[-1].words
+    verdict, _ = judged(handed_in("FailsOnHiddenSeeds"), "FailsOnHiddenSeeds")
+    assert (verdict.tier, verdict.passed) == ("hidden-seed", False)
+    assert "failed on a hidden seed" in verdict.words
+    assert "what I saw" not in verdict.words
 
 
 @attack(
-    stopped_by="hidden-seed",
-    how="trials are counted by the submission and by what it chose, and are written down before "
-    "they begin; every one has other seeds, and more than three need a word in the log",
+    stopped_by="log",
+    how="actions that are in the edition are refused under any label, and every batch that judged "
+    "a submission is in the log, on other seeds each time",
 )
 def test_try_again(sandboxed, handed_in, tmp_path) -> None:
     """Hand in a refused submission again under another label until it passes by chance."""
     bundle = handed_in("Honest")
-    secret = Secret.create(tmp_path / "secret.json")
-    edition = Edition.open(tmp_path / "e", PROTOCOL, secret)
-
-    def begin(label: str) -> set[int]:
-        edit(bundle, label=label)
-        found = verify(bundle, PROTOCOL)
-        chosen = digest_of(PROTOCOL.challenge, found.actions)
-        agent = agent_digest(found.manifest)
-        return set(edition.begin_trial(found.manifest.id, chosen, agent, secret).worlds)
-
-    assert len(begin("one") | begin("two") | begin("three")) == 30
-    with pytest.raises(CannotCheckError, match="more than 3 need --more-trials"):
-        begin("four")
+    (tmp_path / "attacked.toml").write_text(TOML)
+    edition = Edition.open(tmp_path / "e1", str(tmp_path / "attacked.toml"))
+    assert edition.add(bundle).passed
+    edit(bundle, label="again")
+    assert not edition.add(bundle).passed
 
 
 @attack(
@@ -209,4 +176,4 @@ def test_cheat_a_little() -> None:
     honest = {env: rng.normal(1.0, 0.2, 10) for env in "abcdefghijk"}
     hidden = {env: rng.normal(1.0, 0.2, 10) for env in "abcdefghijk"}
     little = {env: runs * np.where(np.arange(10) == 3, 0.7, 1.0) for env, runs in honest.items()}
-    assert not is_worse_on_hidden_seeds(little, hidden).worse
+    assert permutation_test(little, hidden).p_value > FALSE_ALARM

@@ -1,4 +1,4 @@
-"""Whoever can write into the folder of an edition, but has no key."""
+"""Attackers who can write into the folder of an edition, and its maintainers."""
 
 import json
 import shutil
@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.leaderboard.edition import EDITION, LOG, Edition
+from evaluation.leaderboard.bundle import LeaderboardError
+from evaluation.leaderboard.edition import LOG, Abandoned, Edition, EditionError
 from evaluation.leaderboard.hidden import HiddenSeeds
-from evaluation.leaderboard.log import Log, LogError
-from evaluation.leaderboard.secret import Secret
-from evaluation.leaderboard.verify import verify
-from tests.test_evaluation.submissions import PROTOCOL, append, submitted
+from evaluation.leaderboard.judge import batches, check, judge
+from tests.test_evaluation.submissions import TOML, submitted
 
 from .catalogue import NOT_STOPPED, attack
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("editions") / "e1"
-    secret = Secret.create(folder.parent / "secret.json")
-    edition = Edition.open(folder, PROTOCOL, secret)
-    edition.record(verify(submitted(folder.parent / "bundle"), PROTOCOL), secret)
-    return folder
+    folder = tmp_path_factory.mktemp("editions")
+    (folder / "small.toml").write_text(TOML)
+    edition = Edition.open(folder / "e1", str(folder / "small.toml"))
+    edition.add(submitted(folder / "bundle"))
+    judge(edition, isolation="none", sample=1, workers=2)
+    return edition.folder
 
 
 @pytest.fixture
@@ -34,59 +34,56 @@ def lines(edition: Edition) -> list[bytes]:
     return (edition.folder / LOG).read_bytes().splitlines(keepends=True)
 
 
-@attack(stopped_by="log", how="every line is signed and holds the hash of the line before")
+def write(edition: Edition, log: list[bytes]) -> Edition:
+    (edition.folder / LOG).write_bytes(b"".join(log))
+    return Edition(edition.folder)
+
+
+@attack(
+    stopped_by="log",
+    how="every line holds the hash of the line before, and `check` compares verdicts with regrets "
+    "and the head with the published one",
+)
 def test_changed_line(edition: Edition) -> None:
     """Write a better verdict into the log."""
-    first, last = lines(edition)
-    (edition.folder / LOG).write_bytes(first + last.replace(b"replayed", b"hidden-seed"))
-    with pytest.raises(LogError, match="was changed"):
-        edition.accepted()
+    head, log = edition.head, lines(edition)
+    with pytest.raises(EditionError, match="does not hold the hash"):
+        write(edition, [log[0], log[1].replace(b'"time":"2', b'"time": "2'), *log[2:]])
+    changed = write(edition, [*log[:-1], log[-1].replace(b'"passed":true', b'"passed":false')])
+    with pytest.raises(EditionError, match="is not that of its regrets"):
+        check(changed)
+    changed = write(edition, [*log[:-1], log[-1].replace(b'ms_per_step":{', b'ms_per_step": {')])
+    with pytest.raises(EditionError, match="published head"):
+        check(changed, head=head)
 
 
-@attack(stopped_by="log", how="a signed head says how many lines there are")
+@attack(stopped_by="log", how="`check` compares the log with the published head")
 def test_cut_log(edition: Edition) -> None:
     """Cut a refusal off the end of the log."""
-    (edition.folder / LOG).write_bytes(lines(edition)[0])
-    with pytest.raises(LogError, match=r"log\.head"):
-        edition.accepted()
-
-
-@attack(stopped_by="log", how="only the edition's key signs lines that are read")
-def test_foreign_line(edition: Edition, tmp_path: Path) -> None:
-    """Add a line that one has signed oneself."""
-    stranger = Secret.create(tmp_path / "stranger.json")
-    forged = Log(tmp_path / "forged.jsonl", stranger.public_key)
-    forged.append({"kind": "verdict"}, stranger.key)
-    with (edition.folder / LOG).open("ab") as file:
-        file.write((tmp_path / "forged.jsonl").read_bytes())
-    with pytest.raises(LogError, match="was changed"):
-        edition.accepted()
+    cut = write(edition, lines(edition)[:2])
+    with pytest.raises(EditionError, match="published head"):
+        check(cut, head=edition.head)
 
 
 @attack(
     stopped_by=NOT_STOPPED,
-    how="older files are as well signed as newer ones: compare the head with the published one",
+    how="an older log is as good a log as a newer one: compare the head with the published one",
 )
-def test_older_state(made: Path, edition: Edition) -> None:
-    """Put the log and its head back to an older state, both together."""
-    files = [edition.folder / name for name in (LOG, "log.head")]
-    before = [file.read_bytes() for file in files]
-    secret = Secret.load(made.parent / "secret.json")
-    edition.log.append({"kind": "verdict", "verdicts": []}, secret.key)
-    newer = edition.log.head
-    for file, content in zip(files, before, strict=True):
-        file.write_bytes(content)
-    assert len(edition.accepted()) == 1
-    assert edition.log.head != newer
+def test_older_state(edition: Edition) -> None:
+    """Put the log back to an older state where nobody knows the newer head."""
+    before = edition.heads[1]
+    older = write(edition, lines(edition)[:2])
+    assert len(check(older, head=before)) == 1
 
 
 @attack(stopped_by="log", how="the log knows the hashes of all files of a submission")
 def test_changed_steps(edition: Edition) -> None:
     """Change the steps of a submission after it was accepted."""
     (folder,) = (edition.folder / "submissions").iterdir()
-    append(folder / "steps.parquet")
-    with pytest.raises(LogError, match="was changed"):
-        edition.accepted()
+    with (folder / "steps.parquet").open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(LeaderboardError, match="does not have the SHA-256"):
+        edition.entries()
 
 
 @attack(
@@ -96,17 +93,53 @@ def test_foreign_folder(edition: Edition) -> None:
     """Lay a submission of one's own among the accepted ones."""
     (edition.folder / "submissions" / ("f" * 64)).mkdir()
     assert edition.strays() == ["f" * 64]
-    assert len(edition.accepted()) == 1
+    assert len(edition.entries()) == 1
 
 
 @attack(
     stopped_by="log",
-    how="the hash of the salt is in the signed opening, and the salt in the closing",
+    how="hidden seeds are derived from the nonce, the batch and the head of the log, by everybody",
 )
-def test_other_salt(edition: Edition) -> None:
-    """As a maintainer, choose hidden seeds after the fact: another salt than the published one."""
-    about = json.loads((edition.folder / EDITION).read_text())
-    (edition.folder / EDITION).write_text(json.dumps({**about, "salt_sha256": "0" * 64}))
-    with pytest.raises(LogError, match="was changed"):
-        Edition(edition.folder).accepted()
-    assert HiddenSeeds(b"a", "x", 1).worlds != HiddenSeeds(b"b", "x", 1).worlds
+def test_other_seeds(edition: Edition) -> None:
+    """As a maintainer, publish other hidden seeds than those of the nonce."""
+    log = lines(edition)
+    line = json.loads(log[-1])
+    line["seeds"][0] = "1"
+    changed = write(edition, [*log[:-1], json.dumps(line).encode() + b"\n"])
+    with pytest.raises(EditionError, match="not those of its nonce"):
+        check(changed)
+
+
+@attack(
+    stopped_by="log",
+    how="a batch is recorded before its nonce is drawn: another try is another line, and so is its "
+    "end without a verdict",
+)
+def test_judge_again(edition: Edition, monkeypatch) -> None:
+    """As a maintainer, stop judging a batch and judge it again on other seeds."""
+    from evaluation.leaderboard import judge as judging
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(judging, "execute", stopped)
+    name = edition.entries()[0].id
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            judge(edition, [name], isolation="none")
+    edition.append(Abandoned(reason="no luck"))
+    kinds = [type(line).__name__ for line in Edition(edition.folder).lines[-3:]]
+    assert kinds == ["Recorded", "Recorded", "Abandoned"]
+
+
+@attack(
+    stopped_by=NOT_STOPPED,
+    how="a nonce is random by the maintainers' word: they could draw nonces, and look at the "
+    "regrets, before they write one into the log",
+)
+def test_chosen_nonce(edition: Edition) -> None:
+    """As a maintainer, draw nonces until the hidden seeds suit."""
+    ((_, line, seeds),) = batches(edition)
+    other = HiddenSeeds("0" * 32, seeds.batch, seeds.head)
+    assert line.seeds == tuple(map(str, seeds.worlds))
+    assert set(other.worlds).isdisjoint(seeds.worlds)  # and as good as these

@@ -32,7 +32,7 @@ def test_frames() -> None:
 
 @attack(
     stopped_by="submit",
-    how="the process of an isolated agent never knew a world, a seed or a secret; without "
+    how="the process of an isolated agent never knew a world or a seed; without "
     "isolation, in plain `run`, it is not stopped",
 )
 def test_garbage_search(sandboxed) -> None:
@@ -61,11 +61,10 @@ def test_ptrace(sandboxed) -> None:
 
 @attack(
     stopped_by="submit",
-    how="none of the user's files and variables are in the sandbox; a secret that would be "
-    "visible there is refused",
+    how="none of the user's files and variables are in the sandbox",
 )
 def test_secrets(sandboxed, monkeypatch) -> None:
-    """Read the edition's secret from the user's settings, or keys from the environment."""
+    """Read keys from the user's settings or from the environment."""
     monkeypatch.setenv("SECRET_OF_THE_TEST", "1")
     assert not succeeded("ReadsSecrets", "sandbox")
 

@@ -18,8 +18,8 @@ import numpy as np
 from agents import SavedAgentError, load, make_agent
 from agents.testing import example_problem, observe
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError
-from evaluation.leaderboard.forms import run_forms
-from evaluation.leaderboard.steps import REFUSED, _arm_type, _table, _width
+from evaluation.leaderboard.replay import run_forms
+from evaluation.leaderboard.steps import read_table, table_shape
 from evaluation.leaderboard.verify import verify
 from evaluation.store import StoreError
 from periodic_decisions.logs.describe import describe
@@ -186,13 +186,12 @@ class Bundles(Target):
         if rng.random() < 0.5:
             (self._bundle / MANIFEST).write_bytes(self._mutated_manifest(rng))
             # The process that unpacks a stranger's steps takes longer than all the rest.
-            with mock.patch("evaluation.leaderboard.steps._table_of_a_stranger", _table):
+            with mock.patch("evaluation.leaderboard.steps._read_in_child", read_table):
                 found = verify(self._bundle, PROTOCOL)
             assert found.verdicts
             return
         data = mutated(self._steps, rng)
-        rows = sum(form.steps for form in self._forms)
-        _in_child(lambda: _table(data, rows, _arm_type(self._forms), _width(self._forms)))
+        _in_child(lambda: read_table(data, *table_shape(self._forms)))
 
     def _mutated_manifest(self, rng: random.Random) -> bytes:
         """Half of them are JSON still: another value at any place."""
@@ -211,8 +210,12 @@ class Bundles(Target):
         return self._place(plain[key], rng) if deeper else (plain, key)
 
 
+REFUSED = 3
+"""Exit code of a child that refuses a table."""
+
+
 def _in_child(read: Callable[[], object]) -> None:
-    """Read as ``_table_of_a_stranger`` does, but in a fork: Arrow may end its process."""
+    """Read in a fork: Arrow may end its process."""
     child = os.fork()
     if child == 0:
         code = 1

@@ -114,16 +114,17 @@ class Submission(Scenario):
     def _verify(self, folder: Path) -> Any:
         found = verify(folder / "bundle", Protocol.load(folder / "killed.toml"))
         assert found.passed, found.verdicts
-        return [float(regret.sum()) for regret in found.regrets]
+        assert found.submission is not None
+        return [run.regret for run in found.submission.manifest.runs]
 
 
 class Addition(Scenario):
     """``leaderboard add``."""
 
-    words = ("leaderboard", "add", "bundle", "--through", "re-run", "--workers", "1")
+    words = ("leaderboard", "add", "bundle")
 
     def prepare(self, folder: Path) -> None:
-        """An open edition, and two bundles of which one is in it."""
+        """Open an edition, and make two bundles of which one is in it."""
         super().prepare(folder)
         for agent, out in (("random", "bundle"), ("fixed", "other")):
             call(folder, "submit", agent, "--protocol", "killed.toml", "--out", out)
@@ -131,17 +132,14 @@ class Addition(Scenario):
         call(folder, "leaderboard", "add", "other")
 
     def state(self, folder: Path) -> set[Any]:
-        """What is accepted, after the edition's own check of every file."""
-        edition = Edition(folder / "leaderboard" / "e1")
-        return {(one.manifest.id, one.tier) for one in edition.accepted()}
+        """Return what was added, after the edition's own check of every file."""
+        return {entry.id for entry in Edition(folder / "leaderboard" / "e1").entries()}
 
     def outcome(self, folder: Path) -> Any:
-        """The submissions with their tiers, and no traces of the work."""
+        """Return the submissions, and no other folders."""
         call(folder, "leaderboard", "check")
         edition = Edition(folder / "leaderboard" / "e1")
-        hidden = [path.name for path in edition.folder.rglob(".*")]
-        labels = [(one.manifest.label, one.tier) for one in edition.accepted()]
-        return sorted(labels), hidden, edition.strays()
+        return sorted(entry.manifest.label for entry in edition.entries()), edition.strays()
 
 
 class Import(Scenario):

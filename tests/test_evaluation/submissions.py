@@ -1,9 +1,8 @@
-"""Bundles for the tests of the leaderboard, and how forgers change them."""
+"""Bundles for the tests of the leaderboard, and the ways in which forgers change them."""
 
 import hashlib
 import io
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,63 +10,58 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS
-from evaluation.leaderboard.forms import run_forms
-from evaluation.leaderboard.replay import played_worlds
+from evaluation.leaderboard.replay import played_worlds, run_forms
 from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol import Protocol
-from evaluation.running.isolation import PROCESS
 from evaluation.specs import AgentEntry, agent_entry
 
 ROOT = Path(__file__).parents[2]
-CHEAT = ROOT / "examples" / "memorising_agent.py"
-AGENTS = Path(__file__).with_name("faulty_agents.py")
-DIGEST = "0" * 64
+TOML = """
+envs = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]
+agents = ["random"]
+seeds = "0:6"
+horizon = 12
+"""
 WORLDS = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]
 PROTOCOL = Protocol.from_dict(
-    {"name": "small", "envs": WORLDS, "agents": ["random"], "seeds": "0:4", "horizon": 12}
+    {"name": "small", "envs": WORLDS, "agents": ["random"], "seeds": "0:6", "horizon": 12}
 )
 
 
 def entry(name: str, label: str | None = None) -> AgentEntry:
-    """An agent under a label of its own."""
+    """Return an agent under a label of its own."""
     return replace(agent_entry({"name": name}), label=label or name)
 
 
-def submitted(folder: Path, name: str = "random", label: str | None = None, **words: str) -> Path:
-    """The bundle of an agent in the small protocol."""
-    about = {"authors": ["A. Author"], "link": "https://example.org", "workers": 1, **words}
-    about["isolation"] = PROCESS  # quicker than a sandbox
-    submit(entry(name, label), PROTOCOL, folder, **about)
+def submitted(folder: Path, name: str = "random", label: str | None = None) -> Path:
+    """Write the bundle of an agent in the small protocol."""
+    about = {"authors": ["A. Author"], "link": "https://example.org"}
+    submit(entry(name, label), PROTOCOL, folder, isolation="none", workers=2, **about)
     return folder
 
 
-def copied(bundle: Path, to: Path) -> Path:
-    """A bundle of one's own, to be spoilt."""
-    return Path(shutil.copytree(bundle, to))
-
-
 def edit(bundle: Path, **change: object) -> None:
-    """Change the manifest, as a forger would."""
+    """Change the manifest."""
     table = json.loads((bundle / MANIFEST).read_text())
     (bundle / MANIFEST).write_text(json.dumps({**table, **change}))
 
 
 def runs_of(bundle: Path) -> list[dict]:
-    """What the manifest says of the runs."""
+    """Return the runs of the manifest."""
     return list(json.loads((bundle / MANIFEST).read_text())["runs"])
 
 
 def edit_run(bundle: Path, place: int, **change: object) -> None:
-    """Change what the manifest says of one run."""
+    """Change one run of the manifest."""
     runs = runs_of(bundle)
     runs[place] = {**runs[place], **change}
     edit(bundle, runs=runs)
 
 
 def write_table(bundle: Path, table: pa.Table | bytes) -> None:
-    """Other steps, with the right hash."""
+    """Write other steps, with the right hash."""
     if not isinstance(table, bytes):
         file = io.BytesIO()
         pq.write_table(table, file)
@@ -77,7 +71,7 @@ def write_table(bundle: Path, table: pa.Table | bytes) -> None:
 
 
 def change_steps(bundle: Path, column: str, row: int, value: object) -> None:
-    """One other entry in the table of steps, with the right hash."""
+    """Change one entry of the table of steps, with the right hash."""
     before = pq.read_table(bundle / STEPS)
     columns = before.to_pydict()
     columns[column][row] = value
@@ -85,7 +79,7 @@ def change_steps(bundle: Path, column: str, row: int, value: object) -> None:
 
 
 def claim(bundle: Path) -> None:
-    """Claim the regrets that the steps have, as a forger who replays them can."""
+    """Claim the regrets that the steps have."""
     steps = read_steps((bundle / STEPS).read_bytes(), run_forms(PROTOCOL), trusted=True)
     pairs = zip(runs_of(bundle), played_worlds(PROTOCOL), steps, strict=True)
     regrets = [(run, world.columns(own)["regret"].sum()) for run, world, own in pairs]
@@ -93,12 +87,7 @@ def claim(bundle: Path) -> None:
 
 
 def refusal(bundle: Path, **how: object) -> tuple[str, str]:
-    """The tier that refuses a bundle, and what it says."""
+    """Return the tier that refuses a bundle, and its reason."""
     verdict = verify(bundle, PROTOCOL, workers=1, **how).verdicts[-1]
     assert not verdict.passed
     return verdict.tier, verdict.words
-
-
-def append(path: Path) -> None:
-    """A file with one byte more."""
-    path.write_bytes(path.read_bytes() + b" ")

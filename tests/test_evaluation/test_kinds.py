@@ -165,7 +165,7 @@ def test_who_fails_is_not_missing_in_silence(tmp_path: Path) -> None:
 def test_an_agent_for_some_worlds_is_not_submitted_to_all(folder: Path, tmp_path: Path) -> None:
     entry = Protocol.from_dict({"envs": [ARMS], "agents": [f"{folder}/mine.py:ArmsOnly"]}).agents[0]
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random"], "seeds": "0:1"})
-    with pytest.raises(BundleError, match=f"takes arms only, .* has {BOX}, whose .* cut a box"):
+    with pytest.raises(BundleError, match=f"ArmsOnly does not take the actions of {BOX}"):
         submit(entry, both, tmp_path / "bundle", authors=["A"])
     assert list(tmp_path.iterdir()) == []
 

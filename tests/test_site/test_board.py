@@ -30,7 +30,7 @@ def test_why_there_is_no_page_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(board, "LEADERBOARD", tmp_path)
     page = board.Board(tmp_path / "cache")
     page.start()
-    assert "there is no edition in" in page.finish(tmp_path)
+    assert "no edition in" in page.finish(tmp_path)
     assert not (tmp_path / board.PAGE).exists()
 
 

@@ -47,12 +47,13 @@ def of_zoo(path: Path = ZOO) -> dict[str, dict[str, float]]:
 def of_edition(besides: Collection[str], folder: Path = LEADERBOARD) -> dict[str, dict[str, float]]:
     """Normalised regrets of our agents in the last edition, in worlds besides these."""
     from agents.registry import is_built_in
-    from evaluation.cli.editions import find_edition
-    from evaluation.leaderboard.content import boards
+    from evaluation.cli.leaderboard import find_edition
+    from evaluation.leaderboard.standings import groups
 
     found: dict[str, dict[str, float]] = {}
-    for board in (board for board in boards(find_edition(folder, None)) if board.track == "online"):
-        for task, rows in board.results.table(track="online").groupby("task", sort=False):
+    online = (group for group in groups(find_edition(folder)) if group.track == "online")
+    for group in online:
+        for task, rows in group.results.table(track="online").groupby("task", sort=False):
             if task not in besides:
                 own = zip(rows["agent"], rows["normalised"], strict=True)
                 found[str(task)] = {name: float(v) for name, v in own if is_built_in(name)}

@@ -1,5 +1,0 @@
-"""Write the page of an edition, or print it."""
-
-from studies.edition.page import main
-
-main()

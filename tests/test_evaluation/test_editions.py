@@ -1,0 +1,255 @@
+"""Editions: the log, batches on hidden seeds, and what a check finds."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation.leaderboard import hidden, judge
+from evaluation.leaderboard.bundle import STEPS
+from evaluation.leaderboard.edition import (
+    LOG,
+    PROTOCOL,
+    Abandoned,
+    Edition,
+    EditionError,
+    Judged,
+    Recorded,
+)
+from evaluation.leaderboard.hidden import HiddenSeeds, has_power, permutation_test
+from evaluation.leaderboard.standings import groups
+from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.verify import CannotCheckError
+from evaluation.report.edition import edition_content
+from tests.test_evaluation.submissions import TOML, edit, entry, submitted
+
+HOW = {"isolation": "none", "sample": 2, "workers": 2}
+
+
+def opened(folder: Path) -> Edition:
+    folder.mkdir(exist_ok=True)
+    (folder / "small.toml").write_text(TOML)
+    return Edition.open(folder / "e1", str(folder / "small.toml"))
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("bundles")
+    return {name: submitted(folder / name, name) for name in ("random", "gp-ucb")}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory, bundles: dict[str, Path]) -> Path:
+    """An edition with a batch of one, and a submission that was not judged."""
+    edition = opened(tmp_path_factory.mktemp("editions"))
+    assert edition.add(bundles["random"]).passed
+    judge.judge(edition, **HOW)
+    assert edition.add(bundles["gp-ucb"]).passed
+    return edition.folder
+
+
+@pytest.fixture
+def edition(judged: Path, tmp_path: Path) -> Edition:
+    return Edition(Path(shutil.copytree(judged, tmp_path / "e1")))
+
+
+def test_edition_is_a_protocol_submissions_and_a_log(edition: Edition) -> None:
+    assert {path.name for path in edition.folder.iterdir()} - {"log.lock"} == {
+        PROTOCOL,
+        LOG,
+        "submissions",
+    }
+    kinds = [json.loads(line)["kind"] for line in (edition.folder / LOG).read_text().splitlines()]
+    assert kinds == ["opened", "added", "recorded", "judged", "added"]
+
+
+def test_batch_is_paired_and_runs_the_reference_agents(edition: Edition) -> None:
+    recorded, line = edition.lines[2:4]
+    assert isinstance(recorded, Recorded)
+    assert isinstance(line, Judged)
+    assert line.regrets.keys() == {*recorded.batch, *judge.REFERENCE_AGENTS}
+    # The submitted agent is the reference agent, on the same seeds.
+    assert line.regrets[recorded.batch[0]] == line.regrets["random"]
+    assert line.seeds == tuple(
+        map(str, HiddenSeeds(line.nonce, recorded.batch, edition.heads[2]).worlds)
+    )
+    assert set(line.ms_per_step) == set(line.regrets)
+
+
+def test_check_recomputes_an_intact_edition(edition: Edition) -> None:
+    assert [one.tier for one in judge.check(edition)] == ["hidden-seed", "replayed"]
+    assert judge.check(edition, head=edition.heads[0])
+    with pytest.raises(EditionError, match="does not continue the published head"):
+        judge.check(edition, head="0" * 64)
+    assert judge.rerun(edition, 1, workers=2) == 2 + 5
+
+
+def test_groups_rank_tiers_apart(edition: Edition) -> None:
+    verified, reported = groups(edition)
+    assert (list(verified.entries), list(reported.entries)) == (["random"], ["gp-ucb"])
+    table = verified.results.table()
+    claimed = {run.env: 0.0 for run in verified.entries["random"].manifest.runs}
+    for run in verified.entries["random"].manifest.runs:
+        claimed[run.env] += run.regret / 6
+    rows = table[table["agent"] == "random"]
+    assert dict(zip(rows["task"], rows["regret"], strict=True)) == pytest.approx(claimed)
+    content = edition_content(edition)
+    assert [board["rows"][0]["tier"] for board in content["boards"]] == ["hidden-seed", "replayed"]
+
+
+def rewrite(edition: Edition, number: int, old: str, new: str) -> None:
+    lines = (edition.folder / LOG).read_text().splitlines(keepends=True)
+    assert old in lines[number]
+    lines[number] = lines[number].replace(old, new)
+    (edition.folder / LOG).write_text("".join(lines))
+
+
+def relink(edition: Edition) -> None:
+    """Forge the hashes, as an attacker who can write to the folder would."""
+    lines, previous = [], ""
+    for text in (edition.folder / LOG).read_text().splitlines():
+        line = json.dumps({**json.loads(text), "previous": previous}, separators=(",", ":"))
+        previous = hashlib.sha256(line.encode()).hexdigest()
+        lines.append(line + "\n")
+    (edition.folder / LOG).write_text("".join(lines))
+
+
+def test_edition_refuses_a_changed_line(edition: Edition) -> None:
+    rewrite(edition, 1, '"time":"2', '"time":"3')
+    with pytest.raises(EditionError, match=r"line 3 of log\.jsonl does not hold the hash"):
+        Edition(edition.folder)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("nonce", "0" * 32, "not those of its nonce"),
+        ("seeds", ["1"] * 10, "not those of its nonce"),
+        ("verdicts", {}, "regrets or verdicts are missing"),
+        ("regrets", {}, "regrets or verdicts are missing"),
+    ],
+)
+def test_check_finds_a_forged_batch(
+    edition: Edition, field: str, value: object, reason: str
+) -> None:
+    lines = [json.loads(text) for text in (edition.folder / LOG).read_text().splitlines()]
+    lines[3][field] = value
+    (edition.folder / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    relink(edition)
+    with pytest.raises(EditionError, match=reason):
+        judge.check(Edition(edition.folder))
+
+
+def test_check_finds_a_verdict_that_does_not_fit_its_regrets(edition: Edition) -> None:
+    rewrite(edition, 3, '"passed":true', '"passed":false')
+    relink(edition)
+    with pytest.raises(EditionError, match="is not that of its regrets"):
+        judge.check(Edition(edition.folder))
+
+
+def test_check_finds_other_files(edition: Edition) -> None:
+    (folder,) = [edition.folder / "submissions" / one.id for one in edition.entries()[:1]]
+    (folder.parent / "stray").mkdir()
+    with pytest.raises(EditionError, match="does not name submissions/'stray'"):
+        judge.check(edition)
+    (folder.parent / "stray").rmdir()
+    edit(folder, label="another")
+    with pytest.raises(EditionError, match="was changed after it was added"):
+        judge.check(edition)
+    (folder / STEPS).write_bytes(b"PAR1")
+    with pytest.raises(EditionError, match="does not have the SHA-256"):
+        judge.check(edition)
+    protocol = edition.folder / PROTOCOL
+    protocol.write_text(protocol.read_text().replace("0:6", "0:7"))
+    with pytest.raises(EditionError, match="not the protocol that edition e1 was opened with"):
+        judge.check(Edition(edition.folder))
+
+
+def test_interrupted_batch_is_judged_again_or_abandoned(edition: Edition, monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(judge, "execute", interrupted)
+    for _ in range(2):  # a retry is recorded, too
+        with pytest.raises(KeyboardInterrupt):
+            judge.judge(edition, **HOW)
+    assert [type(line).__name__ for line in edition.lines[-3:]] == ["Added", "Recorded", "Recorded"]
+    assert len(edition.batch) == 1
+    with pytest.raises(EditionError, match="judged or abandoned before anything else"):
+        edition.append(edition.lines[1])
+    again = Edition(edition.folder)
+    again.append(Abandoned(reason="power cut"))
+    assert again.batch == ()
+    assert [one.tier for one in judge.check(again)] == ["hidden-seed", "replayed"]
+
+
+def test_edition_refuses_copies_and_unknown_names(edition: Edition, bundles, tmp_path) -> None:
+    copy = Path(shutil.copytree(bundles["random"], tmp_path / "copy"))
+    edit(copy, label="mine", authors=["Mallory"])
+    found = edition.add(copy)
+    assert "its actions are those of submission" in found.verdicts[-1].words
+    with pytest.raises(CannotCheckError, match="has no 'nobody'"):
+        judge.judge(edition, ["nobody"], **HOW)
+    with pytest.raises(EditionError, match="already exists"):
+        Edition.open(edition.folder)
+    with pytest.raises(EditionError, match="letters, digits"):
+        Edition.open(tmp_path / ".hidden")
+
+
+def test_judge_refuses_what_hidden_seeds_cannot_show(tmp_path: Path) -> None:
+    for worlds, seeds, reason in (
+        ('"PeriodicGP-Replay-v0"', "0:2", "replays data"),
+        ('"PeriodicGP-SyntheticDiscrete-v0"', "0:2", "too few runs"),
+    ):
+        folder = tmp_path / reason.replace(" ", "")
+        folder.mkdir()
+        text = f'envs = [{worlds}]\nagents = ["random"]\nseeds = "{seeds}"\nhorizon = 5\n'
+        (folder / "p.toml").write_text(text)
+        edition = Edition.open(folder / "e1", str(folder / "p.toml"))
+        submit(entry("random"), edition.protocol, folder / "b", authors=["A"], isolation="none")
+        assert edition.add(folder / "b").passed
+        with pytest.raises(CannotCheckError, match=reason):
+            judge.judge(edition, **HOW)
+
+
+def test_hidden_seeds_depend_on_nonce_batch_and_head() -> None:
+    seeds = HiddenSeeds("n", ["a"], "h")
+    assert seeds.worlds == HiddenSeeds("n", ["a"], "h").worlds
+    for other in (
+        HiddenSeeds("m", ["a"], "h"),
+        HiddenSeeds("n", ["b"], "h"),
+        HiddenSeeds("n", ["a"], "g"),
+    ):
+        assert not set(other.worlds) & set(seeds.worlds)
+        assert other.agent("w", 5) != seeds.agent("w", 5)
+    assert len({seeds.agent(env, seed) for env in "xy" for seed in seeds.worlds}) == 20
+
+
+def test_permutation_test_keeps_its_level(monkeypatch) -> None:
+    """Of 400 honest agents at most 5 % have p <= 0.05.
+
+    More than 33 (8.2 %) would be a false alarm with a probability of 0.003 (binomial).
+    """
+    monkeypatch.setattr(hidden, "PERMUTATIONS", 499)
+    rng, small = np.random.default_rng(0), 0
+    for _ in range(400):
+        public, unseen = ({env: rng.gamma(2.0, size=10) for env in "abc"} for _ in range(2))
+        small += permutation_test(public, unseen).p_value <= 0.05
+    assert small <= 33
+
+
+def test_permutation_test_finds_a_cheat_in_the_tails() -> None:
+    """It is perfect on most public seeds and at its worst on a few, so that its mean is honest."""
+    rng = np.random.default_rng(0)
+    public = {env: np.where(np.arange(10) % 5 == 0, 3.5, 0.0) for env in "abcdef"}
+    unseen = {env: rng.normal(0.7, 0.15, 10) for env in "abcdef"}
+    assert permutation_test(public, unseen).p_value <= hidden.FALSE_ALARM
+
+
+def test_permutation_test_needs_enough_runs() -> None:
+    assert not has_power([4])
+    assert has_power([5])
+    assert has_power([2, 2])
