@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import io
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 DIGITS = 5
 """Of a number in JSON."""
+MAX_DRAWN = 100_000
+"""Largest number among the arguments of a world that is drawn: of steps, arms and the like."""
 POINTS = 100
 """Points of a curve: more cannot be seen."""
 
@@ -113,8 +117,23 @@ def judged_world(stored: Mapping[str, Any], entry: Mapping[str, Any]) -> WorldSp
     return protocol.world(protocol.envs[0])
 
 
+def _check_drawable(stored: Mapping[str, Any], entry: Mapping[str, Any]) -> None:
+    """Refuse worlds that would import code, read files or be huge: stores may come from anywhere.
+
+    Raises:
+        ValueError: If the world is not registered here, has a path, or has a large number.
+    """
+    module, _, name = str(entry["id"]).rpartition(":")
+    values = [stored["horizon"], *entry["arguments"].values()]
+    large = any(isinstance(each, int | float) and abs(each) > MAX_DRAWN for each in values)
+    unknown = name not in gym.registry or (module and module not in sys.modules)
+    if unknown or large or "data" in entry["arguments"]:
+        raise ValueError(f"the world {entry['label']!r} is not drawn")
+
+
 def _drawn(stored: Mapping[str, Any], entry: Mapping[str, Any], seed: int) -> Drawn:
     try:
+        _check_drawable(stored, entry)
         env = judged_world(stored, entry).make()
         about = (type(env.setup.world).__doc__ or "").strip().partition("\n")[0]
         env.reset(seed=seed)

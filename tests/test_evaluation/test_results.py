@@ -14,8 +14,10 @@ import evaluation
 from evaluation import progress
 from evaluation.columns import simulated_tasks
 from evaluation.plots import INK, PAPER
+from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.runner import Progress
+from evaluation.specs import WorldSpec
 from evaluation.store import StoreError
 from evaluation.tables import ResultsTable
 from tests.test_evaluation.test_tables import A, B, results
@@ -215,6 +217,30 @@ def test_madrid_without_measurements_is_called_simulated() -> None:
 
     assert tasks("simulator") == ["Madrid"]
     assert tasks("measurements") == tasks(None) == []
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments", "drawn"),
+    [
+        ("PeriodicGP-SyntheticDiscrete-v0", {}, True),
+        ("PeriodicGP-SyntheticDiscrete-v0", {"horizon": 10**8}, False),
+        ("PeriodicGP-Replay-v0", {"data": "/etc/passwd"}, False),
+        ("antigravity:X-v0", {}, False),
+        ("X-v0", {}, False),
+    ],
+)
+def test_page_makes_only_registered_small_worlds_of_a_store(
+    env_id: str, arguments: dict[str, Any], drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"id": env_id, "arguments": arguments, "label": "w", "group": "w"}
+    protocol = {"name": "p", "envs": [entry], "seeds": [0], "horizon": 30}
+    found = types.SimpleNamespace(sweep=types.SimpleNamespace(protocol=protocol))
+    made: list[str] = []
+    make = WorldSpec.make
+    monkeypatch.setattr(WorldSpec, "make", lambda spec: (made.append(str(spec)), make(spec))[1])
+    picture = Pictures().of(found, "w")  # type: ignore[arg-type]
+    assert (picture.light is not None) == bool(made) == drawn
+    assert "antigravity" not in sys.modules
 
 
 # --- a notebook
