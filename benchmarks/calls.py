@@ -129,7 +129,7 @@ def count_step() -> dict[str, int]:
 
 def run_fresh(folder: Path, call: str) -> Any:
     """Evaluate a call of this module in a fresh interpreter in a folder."""
-    setup = f"import json, sys; sys.path += [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]"
+    setup = f"import json, sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]"
     code = f"{setup}; import calls; print(json.dumps(calls.{call}))"
     done = subprocess.run(
         [sys.executable, "-I", "-c", code],

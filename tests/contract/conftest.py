@@ -30,7 +30,7 @@ def command(*words: str) -> list[str]:
     """The console script with its arguments, run from this checkout."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, name = project["scripts"]["periodic-gp"].partition(":")
-    code = f"import sys; sys.path.append({str(ROOT)!r}); sys.argv[0] = 'periodic-gp'; "
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv[0] = 'periodic-gp'; "
     return [sys.executable, "-I", "-c", f"{code}from {module} import {name}; {name}()", *words]
 
 

@@ -14,7 +14,7 @@ from tests.platforms import posix_only
 
 WORKER = """
 import sys
-sys.path.append(sys.argv[2])
+sys.path.insert(0, sys.argv[2])
 from periodic_decisions import Decider
 
 number = 0
