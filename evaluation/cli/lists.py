@@ -16,7 +16,7 @@ from rich.table import Table
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names
 from evaluation import protocol as protocols
-from evaluation.cli.docstrings import described_settings, named_settings, paragraphs, wrapped
+from evaluation.cli.docstrings import described_settings, named_settings, plain
 from evaluation.cli.shared import CommandError, console, save_picture, say
 from evaluation.own_worlds import look_for
 from evaluation.protocol import Protocol
@@ -85,8 +85,7 @@ def _describe_agent(agent: str) -> None:
         found = find_class(AgentSpec.parse(agent).name)
     except UnknownAgentError as error:
         raise CommandError(str(error)) from error
-    width = min(console.width, MAX_WIDTH)
-    say("\n\n".join(paragraphs(inspect.getdoc(found) or "", width)))
+    say(plain((inspect.getdoc(found) or "").partition("\nArgs:")[0].rstrip()))
     settings = named_settings(found)
     if settings:
         say("\nSettings and their defaults:")
@@ -94,7 +93,10 @@ def _describe_agent(agent: str) -> None:
     for name, default in settings.items():
         say(f"  {name} = {default}")
         if name in says:
-            say(textwrap.indent(wrapped(says[name], width - 6), " " * 6))
+            width = min(console.width, MAX_WIDTH)
+            indent = " " * 6
+            text = plain(says[name])
+            say(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent))
     if algorithm := getattr(found, "algorithm", None):
         say(f"  Any other argument of {algorithm.replace(':', '.')} is a setting, too.")
 

@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.cli.docstrings import described_settings, literal, named_settings
+from evaluation.cli.docstrings import described_settings, named_settings
 from site_pages import markdown as md
-from site_pages.docstrings import AgentText, agent_text, for_myst, listed
+from site_pages.docstrings import AgentText, agent_text, for_myst, listed, literal
 from site_pages.regrets import ranks
 
 Tables = dict[str, dict[str, float]]

@@ -6,10 +6,10 @@ They are written to be read in a terminal: paragraphs with headings of their own
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-from evaluation.cli.docstrings import blocks, literal
 
 _PAPER = re.compile(r"\[@(\w+)\]")
 _ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?([^`]+)`")
@@ -18,6 +18,24 @@ _PAGE = re.compile(r"\bdocs/([\w-]+)\.md")
 _HEADING = re.compile(r"^(?P<name>[A-Z][A-Za-z -]+?)(?: \([^)]*\))?:(?P<rest>.*)$", re.DOTALL)
 NAMED = ("Pseudo-code", "Reference", "Deviations from the paper", "Recommended parameters", "Args")
 """The paragraphs of an agent's docstring that have a heading of their own."""
+
+
+def blocks(docstring: str) -> Iterator[str]:
+    """Yield the paragraphs of a docstring; indented lines belong to the paragraph above."""
+    block: list[str] = []
+    for line in inspect.cleandoc(docstring).splitlines():
+        fresh = bool(block) and not block[-1].strip() and line[:1].strip() != ""
+        if fresh:
+            yield "\n".join(block).rstrip()
+            block = []
+        block.append(line)
+    if block:
+        yield "\n".join(block).rstrip()
+
+
+def literal(text: str) -> str:
+    """Return an indented block without its indent."""
+    return inspect.cleandoc("\n" + text.strip("\n")).strip()
 
 
 def for_sphinx(text: str) -> str:
