@@ -188,8 +188,7 @@ class AgentContract:
                 _same(
                     after,
                     before,
-                    f"{kind}: a loaded agent chooses otherwise than the saved one; perhaps an "
-                    "attribute that changes is not named in `kept`",
+                    f"{kind}: a loaded agent chooses otherwise than the saved one",
                 )
                 _, agent = self._fresh(kind)
                 assert isinstance(agent, Saveable)

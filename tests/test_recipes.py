@@ -100,8 +100,9 @@ def test_the_kernel_is_the_same_in_every_engine_and_can_be_saved(tree: Path) -> 
     (tree / "kernel_check.py").write_text(
         """
 import numpy as np
-from agents.gp import Finite, SquaredExponential, from_state, make_posterior, to_state
+from agents.gp import Finite, SquaredExponential, make_posterior
 from agents.gp.kernels.cosine import Cosine
+from tests.test_agents.reloading import reloaded
 
 kernel, actions = SquaredExponential(1.0) * Cosine(5.0), Finite(np.linspace(0, 2, 4)[:, None])
 names = ("state-space", "incremental")
@@ -111,7 +112,7 @@ for posterior in engines:
         posterior.observe(t % 4, float(t), np.sin(t))
 first, second = (posterior.predict(12.5) for posterior in engines)
 np.testing.assert_allclose(first, second, atol=1e-8)
-again = from_state(to_state(engines[0]))
+again = reloaded(engines[0])
 np.testing.assert_array_equal(again.predict(12.5), engines[0].predict(12.5))
 """
     )

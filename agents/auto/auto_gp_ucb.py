@@ -17,11 +17,9 @@ from agents.gp import (
     Array,
     Harmonics,
     Mixture,
-    Normaliser,
     PeriodSearch,
     TruncatedPeriodic,
     parse_beta,
-    to_state,
 )
 from agents.saving import Saveable
 from agents.zoo.gp.prior import actions_of
@@ -84,7 +82,6 @@ class AutoGPUCB(Saveable):
     """
 
     name = "auto-gp-ucb"
-    kept = ("_count", "_steps", "_next", "coordinates")
 
     def __init__(
         self,
@@ -200,32 +197,3 @@ class AutoGPUCB(Saveable):
         pruned = self._belief.pruned()
         if pruned is not self._belief:
             self._adopt(pruned)
-
-    def state(self) -> dict[str, Any]:
-        """What was seen, the belief, and what is kept beside it."""
-        scale = self.scale
-        return {
-            **super().state(),
-            "posterior": to_state(self.posterior),
-            "scale": None if scale is None else [scale.transform, *vars(scale.normaliser).values()],
-            "names": list(self._belief.names),
-            "looks_ahead": self._belief.looks_ahead,
-            "facing": self._builder.facing,
-            "follows_prior": self._belief.offset is not None,
-            "history": vars(self.history),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        posterior = self.coordinates.restored(state["posterior"])
-        if not isinstance(posterior, Mixture):
-            raise ValueError("the belief is of another kind than the agent's")
-        self._kept.clear()
-        self._kept.extend(History(**state["history"]).rows())
-        super().restore(state)
-        transform, *numbers = state["scale"] or ("",)
-        scale = RewardTransform(transform, Normaliser(*numbers)) if transform else None
-        self._builder.facing = float(state["facing"])
-        offset = self._builder.offset if state["follows_prior"] else None
-        looks_ahead = bool(state["looks_ahead"])
-        self._adopt(Belief(scale, posterior, tuple(state["names"]), offset, looks_ahead))

@@ -77,11 +77,9 @@ class Builder:
     Attributes:
         coordinates: Of the actions, and of their contexts if there are any.
         prunes: Whether structures that have become improbable are dropped.
-        facing: -1 where rewards are the negatives of what a prior is about.
     """
 
     prunes = True
-    facing = 1.0
 
     def __init__(self, problem: Problem, transform: str, *, contexts: bool = False) -> None:
         self._transform = one_of("transform", transform, ("auto", *TRANSFORMS))
@@ -90,10 +88,6 @@ class Builder:
     def next_build(self, count: int) -> float:
         """How many rewards there have to be for the next belief: by default none is built again."""
         return math.inf
-
-    def offset(self, t: float) -> Array:
-        """Prior mean of all arms at a time, of builders that have one."""
-        raise NotImplementedError
 
     def build(self, history: History) -> Belief:
         """A belief from all of the history."""
@@ -309,17 +303,12 @@ class Pretrained(Builder):
         self._plain = LearnedScale(problem, transform)
         super().__init__(problem, transform)
 
-    def offset(self, t: float) -> Array:
-        """Prior mean of all arms at a time."""
-        return self.facing * self._prior.offset(t)
-
     def next_build(self, count: int) -> float:
         """How many rewards there have to be for the next belief."""
         return 1 if count < 1 else self._plain.next_build(count)
 
     def build(self, history: History) -> Belief:
         """A belief from all of the history."""
-        self.facing = self._faced(history) if len(history) else 1.0
         pretrained = self._pretrained(history)
         if len(history) < MIN_REWARDS:
             return pretrained
@@ -335,9 +324,11 @@ class Pretrained(Builder):
             make_posterior(kernel, actions, prior.noise_variance, engine="state-space")
             for kernel in kernels.values()
         ]
-        choices = replay_all(members, self._problem, history, prior.scale, self.offset)
+        facing = self._faced(history) if len(history) else 1.0
+        offset = replace(prior, profile=facing * prior.profile)
+        choices = replay_all(members, self._problem, history, prior.scale, offset)
         mixture = Mixture(members, np.array(WEIGHTS))
-        return Belief(prior.scale, mixture, tuple(kernels), self.offset, choices=choices)
+        return Belief(prior.scale, mixture, tuple(kernels), offset, choices=choices)
 
     def _faced(self, history: History) -> float:
         """-1 where rewards lie nearer to the negative of the profile: the least is sought then."""

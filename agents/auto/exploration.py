@@ -16,7 +16,6 @@ of its shocks in its bonus for ever, and exploring what cannot be learned never 
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class Learnable:
 
     def __init__(self, posterior: Posterior) -> None:
         self._posterior = posterior
-        self._worths: WeakKeyDictionary[StateSpace, Array] = WeakKeyDictionary()
+        self._worths: dict[StateSpace, Array] = {}
 
     @property
     def kernel(self) -> Kernel:

@@ -53,12 +53,6 @@ class History:
         flags = np.array(before, dtype=bool)
         return cls(np.array(action), np.array(t, dtype=float), np.array(reward), flags)
 
-    def rows(self) -> list[Observation]:
-        """The single observations."""
-        actions = self.action.tolist() if self.action.dtype.kind == "i" else self.action
-        columns = [column.tolist() for column in (self.t, self.reward, self.from_warm_start)]
-        return [Observation(*row) for row in zip(actions, *columns, strict=True)]
-
     def __len__(self) -> int:
         return len(self.t)
 

@@ -74,7 +74,7 @@ class LearnedPrior:
     profile: Array
     period: float
 
-    def offset(self, t: float) -> Array:
+    def __call__(self, t: float) -> Array:
         """Prior mean of all arms at time t, shape (n,)."""
         return np.asarray(self.profile[self._row(t)])
 

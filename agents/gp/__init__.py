@@ -37,7 +37,6 @@ from agents.gp.posteriors.base import (
     Prediction,
     Predictive,
     Selective,
-    State,
     Weighing,
 )
 from agents.gp.posteriors.engines import make_posterior
@@ -45,7 +44,6 @@ from agents.gp.posteriors.incremental import Incremental
 from agents.gp.posteriors.mixture import Mixture
 from agents.gp.posteriors.period_search import PeriodSearch
 from agents.gp.posteriors.state_space import StateSpace
-from agents.gp.saving import from_state, kernel_from_json, kernel_to_json, to_state
 
 __all__ = [
     "UCB",
@@ -87,7 +85,6 @@ __all__ = [
     "ScaledBeta",
     "Selective",
     "SquaredExponential",
-    "State",
     "StateSpace",
     "SteadyBeta",
     "Sum",
@@ -98,11 +95,7 @@ __all__ = [
     "Weighing",
     "argmax",
     "fit",
-    "from_state",
-    "kernel_from_json",
-    "kernel_to_json",
     "make_posterior",
     "parse_beta",
-    "to_state",
     "upper_bound",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from agents import AgentSpec, names
-from agents.plain import generator, plain
+from agents.saving import pack, unpack
 from periodic_decisions.deciding import files
 from periodic_decisions.deciding.errors import DeciderError, one_line
 from periodic_decisions.deciding.journal import Entry, Journal
@@ -213,7 +213,7 @@ class Knowledge:
             "origin": None if self._origin is None else self._origin.isoformat(),
             "first": self._first,
             "generation": self._generation,
-            "explorer": plain(self._explorer.bit_generator.state),
+            "explorer": pack(self._explorer, arrays),
             "agent": agent,
         }
         files.write(path, header, arrays | self.journal.arrays())
@@ -247,7 +247,7 @@ class Knowledge:
         origin = header["origin"]
         made._origin = None if origin is None else datetime.fromisoformat(origin)
         made._first, made._generation = int(header["first"]), int(header["generation"])
-        made._explorer = generator(header["explorer"])
+        made._explorer = unpack(header["explorer"], arrays, np.random.Generator)
         made.journal = Journal.restored(arrays, settings.remember, settings.clock.zone)
         made._check()
         if header["agent"] is None:

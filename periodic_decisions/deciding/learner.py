@@ -14,7 +14,7 @@ from agents import AgentSpec, Problem
 from agents.arrays import Array, Rng
 from agents.base import Agent
 from agents.registry import find_class
-from agents.saving import Saveable, packed, unpacked
+from agents.saving import Saveable, pack, unpack
 from periodic_decisions.deciding.errors import DeciderError, one_line
 from periodic_decisions.deciding.settings import Settings
 
@@ -148,14 +148,14 @@ class Learner:
         """Another with the same knowledge, whose choices and rewards this one does not see."""
         if isinstance(self._agent, Saveable):
             arrays: dict[str, Any] = {}
-            agent, rng = unpacked(packed(self._agent, arrays), arrays, type(self._agent))
-            return Learner(self._spec, self._settings, self._problem, agent, rng)
+            agent = unpack(pack(self._agent, arrays), arrays, type(self._agent))
+            return Learner(self._spec, self._settings, self._problem, agent, agent._rng)
         twin, its_rng = copy.deepcopy((self._agent, self._rng))
         return Learner(self._spec, self._settings, self._problem, twin, its_rng)
 
     def packed(self, arrays: dict[str, Any]) -> dict[str, Any] | None:
         """The agent for a file; None if it cannot be saved."""
-        return packed(self._agent, arrays) if isinstance(self._agent, Saveable) else None
+        return pack(self._agent, arrays) if isinstance(self._agent, Saveable) else None
 
     @classmethod
     def unpacked(
@@ -170,7 +170,8 @@ class Learner:
         found = find_class(spec.name)
         if not (isinstance(found, type) and issubclass(found, Saveable)):
             raise DeciderError(f"the agent {spec} is not the one that was saved")
-        agent, rng = unpacked(header, arrays, found)
+        agent = unpack(header, arrays, found)
+        rng = agent._rng
         if not isinstance(agent, Agent):
             raise DeciderError(f"{spec} makes no agent: it needs act() and update()")
         return cls(spec, settings, _problem(n_arms, settings.periods), agent, rng)

@@ -14,8 +14,6 @@ from agents.zoo.arms.reward_scale import RewardScale
 class Diary(ArmAgent):
     """Chooses arm 0 and writes down what it learns."""
 
-    kept = ("learned",)
-
     def start(self) -> None:
         self.learned: list[tuple[int, float, float]] = []
 
@@ -76,7 +74,3 @@ def test_the_scale_is_learned(noise_std: float | None) -> None:
     assert scale.settled
     assert not scale.known
     assert [scale.unit(y) for y in (rewards.min(), rewards.max())] == [0.0, 1.0]
-    again = RewardScale(problem)
-    again.restore(scale.state())
-    assert again.state() == scale.state()
-    assert again.sigma == scale.sigma

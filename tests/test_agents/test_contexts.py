@@ -26,15 +26,14 @@ from agents.gp import (
     SquaredExponential,
     StateSpace,
     TruncatedPeriodic,
-    from_state,
     make_posterior,
-    to_state,
 )
 from agents.gp.kernels.context import FAR
 from agents.gp.posteriors.engines import peak_variance
 from agents.gp.posteriors.mixture import make_members
 from agents.saving import load
 from tests.dense import Dense
+from tests.test_agents.reloading import reloaded
 
 ARMS = InContext(Finite(np.linspace(0.0, 2.0, 3)[:, None]), 2)
 PLANE = InContext(Box([-1.0, -1.0], [1.0, 1.0]), 1)
@@ -68,7 +67,7 @@ def test_the_engine_is_dense(kernel, actions):
     if actions is PLANE:
         for a, b in zip(ours.gradient(26.0, rows), dense.gradient(26.0, rows), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-9)
-    again = from_state(to_state(ours))
+    again = reloaded(ours)
     np.testing.assert_array_equal(again.predict(26.0, rows), ours.predict(26.0, rows))
 
 
@@ -96,7 +95,7 @@ def test_a_line_in_the_context_has_a_small_state(kernel, arms):
         for posterior in (ours, dense):
             posterior.observe(row, float(t), y)
     asked = np.array([[0.1], [-0.9]]) if arms is None else None
-    again = from_state(to_state(ours))
+    again = reloaded(ours)
     for shade in (-9.0, 0.3):
         rows = actions.joined(asked, np.array([shade]))
         np.testing.assert_allclose(ours.predict(31.0, rows), dense.predict(31.0, rows), atol=1e-9)

@@ -16,13 +16,12 @@ from agents.gp import (
     SquaredExponential,
     StateSpace,
     TimeSquaredExponential,
-    from_state,
     make_posterior,
-    to_state,
 )
 from agents.gp.posteriors.kalman import LARGE
 from agents.gp.relevance import coming_times, time_scale
 from tests.dense import Dense
+from tests.test_agents.reloading import reloaded
 
 from .strategies import any_time, cases, forgetting, over_arms, seeds, sums
 
@@ -109,7 +108,7 @@ def test_saved_with_weights_it_goes_on_bit_for_bit(engine):
     one = make_posterior(kernel, Finite.arms(2), 0.1, engine=engine)
     one.observe(0, 0.0, 1.0, 3.0)
     one.discount(0.5)
-    other = from_state(to_state(one))
+    other = reloaded(one)
     for posterior in (one, other):
         posterior.observe(1, 2.0, -1.0, 0.5)
         posterior.discount(0.9)

@@ -18,10 +18,9 @@ from agents.gp import (
     Periodic,
     SquaredExponential,
     TimeSquaredExponential,
-    kernel_from_json,
-    kernel_to_json,
 )
 from agents.gp.kernels.spectrum import TimeFeatures
+from tests.test_agents.reloading import reloaded
 
 from .strategies import ARMS, any_time, forgetting, over_arms, sums
 
@@ -132,8 +131,7 @@ def test_algebra_is_that_of_the_matrices(p, q, seed):
     )
     np.testing.assert_allclose(np.diagonal(P), p.diagonal(points), rtol=1e-9, atol=1e-12)
     assert np.linalg.eigvalsh(P).min() > -1e-10 * np.abs(P).max()
-    again = kernel_from_json(kernel_to_json(p))
-    np.testing.assert_array_equal(again.gram(points, t, points, t), P)
+    np.testing.assert_array_equal(reloaded(p).gram(points, t, points, t), P)
 
 
 @pytest.mark.parametrize("nu", [0.5, 0.8, 1.5, 2.5, 3.3])
@@ -167,7 +165,6 @@ def test_gradients_are_the_finite_differences(nu):
         lambda: Matern(0.0),
         lambda: EmpiricalCovariance(np.array([[1.0, 2.0], [0.0, 1.0]])),
         lambda: Constant(-1.0) * Index(),
-        lambda: kernel_from_json([{"variance": 1.0, "factors": [{"kind": "os.system"}]}]),
     ],
 )
 def test_nonsense_is_refused(wrong):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from agents.gp import Decay, Finite, Matern, Periodic, make_posterior
+from agents.saving import pack
 
 PERIOD, ARMS, NOISE = 7, 6, 0.5
 
@@ -42,7 +43,7 @@ def test_exact_after_very_many_observations(steps):
         expected = np.diagonal(covariance)[phase == p]
         np.testing.assert_allclose(ours.variance, expected, rtol=1e-6)
     assert posterior.count == steps
-    P = posterior.state()["now.S"][:, :-1]
+    P = posterior.filter.S[:, :-1]
     assert np.linalg.eigvalsh((P + P.T) / 2).min() > 0
 
 
@@ -53,9 +54,10 @@ def test_the_state_stays_sound_and_does_not_grow(decay):
     actions = Finite(np.random.default_rng(0).uniform(0, 4, (ARMS, 2)))
     sizes = []
     for steps in (100, 20_000):
-        state = run(kernel, actions, steps)[0].state()
-        sizes.append(sum(v.nbytes for v in state.values() if isinstance(v, np.ndarray)))
-        P = state["now.S"][:, :-1]
+        posterior, arrays = run(kernel, actions, steps)[0], {}
+        pack(posterior, arrays)
+        sizes.append(sum(array.nbytes for array in arrays.values()))
+        P = posterior.filter.S[:, :-1]
         assert np.abs(P - P.T).max() < 1e-14
         assert np.linalg.eigvalsh(P).min() > 0
     assert sizes[1] <= 1.05 * sizes[0]

@@ -17,12 +17,11 @@ from agents.gp import (
     SquaredExponential,
     StateSpace,
     TimeSquaredExponential,
-    from_state,
-    to_state,
 )
 from agents.gp.features import find_features
 from agents.gp.posteriors.kalman import COLLECT
 from tests.dense import Dense
+from tests.test_agents.reloading import reloaded
 
 from .strategies import any_time, cases, forgetting, lasting, over_arms, smooth, sums
 
@@ -210,26 +209,11 @@ def test_a_large_state_collects_its_steps_and_gives_the_same(monkeypatch, decay)
             posterior.observe(arm, float(t), y)
         np.testing.assert_allclose(ours.predict(t + 1.0), dense.predict(t + 1.0), atol=1e-10)
     assert ours.filter.pending == 5
-    again = from_state(to_state(ours))
+    again = reloaded(ours)
     for posterior in (ours, again):
         for t in range(60, 80):
             posterior.observe(t % 4, float(t), 1.0)
     np.testing.assert_array_equal(ours.predict(90.0), again.predict(90.0))
-
-
-def test_steps_that_were_saved_apart_are_put_into_a_small_state():
-    """As a large state of an earlier version was saved, and as one is that is small elsewhere."""
-    posterior = StateSpace(Index() * Periodic(5.5), Finite.arms(3), 0.1)
-    for t in range(20):
-        posterior.observe(t % 3, float(t), np.sin(t))
-    state, X = (
-        posterior.state(),
-        np.random.default_rng(0).normal(size=(3, posterior.filter.S.shape[1])),
-    )
-    state["now.S"], state["now.X"] = state["now.S"] + X[:, :-1].T @ X, X
-    again = StateSpace(posterior.kernel, posterior.actions, 0.1)
-    again.restore(state)
-    np.testing.assert_allclose(again.predict(21.0), posterior.predict(21.0), atol=1e-12)
 
 
 @settings(max_examples=20)
@@ -281,6 +265,6 @@ def test_many_points_of_an_interval_are_predicted_as_one_by_one():
     check(posterior, 91.0)
     posterior.discount(0.7)
     check(posterior, 91.0)
-    check(from_state(to_state(posterior)), 91.0)
+    check(reloaded(posterior), 91.0)
     posterior.reset()
     check(posterior, 91.0)

@@ -1,38 +1,186 @@
-"""A restored posterior continues bit for bit."""
+"""Objects are saved and loaded as they are; a loaded posterior continues bit for bit."""
 
 import json
+from collections import deque
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from agents.gp import (
     Box,
     Decay,
     Finite,
-    Index,
     Periodic,
     SquaredExponential,
     TimeSquaredExponential,
-    from_state,
-    kernel_from_json,
-    kernel_to_json,
     make_posterior,
-    to_state,
 )
+from agents.saving import SavedAgentError, pack, unpack
+from tests.test_agents.reloading import reloaded
 
 from .strategies import any_time, cases, over_arms, sums
 
 
-def through_files(state, path):
-    """Arrays through npz without pickle, the rest through JSON."""
-    arrays = {k: v for k, v in state.items() if isinstance(v, np.ndarray)}
-    np.savez(path, **arrays)
-    rest = json.loads(json.dumps({k: v for k, v in state.items() if k not in arrays}))
-    with np.load(path, allow_pickle=False) as file:
-        return dict(file) | rest
+class Row(NamedTuple):
+    t: float
+    array: np.ndarray
+
+
+@dataclass(frozen=True)
+class Fixed:
+    length: float
+    half: float = field(init=False, default=0.5)
+
+
+class Slotted:
+    __slots__ = ("empty", "full")
+
+    def __init__(self) -> None:
+        self.full = 1
+
+
+class Whole:
+    """One attribute of every kind."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 3, 2.5, -np.inf, "text", 2**100),
+        *(np.float64(0.1), np.int64(-3), np.bool_(True), np.uint8(200), np.float32(0.1)),
+        *([], [1, [2.0, "a"]], (), (1, (2,)), {1, 2}, {}, {0.5: [1], "a": {2: None}}),
+        *(slice(1, None, 2), deque([(1.0, 2.5)], maxlen=2), deque([1])),
+    ],
+    ids=repr,
+)
+def test_saving_keeps_values_and_their_types(value: Any) -> None:
+    again = reloaded(Whole(value)).value
+    assert again == value
+    assert type(again) is type(value)
+    assert getattr(again, "maxlen", None) == getattr(value, "maxlen", None)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1).copy(order="K"),
+        np.arange(12).reshape(3, 4)[::-1, ::2],
+        np.arange(6, dtype=">i4").reshape(3, 2)[:, ::2],
+        np.zeros((0, 3)),
+        np.array(2.5),
+        np.array([True, False]),
+        np.array([np.nan, np.inf]),
+    ],
+    ids=lambda array: f"{array.dtype.str} {array.shape} {array.strides}",
+)
+def test_saving_keeps_arrays_and_their_layout(array: np.ndarray) -> None:
+    again = reloaded(Whole(array)).value
+    np.testing.assert_array_equal(again, array, strict=array.dtype.isnative)
+    assert again.flags.f_contiguous == array.flags.f_contiguous
+    assert again.flags.writeable
+
+
+def test_saving_keeps_what_is_shared() -> None:
+    memory = np.arange(12.0).reshape(3, 4).copy()
+    whole = Whole([memory, memory[1:, ::2], memory.T, memory[::-1], [memory]])
+    whole.itself = whole
+    again = reloaded(whole)
+    assert again.itself is again
+    first, part, transposed, reverse, nested = again.value
+    assert nested[0] is first
+    assert part.base is first
+    first[1, 0] = -7.0
+    assert part[0, 0] == transposed[0, 1] == reverse[1, 0] == -7.0
+    assert memory[1, 0] == 4.0
+
+
+def test_saving_keeps_objects() -> None:
+    space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+    again = reloaded(Whole([Row(1.5, np.ones(2)), Fixed(2.0), space, spaces.Discrete(4)])).value
+    assert (again[0].t, again[0].array.tolist()) == (1.5, [1.0, 1.0])
+    assert type(again[0]) is Row
+    assert again[1:] == [Fixed(2.0), space, spaces.Discrete(4)]
+    slotted = reloaded(Whole(Slotted())).value
+    assert slotted.full == 1
+    assert not hasattr(slotted, "empty")
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_saving_keeps_generators(kind: str) -> None:
+    rng = np.random.Generator(getattr(np.random, kind)(1))
+    rng.integers(2**32, dtype=np.uint32)  # half of a word is left
+    again = reloaded(Whole([rng, rng])).value
+    assert again[0] is again[1]
+    assert (rng.random(5) == again[0].random(5)).all()
+
+
+def local() -> Any:
+    class Local:
+        """Cannot be found again."""
+
+    return Local()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (len, r"cannot save Whole.value \(<built-in function len>\): an attribute must be a numb"),
+        ([0, lambda: 0], r"cannot save Whole.value\[1\] \(<function <lambda>"),
+        (Fixed, r"cannot save Whole.value \(<class '.*Fixed'>\)"),
+        (local(), r"cannot save Whole.value \(<.*Local object"),
+        ({"a": json.JSONDecoder()}, r"cannot save Whole.value\['a'\] \(<json"),
+        (spaces.MultiDiscrete([2, 2]), "cannot save Whole.value"),
+        (np.array(["a"]), "cannot save Whole.value: it is an array of <U1"),
+        (np.array([1j]), "cannot save Whole.value: it is an array of complex128"),
+    ],
+)
+def test_saving_names_the_attribute_that_it_cannot_save(value: Any, message: str) -> None:
+    with pytest.raises(SavedAgentError, match=message):
+        pack(Whole(value), {})
+
+
+HUGE = [10**9, 10**9]
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        (["object", "subprocess:Popen", {}], "an object of subprocess:Popen, which is not an impo"),
+        (["object", "agents.saving:json.JSONDecoder", {}], "which is not an imported class"),
+        (["object", "agents.gp.kernels.base:np.ndarray", {}], "which is not an imported class"),
+        (["object", "agents.registry:AgentSpec", {}], "which is not an imported class"),
+        (["object", "tests.not_imported:Whole", {}], "which is not an imported class"),
+        (["function", "os:system"], "an unknown node"),
+        (["generator", [2]], "an unknown generator, got 'Evil'"),
+        (["discrete", 10**9], "at most 100,000 arms, got 1000000000"),
+        (["view", [3], 0, HUGE, [0, 0]], r"a view is part of an array"),
+        (["view", [3], 1000, [1], [8]], "buffer"),
+        (["view", [3], 0, [2], [10**6]], "strides"),
+        (["view", [1], 0, [2], [8]], "recursion"),
+        (["tuple", [[1]]], "recursion"),
+        (["scalar", "U250000000", 1], "U250000000"),
+        (["array", "nothing", [0]], "nothing"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_hostile_nodes_are_refused(node: list, message: str) -> None:
+    header = pack(Whole(0), {})
+    nodes = [["object", "", {"value": [1]}], node, ["dict", ["bit_generator"], ["Evil"]]]
+    header["nodes"] = [*nodes, ["array", "a", [0]]]
+    with pytest.raises((ValueError, KeyError, TypeError, RecursionError), match=message):
+        unpack(header, {"a": np.zeros(3)}, Whole)
+
+
+# --- posteriors ----------------------------------------------------------------------------------
 
 
 def drive(posterior, start, n, finite):
@@ -52,12 +200,12 @@ def drive(posterior, start, n, finite):
         (Periodic(5.5), "incremental"),
     ],
 )
-def test_continues_bit_for_bit(clock, engine, finite, tmp_path):
+def test_posterior_continues_bit_for_bit(clock, engine, finite):
     actions = Finite(np.eye(3)) if finite else Box([0, 0], [3, 3])
     kernel = SquaredExponential((1.5, 2.5) if not finite else 1.5) * clock
     original = make_posterior(kernel, actions, 0.1, engine=engine)
     drive(original, 0, 100, finite)
-    restored = from_state(through_files(to_state(original), tmp_path / "state.npz"))
+    restored = reloaded(original)
     assert restored.name == original.name
     for posterior in (original, restored):
         drive(posterior, 100, 120, finite)
@@ -69,63 +217,6 @@ def test_continues_bit_for_bit(clock, engine, finite, tmp_path):
 
 @settings(max_examples=30)
 @given(kernel=sums(over_arms, any_time), case=cases())
-def test_every_kernel_can_be_saved(kernel, case):
+def test_posterior_of_every_kernel_can_be_saved(kernel, case):
     posterior = case.feed(make_posterior(kernel, case.actions, case.noise_variance))
-    again = from_state(to_state(posterior))
-    np.testing.assert_array_equal(again.predict(99.0), posterior.predict(99.0))
-
-
-def test_the_state_is_a_copy():
-    posterior = make_posterior(Index() * Periodic(3.0), Finite.arms(2), 0.1)
-    state = to_state(posterior)
-    posterior.observe(0, 0.0, 5.0)
-    assert from_state(state).predict(0.0).mean[0] == 0.0
-
-
-@given(data=st.data())
-def test_a_broken_state_is_refused(data):
-    kernel = Index() * Periodic(3.0) * Decay(0.1)
-    posterior = make_posterior(kernel, Finite.arms(2), 0.1)
-    posterior.observe(0, 0.0, 5.0)
-    state = to_state(posterior)
-    key = data.draw(st.sampled_from(sorted(set(state) - {"entries"})))
-    array = isinstance(state[key], np.ndarray)
-    wrong = [np.array(["x"]), np.full((3, 5), np.nan)] if array else ["nonsense"]
-    broken = state | {key: data.draw(st.sampled_from([*wrong, None]))}
-    with pytest.raises((ValueError, TypeError, KeyError)):
-        from_state(broken)
-
-
-@dataclass(frozen=True)
-class Slower(Periodic):
-    """A kernel of somebody's own, with a value that is computed."""
-
-    length_scale: float = 2.0
-    half: float = field(init=False, default=0.5)
-
-
-@dataclass(frozen=True)
-class Slowest(Slower):
-    """A subclass of it."""
-
-
-def test_a_subclass_of_a_subclass_of_a_kernel_is_restored():
-    posterior = make_posterior(Index() * Slowest(5.0, 1.5), Finite.arms(2), 0.1)
-    posterior.observe(0, 0.0, 5.0)
-    again = from_state(to_state(posterior))
-    assert again.kernel.terms[0].clocks == (Slowest(5.0, 1.5),)
-    np.testing.assert_array_equal(again.predict(3.0), posterior.predict(3.0))
-    assert json.loads(json.dumps(kernel_to_json(again.kernel))) == kernel_to_json(again.kernel)
-
-
-def test_a_kernel_that_is_not_there_or_there_twice():
-    (term,) = kernel_to_json(Index() * Periodic(5.0))
-    term["factors"][1]["kind"] = "Fastest"
-    with pytest.raises(ValueError, match=r"^unknown kernel 'Fastest': .* import the file that def"):
-        kernel_from_json([term])
-    term["factors"][1]["kind"] = "Decay"
-    namesake = type("Decay", (Slower,), {})
-    with pytest.raises(ValueError, match=r"^several kernels are named 'Decay': .* and .*Decay$"):
-        kernel_from_json([term])
-    assert namesake.__mro__[1] is Slower
-    namesake.__name__ = "Namesake"  # classes die late: other tests have kernels named Decay
+    np.testing.assert_array_equal(reloaded(posterior).predict(99.0), posterior.predict(99.0))

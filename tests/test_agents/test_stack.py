@@ -12,11 +12,10 @@ from agents.gp import (
     Periodic,
     SquaredExponential,
     StateSpace,
-    from_state,
-    to_state,
 )
 from agents.gp.posteriors.shared import Group
 from agents.gp.posteriors.stack import stacks_of
+from tests.test_agents.reloading import reloaded
 
 RATES = (0.0, 0.003, 0.03, 0.3)
 ARMS = Finite(np.linspace(0.0, 3.0, 6)[:, None])
@@ -89,7 +88,7 @@ def test_members_come_and_go():
         if t % 4 == 0:
             staying = [i for i in together if rng.random() < 0.6]
             coming = rng.permutation(len(alone))[: rng.integers(2, 9)].tolist()
-            fresh = {i: from_state(to_state(alone[i])) for i in coming if i not in staying}
+            fresh = {i: reloaded(alone[i]) for i in coming if i not in staying}
             together = {i: together[i] for i in staying} | fresh
             stacks = stacks_of(list(together.values()), stacks)
         chosen, y = int(rng.integers(6)), rng.normal()
@@ -123,7 +122,7 @@ def test_a_mixture_begins_anew_and_comes_back_to_the_bit():
     rng, mixture = np.random.default_rng(2), Mixture(members(ARMS, kernels()))
     for t in range(45):
         mixture.observe(int(rng.integers(6)), float(t), rng.normal())
-    again = from_state(to_state(mixture))
+    again = reloaded(mixture)
     for t in range(45, 90):
         chosen, y = int(rng.integers(6)), rng.normal()
         for posterior in (mixture, again):
@@ -157,21 +156,3 @@ def test_sums_over_candidates_are_made_once_a_moment(monkeypatch):
     once = len(sums)
     mixture.predict(1.0, grid)
     assert len(sums) == once > 0
-
-
-@pytest.mark.parametrize("decay", [None, 0.02])
-def test_saving_changes_nothing(decay):
-    """To the last bit: whoever saves along the way takes the same actions."""
-    kernel = SquaredExponential(0.3) * Periodic(50.0)
-    kernel = kernel if decay is None else kernel * Decay(decay)
-    saved, plain = (StateSpace(kernel, Box(0, 3), 0.2) for _ in range(2))
-    rng = np.random.default_rng(0)
-    for t in range(45):
-        action, reward = rng.uniform(0, 3, 1), rng.normal()
-        for posterior in (saved, plain):
-            posterior.observe(action, float(t), reward)
-        saved.state()
-    grid = np.linspace(0, 3, 30)[:, None]
-    ours, theirs = saved.predict(46.0, grid), plain.predict(46.0, grid)
-    assert np.array_equal(ours.mean, theirs.mean)
-    assert np.array_equal(ours.variance, theirs.variance)

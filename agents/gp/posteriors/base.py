@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from agents.arrays import Array, Rng
 from agents.gp.actions import Actions, Integers
 from agents.gp.kernels.base import Kernel
-
-State: TypeAlias = dict[str, Any]
-"""Plain arrays, numbers, strings and JSON-able dictionaries; no objects."""
 
 
 class Prediction(NamedTuple):
@@ -98,12 +95,6 @@ class Posterior(Predictive, Protocol):
 
     def reset(self) -> None:
         """Forget all observations."""
-
-    def state(self) -> State:
-        """The observations; ``to_state`` adds the kernel, the actions and the features."""
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``, bit for bit."""
 
 
 @runtime_checkable

@@ -10,7 +10,6 @@ from scipy.linalg import cholesky, solve_triangular
 from agents.arrays import Array
 from agents.gp.actions import Actions, Integers, Points
 from agents.gp.kernels.base import Kernel
-from agents.gp.posteriors.base import State
 
 
 class History:
@@ -93,22 +92,6 @@ class History:
         K.flat[:: self._n + 1] += noise_variance / self.weight
         self.L_inverse[:] = solve_triangular(cholesky(K, lower=True), np.eye(self._n), lower=True)
         self.z[:] = self.L_inverse @ self.y
-
-    def state(self) -> State:
-        """The arrays, cut to the number of observations."""
-        n = self._n
-        arrays = {"chosen": self._chosen[:n], "t": self.t, "y": self.y, "weight": self.weight}
-        arrays |= {"z": self.z, "L_inverse": self.L_inverse}
-        return {"limit": self._limit} | {name: array.copy() for name, array in arrays.items()}
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``."""
-        n, self._limit = len(state["t"]), int(state["limit"])
-        self._reserve(n)
-        self._n = n
-        self._chosen[:n], self.y[:] = state["chosen"], state["y"]
-        self.weight[:] = state["weight"]
-        self.t[:], self.z[:], self.L_inverse[:] = state["t"], state["z"], state["L_inverse"]
 
     def _reserve(self, size: int) -> None:
         """Make room by doubling: copying then costs O(1) per entry in the long run."""

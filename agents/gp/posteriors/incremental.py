@@ -19,7 +19,7 @@ from agents.checks import finite_observation, positive_weight
 from agents.gp.actions import Actions, Finite, Integers, Points
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
-from agents.gp.posteriors.base import Gradient, Prediction, State, gaussian_sample
+from agents.gp.posteriors.base import Gradient, Prediction, gaussian_sample
 from agents.gp.posteriors.compressed import FEW_OBSERVATIONS, Compressed
 from agents.gp.posteriors.history import History
 from agents.gp.relevance import Relevance, overlap
@@ -140,17 +140,6 @@ class Incremental:
     def contenders(self, t: float, beta: float) -> None:
         """This engine has no short cut to the best arm: None."""
         return None
-
-    def state(self) -> State:
-        """What ``restore`` needs."""
-        numbers = {"count": self.count, "log_evidence": self.log_evidence, "window": self.window}
-        return numbers | self._past.state()
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``."""
-        self.reset()
-        self.count, self.log_evidence = int(state["count"]), float(state["log_evidence"])
-        self._past.restore(state)
 
     def _own(self, points: Points) -> Array:
         """Prior variance at each action."""

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.arrays import Array
-from agents.gp.posteriors.base import State
 from agents.gp.posteriors.kalman import KalmanFilter
 
 SPAN = 32
@@ -30,15 +29,6 @@ class Mark(NamedTuple):
     time: float
     base: float
     log_evidence: float
-
-    @classmethod
-    def saved(cls, state: State, name: str) -> Mark:
-        """The one that was saved under a name; in earlier versions time and base were one."""
-        S, X, time, log_evidence = (
-            np.array(state[f"{name}.{field}"]) for field in ("S", "X", "time", "log_evidence")
-        )
-        base = float(state.get(f"{name}.base", time))
-        return cls(S, X, float(time), base, float(log_evidence))
 
 
 NO_MARK = Mark(np.empty((0, 0)), np.empty((0, 0)), -math.inf, -math.inf, 0.0)
@@ -87,24 +77,6 @@ class LateObservations:
             entries = np.empty((len(phi), NUMBERS + phi.shape[1]))
             entries[:, 0], entries[:, 1:NUMBERS], entries[:, NUMBERS:] = t, factors, phi
             self._entries.extend(entries)
-
-    def state(self) -> State:
-        """The kept states and observations, as arrays."""
-        width = self.filter.features.width + NUMBERS
-        entries = np.array(self._entries).reshape(-1, width)
-        # As it is: saved or not, and loaded, it goes on with the same numbers to the last bit.
-        marks = {"now": self._present(self.filter.S)}
-        if self.filter.decays:
-            marks |= {"older": self._older, "newer": self._newer}
-        arrays = {f"{k}.{f}": np.array(v) for k, m in marks.items() for f, v in m._asdict().items()}
-        return {"entries": entries} | arrays
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``."""
-        if self.filter.decays:
-            self._older, self._newer = (Mark.saved(state, name) for name in ("older", "newer"))
-        self._entries = list(np.array(state["entries"]))
-        self._return(Mark.saved(state, "now"))
 
     def _mark(self, spent: Mark | None = None) -> Mark:
         """The present state, in the array of a mark that is spent if there is one."""

@@ -32,7 +32,7 @@ from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.kernels.context import is_linear
-from agents.gp.posteriors.base import Gradient, Posterior, Prediction, State
+from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.shared import NEGLIGIBLE, Shared
 from agents.gp.posteriors.stack import Stack, stacks_of
@@ -213,16 +213,6 @@ class Mixture:
         for member in self.members:
             member.reset()
         self._adopt(self.members, self.log_prior)
-
-    def state(self) -> State:
-        """The candidates' states; ``to_state`` adds what they are."""
-        return {"members": [member.state() for member in self.members]}
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``."""
-        for member, own in zip(self.members, state["members"], strict=True):
-            member.restore(own)
-        self._forget()
 
     def _scores(self) -> Array:
         return np.asarray(self.log_prior + [member.log_evidence for member in self.members])

@@ -36,7 +36,7 @@ from agents.gp.actions import Actions, Integers
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.kernels.time import Harmonics, Periodic, TruncatedPeriodic
-from agents.gp.posteriors.base import Posterior, State
+from agents.gp.posteriors.base import Posterior
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.mixture import DROP, Mixture, make_members
 from agents.gp.posteriors.state_space import StateSpace
@@ -214,42 +214,6 @@ class PeriodSearch(Mixture):
     def reset(self) -> None:
         """Forget all observations, and begin with the first cells."""
         self._start(self.members[0])
-
-    def state(self) -> State:
-        """The candidates' states, the cells and the history."""
-        chosen, t, y = self._history()
-        numbers = {"low": self._low, "high": self._high, "given_period": self._given_period or 0.0}
-        arrays = {"cells": self.cells.copy(), "chosen": chosen, "t": t, "y": y}
-        return super().state() | numbers | arrays | {"max_candidates": self.max_candidates}
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``."""
-        cells = np.array(state["cells"])
-        self._load(state, [_like(self.members[0], cell) for cell in cells])
-        super().restore(state)
-
-    @classmethod
-    def loaded(cls, state: State, members: list[Posterior]) -> PeriodSearch:
-        """From ``state()`` and candidates that are in theirs already."""
-        search = cls.__new__(cls)
-        search._load(state, members)
-        return search
-
-    def _load(self, state: State, members: list[Posterior]) -> None:
-        self._low, self._high = float(state["low"]), float(state["high"])
-        self._given_period = float(state["given_period"]) or None
-        self.max_candidates = int(state["max_candidates"])
-        times, rewards = np.asarray(state["t"]).tolist(), np.asarray(state["y"]).tolist()
-        self._past = list(zip(np.array(state["chosen"]), times, rewards, strict=True))
-        self._earliest = min(times, default=math.inf)
-        self._latest = max(times, default=-math.inf)
-        cells = np.array(state["cells"])
-        if cells.shape != (len(members), 2) or not (cells > 0).all():
-            raise ValueError(f"a search needs a cell for each candidate, got {cells.shape}")
-        self._settle(cells, members)
-        saved = state.get("log_prior")  # as it was believed then
-        if saved is not None:
-            self._adopt(members, np.array(saved))
 
 
 def usual_range(horizon: float | None) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from agents.checks import finite_observation, positive_weight
 from agents.gp.actions import Actions, Finite, InContext, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
-from agents.gp.posteriors.base import Gradient, Prediction, State, feature_sample
+from agents.gp.posteriors.base import Gradient, Prediction, feature_sample
 from agents.gp.posteriors.kalman import KalmanFilter
 from agents.gp.posteriors.late import LateObservations
 from agents.gp.posteriors.state_arrays import Moments, Slice
@@ -49,7 +49,7 @@ class StateSpace:
         self.features = features or find_features(kernel, actions)
         self._phi = self.features.phi(actions.points()) if isinstance(actions, Finite) else None
         arms = actions.actions if isinstance(actions, InContext) else None
-        self._in_context = self.features.of_arms(arms) if isinstance(arms, Finite) else None
+        self._in_context = arms if isinstance(arms, Finite) else None
         many = self._phi is not None and len(self._phi) > MANY
         self._shortlist = Shortlist(self._phi) if self._phi is not None and many else None
         self._memo: tuple[Any, Array] = (None, np.empty(0))
@@ -151,15 +151,6 @@ class StateSpace:
         now = self.filter.at(t)
         return self._shortlist(self._phi @ now.mean, now.covariance, beta)
 
-    def state(self) -> State:
-        """What ``restore`` needs; the features are saved beside it."""
-        return {"count": self.count} | self._late.state()
-
-    def restore(self, state: State) -> None:
-        """Continue from ``state()``."""
-        self._late.restore(state)
-        self.count = int(state["count"])
-
     def now(self, t: float) -> Slice:
         """The belief about f(., t) in the space of action features; valid until the next call."""
         return self.filter.at(t)
@@ -175,7 +166,8 @@ class StateSpace:
             return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
         if self._in_context is not None:
             rows = np.asarray(actions, dtype=np.float64)
-            return self._in_context(rows if rows.ndim == 2 else rows[None])
+            of_arms = self.features.of_arms(self._in_context)
+            return of_arms(rows if rows.ndim == 2 else rows[None])
         if actions is self._memo[0]:
             return self._memo[1]
         phi = self.features.phi(self.actions.points(actions))

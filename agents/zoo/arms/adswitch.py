@@ -48,10 +48,6 @@ class AdSwitch(ArmAgent):
     """
 
     name = "adswitch"
-    kept = (
-        *("episode", "_n", "_last", "_good", "_checks", "_gap", "_mean", "_lowest", "_highest"),
-        *("_count", "_total"),
-    )
 
     def __init__(self, problem: Problem, rng: Rng, *, c: float = 1.0, **common: Any) -> None:
         self._c = positive("c", c)

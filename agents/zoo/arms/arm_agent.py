@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,16 +59,13 @@ class ArmAgent(Saveable):
     infinite one, or an action out of the space, is an error that changes nothing. Rewards may come
     late and in any order: ``t`` is the time of the decision.
 
-    A subclass sets its settings, then calls ``super().__init__``, which calls ``start``. The names
-    of the attributes that ``choose`` and ``learn`` change stand in ``kept``.
+    A subclass sets its settings, then calls ``super().__init__``, which calls ``start``.
 
     Args:
         scale: sigma of the noise; by default the problem's ``noise_std``, or the standard
             deviation of the rewards so far.
         box_arms: Number of points of a box.
     """
-
-    kept: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __init__(
         self,

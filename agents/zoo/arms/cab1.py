@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from agents.arrays import Array, Rng
 from agents.base import Problem
@@ -37,7 +36,6 @@ class CAB1(UCB1):
     """
 
     name = "cab1"
-    kept: ClassVar[tuple[str, ...]] = ("_epoch", "_begin")
 
     def __init__(
         self,
@@ -78,7 +76,3 @@ class CAB1(UCB1):
         """Add to the arm's mean, if the decision was made in this epoch."""
         if self._begin is not None and t >= self._begin:
             super().learn(arm, reward, t)
-
-    def rebuild(self) -> None:
-        """The points of the epoch."""
-        self._cut()

@@ -39,7 +39,6 @@ class DUCB(ArmAgent):
     """
 
     name = "d-ucb"
-    kept = ("_means", "_now", "_zero")
 
     def __init__(
         self,

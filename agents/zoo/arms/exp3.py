@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +37,6 @@ class Exp3S(ArmAgent):
     """
 
     name = "exp3-s"
-    kept: ClassVar[tuple[str, ...]] = ("_weight",)
 
     def __init__(
         self,
@@ -103,7 +101,6 @@ class RExp3(Exp3S):
     """
 
     name = "rexp3"
-    kept = ("_weight", "_begin")
 
     def __init__(
         self,

@@ -23,7 +23,6 @@ class Fixed(ArmAgent):
     """
 
     name = "fixed"
-    kept = ("_means",)
 
     def __init__(self, problem: Problem, rng: Rng, *, box_arms: int = 20) -> None:
         super().__init__(problem, rng, box_arms=box_arms)

@@ -49,7 +49,6 @@ class FourierPeriodUCB(ArmAgent):
     """
 
     name = "fourier-period-ucb"
-    kept = ("_first", "_seen", "periods", "_cells")
 
     def __init__(
         self,

@@ -49,7 +49,6 @@ class GLRUCB(ArmAgent):
     """
 
     name = "glr-ucb"
-    kept = ("restarts", "_count", "_total", "_age")
 
     def __init__(
         self,
@@ -106,14 +105,3 @@ class GLRUCB(ArmAgent):
         gap = sums[:-1] / s - (sums[-1] - sums[:-1]) / (n - s)
         ratio = float((s * (n - s) / n * np.square(gap)).max())
         return ratio > 2.0 * self.scale.sigma**2 * math.log(n**1.5 / delta)
-
-    def state(self) -> dict[str, Any]:
-        """Also the running sums of each arm's rewards, in one array."""
-        sums = [s[:n] for s, n in zip(self._sums, self._count, strict=True)]
-        return {**super().state(), "sums": np.concatenate(sums)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        ends = np.cumsum(self._count)[:-1]
-        self._sums = [np.array(part) for part in np.split(state["sums"], ends)]

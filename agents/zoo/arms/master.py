@@ -70,10 +70,6 @@ class Master(ArmAgent):
     """
 
     name = "master"
-    kept = (
-        *("restarts", "_order", "_begin", "_scheduled", "_which", "_means"),
-        *("_gained", "_bound", "_lowest", "_excess", "_n_rewards"),
-    )
 
     def __init__(self, problem: Problem, rng: Rng, *, detector: float = 1.0, **common: Any) -> None:
         self._detector = positive("detector", detector)
@@ -88,10 +84,6 @@ class Master(ArmAgent):
         self._means: list[Means] = []
         self._gained, self._bound = np.zeros(0), np.zeros(0)
         self._lowest, self._excess, self._n_rewards = math.inf, 0.0, 0
-
-    def new_part(self) -> Means:
-        """The means of an instance."""
-        return Means(self.n_arms)
 
     def _block(self, t: float) -> None:
         """Schedule the next block, which begins at time t."""

@@ -7,10 +7,8 @@ from bisect import bisect_right
 from collections import deque
 from operator import itemgetter
 
-from agents.state import Stateful
 
-
-class Means(Stateful):
+class Means:
     """Weighted counts and sums of rewards; plain lists, quicker than arrays for tens of arms.
 
     Only the arm that changes is computed anew, so that a bound costs one product and one sum an
@@ -23,8 +21,6 @@ class Means(Stateful):
         narrow: 1 / sqrt(count); 0 for an arm without rewards.
         untried: How many arms have no rewards.
     """
-
-    kept = ("count", "total", "mean", "narrow", "untried")
 
     def __init__(self, n_arms: int) -> None:
         self.count, self.total = [0.0] * n_arms, [0.0] * n_arms
@@ -60,7 +56,7 @@ class Means(Stateful):
                 self.clear(arm)
 
 
-class SlidingWindow(Stateful):
+class SlidingWindow:
     """Counts and sums of the rewards of decisions made in the last ``length`` steps.
 
     A late reward counts until its decision has left the window; one that comes too late is ignored.
@@ -68,8 +64,6 @@ class SlidingWindow(Stateful):
     Attributes:
         means: Their counts and means.
     """
-
-    kept = ("_now", "_rows", "means")
 
     def __init__(self, n_arms: int, length: float) -> None:
         self._length, self._now = length, -math.inf

@@ -48,7 +48,6 @@ class PeriodicEXP4(ArmAgent):
     """
 
     name = "periodic-exp4"
-    kept = ("_weight", "_log_sum", "_asked_at", "_asked")
 
     def __init__(
         self,

@@ -37,7 +37,6 @@ class PhaseUCB(ArmAgent):
     """
 
     name = "phase-ucb"
-    kept = ("_count", "_total")
 
     def __init__(
         self,

@@ -44,7 +44,6 @@ class RamanujanUCB(ArmAgent):
     """
 
     name = "ramanujan-ucb"
-    kept = ("_count", "models")
 
     def __init__(
         self,

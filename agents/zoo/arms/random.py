@@ -22,7 +22,6 @@ class Random(Saveable):
     """
 
     name = "random"
-    kept = ()
 
     def __init__(self, problem: Problem, rng: Rng) -> None:
         self._space = problem.action_space

@@ -21,13 +21,12 @@ import math
 
 from agents.base import Problem
 from agents.checks import not_negative
-from agents.state import Stateful
 
 MIN_REWARDS = 10
 """Rewards on which a standard deviation must rest before anything is tested with it."""
 
 
-class RewardScale(Stateful):
+class RewardScale:
     """The rule above. Rewards so far include the warm start; their order does not matter.
 
     Attributes:
@@ -39,8 +38,6 @@ class RewardScale(Stateful):
         problem: What is known.
         sigma: The deviation of the noise, if it is to be another than the problem's.
     """
-
-    kept = ("_n", "_mean", "_squares", "_low", "_high", "sigma", "width")
 
     def __init__(self, problem: Problem, sigma: float | None = None) -> None:
         given = problem.noise_std if sigma is None else not_negative("scale", sigma)

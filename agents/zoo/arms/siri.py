@@ -42,7 +42,6 @@ class SiRI(ArmAgent):
     """
 
     name = "siri"
-    kept = ("_count", "_total", "_arm", "_left")
 
     def __init__(
         self,
@@ -65,7 +64,6 @@ class SiRI(ArmAgent):
         power = 2.0 if self._beta == 2.0 else float(self._beta > 2.0)
         draws = self._a / log**power * self.horizon ** (b / 2.0)
         exponent = max(math.floor(math.log2(max(draws, 1.0))), 0)
-        # Not kept: an agent that is loaded draws them again from the same generator.
         self._drawn = self._rng.permutation(self.n_arms)[: 2**exponent]
         self._level = exponent * 2.0 / b * math.log(2.0) - math.log(self._delta)
         self._count, self._total = np.zeros(self.n_arms), np.zeros(self.n_arms)

@@ -44,7 +44,6 @@ class SWUCB(ArmAgent):
     """
 
     name = "sw-ucb"
-    kept = ("_window",)
 
     def __init__(
         self,

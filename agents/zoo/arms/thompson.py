@@ -27,7 +27,6 @@ class Thompson(ArmAgent):
     """
 
     name = "thompson"
-    kept = ("_means",)
 
     def start(self) -> None:
         """Begin without any rewards."""

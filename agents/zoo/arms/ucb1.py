@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from agents.arrays import Array, Rng
 from agents.base import Problem
@@ -32,7 +32,6 @@ class UCB1(ArmAgent):
     """
 
     name = "ucb1"
-    kept: ClassVar[tuple[str, ...]] = ("_means", "_n")
 
     def __init__(self, problem: Problem, rng: Rng, *, xi: float = 2.0, **common: Any) -> None:
         self._xi = positive("xi", xi)

@@ -47,7 +47,6 @@ class UCBAIR(ArmAgent):
     """
 
     name = "ucb-air"
-    kept = ("_count", "_mean", "_squares")
 
     def __init__(
         self,
@@ -63,7 +62,6 @@ class UCBAIR(ArmAgent):
 
     def start(self) -> None:
         """An order in which arms are drawn; counts, means and squares."""
-        # Not kept: an agent that is loaded draws it again from the same generator.
         self._order = self._rng.permutation(self.n_arms)
         self._count, self._mean = np.zeros(self.n_arms), np.zeros(self.n_arms)
         self._squares = np.zeros(self.n_arms)

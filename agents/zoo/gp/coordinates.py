@@ -10,15 +10,11 @@ from agents.arrays import Array
 from agents.base import Problem
 from agents.gp import (
     Actions,
-    Finite,
     InContext,
     InThisContext,
     Posterior,
     Predictive,
-    State,
-    from_state,
 )
-from agents.state import Stateful
 from agents.zoo.gp.prior import actions_of
 
 NO_CONTEXT = ("t", "cos_phase", "sin_phase")
@@ -27,7 +23,7 @@ NOTHING_SHOWN = np.empty(0)
 """Context of an observation that shows none."""
 
 
-class Coordinates(Stateful):
+class Coordinates:
     """Map between a problem's actions and observations and those of a kernel.
 
     Arms are the same on both sides; a box is [-1, 1] outside and as wide as it is inside. With
@@ -40,8 +36,6 @@ class Coordinates(Stateful):
     Attributes:
         actions: The actions as a posterior has to know them, with contexts if there are any.
     """
-
-    kept = ("_context",)
 
     def __init__(self, problem: Problem, *, contexts: bool) -> None:
         self._problem = problem
@@ -100,13 +94,6 @@ class Coordinates(Stateful):
         self._view.context = self._context
         return self._view
 
-    def restored(self, state: State) -> Posterior:
-        """A posterior from its state, or an error if it is not about these actions."""
-        posterior = from_state(state)
-        if _identity(posterior.actions) != _identity(self.actions):
-            raise ValueError("the belief is about other actions than the problem has")
-        return posterior
-
     def _read(self, observation: Array) -> Array:
         if not self._columns:
             return NOTHING_SHOWN
@@ -114,12 +101,3 @@ class Coordinates(Stateful):
         if not np.isfinite(context).all():
             raise ValueError(f"a context must be finite, got {context}")
         return context
-
-
-def _identity(actions: Actions) -> tuple[Any, ...]:
-    """A value that is equal for equal sets of actions."""
-    if isinstance(actions, InContext):
-        return (actions.dimension, *_identity(actions.actions))
-    if isinstance(actions, Finite):
-        return (actions.x.tolist(),)
-    return actions.low.tolist(), actions.high.tolist()

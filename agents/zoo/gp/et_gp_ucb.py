@@ -40,7 +40,6 @@ class ETGPUCB(GPAgent):
     """
 
     name = "et-gp-ucb"
-    kept = ("resets", "_start")
 
     def __init__(self, problem: Problem, rng: Rng, *, delta: float = 0.1, **common: Any) -> None:
         self._delta = share("delta", delta)

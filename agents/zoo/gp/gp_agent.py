@@ -25,7 +25,6 @@ from agents.gp import (
     Prediction,
     make_posterior,
     parse_beta,
-    to_state,
 )
 from agents.gp.posteriors.mixture import make_members
 from agents.saving import Saveable
@@ -93,7 +92,6 @@ class GPAgent(Saveable):
     acquisition: ClassVar[type[Any]] = UCB
     """Rule by which actions are chosen: made from a posterior and a generator."""
     posterior: Posterior
-    kept: ClassVar[tuple[str, ...]] = ("coordinates", "_steps", "_since")
 
     def __init__(
         self,
@@ -235,25 +233,6 @@ class GPAgent(Saveable):
         """Choose by the current posterior from now on."""
         self._view = self.coordinates.view(self.posterior)
         self._rule = self.acquisition(self._view, self._rng)
-
-    def state(self) -> dict[str, Any]:
-        """Everything that has changed since construction."""
-        return {
-            **super().state(),
-            "scale": self.scale and [self.scale.mean, self.scale.scale],
-            "waiting": [[np.asarray(a).tolist(), t, reward] for a, t, reward in self._waiting],
-            "posterior": to_state(self.posterior),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        self.scale = state["scale"] and Normaliser(*state["scale"])
-        self._waiting = [
-            (np.array(action) if isinstance(action, list) else action, t, reward)
-            for action, t, reward in state["waiting"]
-        ]
-        self.posterior = self.coordinates.restored(state["posterior"])
-        super().restore(state)
 
     def _begin(self) -> None:
         self.start()

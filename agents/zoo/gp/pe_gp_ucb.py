@@ -11,7 +11,7 @@ import numpy as np
 from agents.arrays import Rng
 from agents.base import Problem
 from agents.checks import positive, seasonal_length_scale, several, share
-from agents.gp import UCB, Periodic, Prediction, argmax, to_state
+from agents.gp import UCB, Periodic, Prediction, argmax
 from agents.gp.posteriors.period_search import with_period
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import FINDERS
@@ -59,7 +59,6 @@ class PEGPUCB(GPAgent):
 
     name = "pe-gp-ucb"
     takes_contexts = False
-    kept = ("alive", "_record", "_chosen", "_decisions", "_current")
 
     def __init__(
         self,
@@ -137,19 +136,6 @@ class PEGPUCB(GPAgent):
 
     def _turn_to(self, which: int) -> None:
         self._current, self.posterior = which, self._posteriors[which]
-
-    def state(self) -> dict[str, Any]:
-        """Everything that has changed: the candidates that are left, and their records."""
-        left = [to_state(self._posteriors[i]) for i in np.flatnonzero(self.alive)]
-        return {**super().state(), "posteriors": left}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Put ``state()`` back."""
-        super().restore(state)
-        for i, own in zip(np.flatnonzero(self.alive), state["posteriors"], strict=True):
-            self._posteriors[i] = self.coordinates.restored(own)
-        self._turn_to(self._current)
-        self.rebuild()
 
 
 def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float]:

@@ -39,7 +39,6 @@ class RGPUCB(GPAgent):
     """
 
     name = "r-gp-ucb"
-    kept = ("_start",)
 
     def __init__(
         self,

@@ -47,7 +47,6 @@ class SWGPUCB(GPAgent):
     name = "sw-gp-ucb"
     engines = ("incremental",)
     posterior: Incremental
-    kept = ("_now",)
 
     def __init__(
         self,

@@ -48,7 +48,6 @@ class UITVBO(GPAgent):
 
     name = "ui-tvbo"
     posterior: Incremental | StateSpace
-    kept = ("_rate",)
 
     def __init__(
         self, problem: Problem, rng: Rng, *, forgetting: float = 0.03, **common: Any

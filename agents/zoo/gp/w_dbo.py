@@ -74,7 +74,6 @@ class WDBO(GPAgent):
     takes_contexts = False
     engines = ("incremental",)
     posterior: Incremental
-    kept = ("_now", "_budget")
 
     def __init__(
         self,

@@ -57,7 +57,6 @@ class WGPUCB(GPAgent):
 
     name = "wgp-ucb"
     posterior: Incremental | StateSpace
-    kept = ("_now",)
 
     def __init__(
         self,

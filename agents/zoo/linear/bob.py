@@ -36,7 +36,6 @@ class Bob(SWLinUCB):
     """
 
     name = "bob"
-    kept = ("_block", "_chosen", "window", "_log_weight", "_total", "_count")
 
     def start(self) -> None:
         """The windows to choose from, and no opinion of them."""

@@ -40,7 +40,6 @@ class DLinUCB(LinearAgent):
     """
 
     name = "d-linucb"
-    kept = ("_latest", "_ridge")
 
     def __init__(
         self,

@@ -11,15 +11,12 @@ from scipy.special import erfinv
 from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import at_least_one, share
-from agents.state import Stateful
 from agents.zoo.linear.linear_agent import LinearAgent
 from agents.zoo.linear.ridge import Ridge
 
 
-class Slave(Stateful):
+class Slave:
     """A linear model with its record: 1 for each reward outside its confidence bound."""
-
-    kept = ("ridge", "failed")
 
     def __init__(self, ridge: Ridge) -> None:
         self.ridge, self.failed = ridge, np.zeros(0)
@@ -68,7 +65,6 @@ class DLinUCBPool(LinearAgent):
     """
 
     name = "dlinucb-pool"
-    kept = ("slaves",)
 
     def __init__(
         self,
@@ -89,9 +85,9 @@ class DLinUCBPool(LinearAgent):
     def start(self) -> None:
         """Begin with one slave."""
         super().start()
-        self.slaves = [self.new_part()]
+        self.slaves = [self._new_slave()]
 
-    def new_part(self) -> Slave:
+    def _new_slave(self) -> Slave:
         """A slave that has seen nothing."""
         return Slave(self.new_ridge())
 
@@ -111,7 +107,7 @@ class DLinUCBPool(LinearAgent):
             good |= bad < reach + self._tolerance
             if bad < reach + self.delta:
                 kept.append(slave)
-        self.slaves = kept if good else [*kept, self.new_part()]
+        self.slaves = kept if good else [*kept, self._new_slave()]
 
     def _show(self, slave: Slave, arm: int, reward: float) -> None:
         x = self.x[arm]

@@ -42,7 +42,6 @@ class FourierLinUCB(LinearAgent):
     """
 
     name = "fourier-linucb"
-    kept = ("models",)
 
     def __init__(
         self,
@@ -61,10 +60,6 @@ class FourierLinUCB(LinearAgent):
         """A regression for each arm."""
         self.models = [self.new_ridge() for _ in range(self.n_arms)]
         self.longest = math.sqrt(self.dim)
-        self.rebuild()
-
-    def rebuild(self) -> None:
-        """What is computed from the regressions, for all arms at once."""
         self._table = RidgeTable(self.models)
         self._noise = np.array([self.noise_radius(model) for model in self.models])
 

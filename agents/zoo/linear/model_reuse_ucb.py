@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,6 @@ class ModelReuseUCB(LinearAgent):
     """
 
     name = "model-reuse-ucb"
-    kept = ("base", "_past", "old", "_recent")
 
     def __init__(
         self,
@@ -66,10 +66,6 @@ class ModelReuseUCB(LinearAgent):
         self.base, self._past = self.new_ridge(), self.new_ridge()
         self.old: list[Ridge] = []
         self._recent: list[tuple[float, float]] = []  # arm, reward; the past does not know them
-
-    def new_part(self) -> Ridge:
-        """An old model."""
-        return self.new_ridge()
 
     def choose(self, t: float, observation: Array) -> int:
         """As the base model would."""
@@ -101,5 +97,4 @@ class ModelReuseUCB(LinearAgent):
         self.old.append(self._past)
         for arm, reward in self._recent:
             again.add(self.x[int(arm)], reward)
-        self.base, self._past, self._recent = again, self.new_ridge(), []
-        self._past.restore(again.state())
+        self.base, self._past, self._recent = again, deepcopy(again), []

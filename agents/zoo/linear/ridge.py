@@ -9,10 +9,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
 
 from agents.arrays import Array
-from agents.state import Stateful
 
 
-class Ridge(Stateful):
+class Ridge:
     """Weighted least squares on observations (x, y, w), with a penalty lam on the coefficients.
 
     With ``V = lam I + sum w x x'`` and ``W = lam I + sum w^2 x x'``, the coefficients are
@@ -24,8 +23,6 @@ class Ridge(Stateful):
         dim: Number of features.
         lam: The penalty, positive.
     """
-
-    kept = ("_gram", "_gram2", "_moments", "squared_weights")
 
     def __init__(self, dim: int, lam: float) -> None:
         self._lam = lam
@@ -88,10 +85,6 @@ class Ridge(Stateful):
         factor, _ = lapack.dpotrf(v, lower=1, clean=0)
         inverse: Array = lapack.dpotrs(factor, np.eye(self.dim), lower=1)[0]
         return inverse, np.asarray(lapack.dpotrs(factor, self._moments, lower=1)[0])
-
-    def rebuild(self) -> None:
-        """Factor V again at the next question."""
-        self._factor = None
 
     def _refresh(self) -> None:
         """Factor V if it has changed, and solve for the coefficients."""

@@ -14,9 +14,8 @@ class RidgeTable:
     """Answers of many regressions in one product, where a step changes only one of them.
 
     ``V_a^-1`` and the coefficients are kept for every arm and computed anew, from the sums of its
-    :class:`Ridge`, when a reward of that arm has come: rounding does not pile up, and a saved agent
-    needs the sums only. Arms without rewards have equal answers to the last bit, so that ties
-    among them are ties.
+    :class:`Ridge`, when a reward of that arm has come: rounding does not pile up. Arms without
+    rewards have equal answers to the last bit, so that ties among them are ties.
 
     Args:
         ridges: One for each arm, all of one dimension, with weights of 1.

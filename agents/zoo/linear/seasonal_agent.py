@@ -37,8 +37,6 @@ class SeasonalAgent(ArmAgent):
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
-    kept = ("models",)
-
     def __init__(
         self,
         problem: Problem,
@@ -59,10 +57,6 @@ class SeasonalAgent(ArmAgent):
     def start(self) -> None:
         """A regression for each arm."""
         self.models = [Ridge(self.features.dim, self.lam) for _ in range(self.n_arms)]
-        self.rebuild()
-
-    def rebuild(self) -> None:
-        """What is computed from the regressions, for all arms at once."""
         self._table = RidgeTable(self.models)
 
     def scores(self, mean: Array, deviation: Array) -> Array:

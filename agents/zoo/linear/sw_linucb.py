@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from typing import Any, ClassVar
+from typing import Any
 
 from agents.arrays import Array, Rng
 from agents.base import Problem
@@ -36,7 +36,6 @@ class SWLinUCB(LinearAgent):
     """
 
     name = "sw-linucb"
-    kept: ClassVar[tuple[str, ...]] = ("_ridge", "_seen")
 
     def __init__(
         self,

@@ -57,7 +57,6 @@ class InContextUCB(Saveable):
     takes = "arms"
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     """Whose version its training depends on; it plays without."""
-    kept = ("_history", "_mean", "_deviation", "_next", "_tuned")
 
     def __init__(
         self, problem: Problem, rng: Rng, *, width: float = WIDTH, window: int = WINDOW

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from agents.saving import write_atomically
+from periodic_envs.files import write_atomically
 
 SHIPPED = Path(__file__).with_name("weights.safetensors")
 MAX_BYTES = 2**20
@@ -42,10 +42,11 @@ def write_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> Non
     """
     arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
     data = save(arrays, {"about": json.dumps(about)})
-    write_atomically(path, data, lambda file: _arrays(file.read_bytes(), path))
+    _arrays(data, path)  # refuses what could not be read again
+    write_atomically(path, data)
     said = {"sha256": hashlib.sha256(data).hexdigest(), **about}
     text = json.dumps(said, indent=1) + "\n"
-    write_atomically(path.with_suffix(".json"), text.encode(), lambda file: file)
+    write_atomically(path.with_suffix(".json"), text.encode())
 
 
 @cache
