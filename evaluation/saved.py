@@ -124,7 +124,7 @@ def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, A
     kept = np.unique(np.linspace(len(t) - 1, 0, max(points, 1)).round().astype(int))
     row = {name: value for name, value in asdict(run).items() if name != "key"}
     row |= {"t": t[kept].tolist(), "period": None, "interactions": None}
-    if run.agent == REFERENCES:
+    if run.agent == REFERENCES and run.reason is None:
         for name in REFERENCE_ROWS:
             curve = np.cumsum(columns[name])
             more = {"regret": curve[-1], "curve": curve[kept].astype(np.float32).tolist()}

@@ -7,17 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
 import evaluation
 from evaluation import progress
 from evaluation.columns import simulated_tasks
-from evaluation.plots import INK, PAPER
+from evaluation.plots import INK, PAPER, NothingToDrawError
+from evaluation.protocol import Protocol
 from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.runner import Progress
-from evaluation.specs import WorldSpec
+from evaluation.specs import REFERENCE_ROWS, WorldSpec
 from evaluation.store import StoreError
 from evaluation.tables import ResultsTable
 from tests.test_evaluation.test_tables import A, B, results
@@ -241,6 +244,88 @@ def test_page_makes_only_registered_small_worlds_of_a_store(
     picture = Pictures().of(found, "w")  # type: ignore[arg-type]
     assert (picture.light is not None) == bool(made) == drawn
     assert "antigravity" not in sys.modules
+
+
+# --- selections and files
+
+
+def test_select_keeps_some_agents_and_tasks(shown: Results) -> None:
+    some = shown.select(agents=["c"], envs=["world 1"])
+    assert list(some.tasks) == ["world 1"]
+    assert some.agents() == ["c"]
+    assert set(some.totals["agent"]) == {"c", *REFERENCE_ROWS}
+    assert set(some.table()["agent"]) == {"c", *REFERENCE_ROWS}
+    with pytest.raises(ValueError, match="there is no agent 'd' here"):
+        shown.select(agents=["d"])
+
+
+def test_provenance_names_versions_and_dates(shown: Results) -> None:
+    found = shown.provenance
+    assert found["protocol"] == shown.sweep.name
+    assert found["date"] == shown.sweep.started[:10]
+    assert found["seeds"] == "5 from 0"
+
+
+def test_latex_has_all_rows_and_escapes_labels(shown: Results) -> None:
+    text = shown.to_latex(baseline="c")
+    assert text.startswith("\\begin{tabular}")
+    assert "minus c [95 \\%]" in text
+    assert LONG.replace("_", "\\_") in text
+    assert text.count("world 1") == len(shown.table()[shown.table()["task"] == "world 1"])
+
+
+@pytest.fixture(scope="module")
+def varied() -> Results:
+    """Runs with failures, trained agents and worlds that change."""
+    shift = "PeriodicGP-Shift-v0:changes=2,change=period,period=8,horizon=40"
+    agents = [{"name": "random"}, {"name": "fixed"}, {"name": "gp-ucb", "settings": {"beta": 1.0}}]
+    protocol = {"envs": [shift, "PeriodicGP-Synthetic-v0:horizon=40"], "agents": agents}
+    found = evaluation.run(Protocol.from_dict({**protocol, "seeds": "0:6"}), workers=0)
+    return found
+
+
+@pytest.mark.parametrize("points", [0, 20])
+def test_saved_totals_give_the_same_tables(varied: Results, tmp_path: Path, points: int) -> None:
+    path = tmp_path / "totals.parquet"
+    varied.save_totals(path, points=points)
+    again = evaluation.load(path)
+    assert repr(again) == repr(varied)
+    pd.testing.assert_frame_equal(again.totals, varied.totals)
+    pd.testing.assert_series_equal(again.provenance, varied.provenance)
+    task = next(iter(varied.tasks))
+    if points:
+        curve, whole = again.curves(task, "fixed"), varied.curves(task, "fixed")
+        assert curve.names == whole.names
+        cumulative = np.cumsum(whole.regret, axis=1)[:, curve.t]
+        np.testing.assert_allclose(np.cumsum(curve.regret, axis=1), cumulative, rtol=1e-6)
+        assert again.plot()
+    else:
+        with pytest.raises(NothingToDrawError, match="load the store, or totals saved with points"):
+            again.plot()
+    with pytest.raises(NothingToDrawError, match="phases need all steps"):
+        again.plot("phases")
+
+
+def test_saved_totals_keep_failures_and_trainings(tmp_path: Path) -> None:
+    found = results({"a": [1.0, float("nan")], "b": [1.5, 1.2]})
+    found.save_totals(tmp_path / "t.parquet")
+    again = evaluation.load(tmp_path / "t.parquet")
+    assert [run.reason for run in again.failures] == ["failed", "failed"]
+    pd.testing.assert_frame_equal(again.totals, found.totals)
+    assert str(again.table(baseline="b")) == str(found.table(baseline="b"))
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and so on", None])
+def test_other_files_are_not_totals(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "t.parquet"
+    if content is None:
+        pd.DataFrame({"env": ["x"]}).to_parquet(path)
+    else:
+        path.write_bytes(content)
+    with pytest.raises(StoreError, match="cannot read totals from"):
+        evaluation.load(path)
+    with pytest.raises(StoreError, match="cannot read totals from"):
+        evaluation.load(tmp_path / "missing.parquet")
 
 
 # --- a notebook

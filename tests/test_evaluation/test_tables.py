@@ -53,7 +53,7 @@ def results(
         t = np.arange(STEPS)
         if run.agent == REFERENCES:
             columns = {k: np.full(STEPS, factor * v) for k, v in UNIFORM.items()}
-            store.save(Record.of(run.key, {"t": t, **columns}))
+            store.save(Record.of(run.key, {"t": t, "period": np.full(1, 20.0), **columns}))
             continue
         value = regrets[run.agent][place]
         if np.isnan(value):
