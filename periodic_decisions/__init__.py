@@ -11,8 +11,8 @@ from typing import Any
 __all__ = ["Decider", "DeciderError"]
 
 _PLACES = {
-    "Decider": "periodic_decisions.deciding.decider",
-    "DeciderError": "periodic_decisions.deciding.errors",
+    "Decider": "periodic_decisions.decider.decider",
+    "DeciderError": "periodic_decisions.decider.clock",
 }
 
 

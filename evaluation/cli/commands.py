@@ -110,7 +110,7 @@ def run() -> None:
 def _worded(error: Any) -> str:
     """What is wrong; where the reader's arguments are options, by these."""
     if sys.argv[1:2] and sys.argv[1] in READERS:
-        from periodic_decisions.cli.reading import in_a_shell
+        from periodic_decisions.cli.options import in_a_shell
 
         return in_a_shell(str(error))
     return str(error)
@@ -126,7 +126,7 @@ def _mendable() -> tuple[type[Exception], ...]:
     from evaluation.running.executors.dask import DaskUnavailableError
     from evaluation.specs import ProtocolError
     from evaluation.store import StoreError
-    from periodic_decisions.deciding.errors import DeciderError
+    from periodic_decisions.decider.clock import DeciderError
     from periodic_envs.data import DataError
 
     return (

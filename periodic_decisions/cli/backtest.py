@@ -6,11 +6,9 @@ import json
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
 from evaluation.cli.shared import (
     CommandError,
@@ -21,24 +19,14 @@ from evaluation.cli.shared import (
     say,
     say_prose,
 )
-from evaluation.cli.sweeps import JsonOption
-from evaluation.cli.tables import print_table
-from evaluation.cli.waiting import working
-from evaluation.results import Results
-from evaluation.specs import agent_entries
-from periodic_decisions.backtest.judged import Judged
-from periodic_decisions.backtest.recommend import Recommendation, recommend
-from periodic_decisions.backtest.rewards import FIXED, HINDSIGHT, MEANINGS, ORACLE
-from periodic_decisions.backtest.running import Backtest
-from periodic_decisions.backtest.windows import MIN_REPEATS
-from periodic_decisions.cli.advice import say_advice
-from periodic_decisions.cli.logs import AsLogOption, is_log
-from periodic_decisions.cli.reading import (
+from periodic_decisions.cli.options import (
     ArmColumnOption,
     ArmsOption,
+    AsLogOption,
     DecimalOption,
     DuplicatesOption,
     EncodingOption,
+    JsonOption,
     NaValuesOption,
     ObjectiveOption,
     RewardColumnOption,
@@ -47,13 +35,17 @@ from periodic_decisions.cli.reading import (
     TimeColumnOption,
     TimeFormatOption,
     TimezoneOption,
+    check_folder,
     given,
     in_a_shell,
+    is_log,
+    write,
 )
-from periodic_decisions.seasons.check import sum_of_others
-from periodic_decisions.tables.report import count
-from periodic_envs import checks
-from periodic_envs.data.recording import OBJECTIVES
+
+if TYPE_CHECKING:
+    from evaluation.results import Results
+    from periodic_decisions.backtest.result import BacktestResult
+    from periodic_decisions.backtest.run import Backtest
 
 
 def backtest(
@@ -89,7 +81,7 @@ def backtest(
     ] = None,
     baseline: Annotated[
         str, typer.Option(help="The agent or reference that the others are compared with.")
-    ] = FIXED,
+    ] = "best-fixed",
     objective: ObjectiveOption = "max",
     picture: Annotated[
         Path | None, typer.Option(help="Draw the gains over the baseline into this file.")
@@ -117,8 +109,13 @@ def backtest(
     as_log: AsLogOption = None,
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
-    _check_asked(objective, period, picture, page)
-    list(agent_entries(agents or []))  # says which name is mistyped, before the table is read
+    from evaluation.cli.waiting import working
+    from evaluation.specs import agent_entries
+    from periodic_decisions.backtest.recommend import recommend
+    from periodic_decisions.backtest.run import Backtest
+
+    _check(objective, period, picture, page)
+    list(agent_entries(agents or []))  # reports a misspelt name before the table is read
     reading = given(
         time_column=time_column,
         arm_column=arm_column,
@@ -148,23 +145,36 @@ def backtest(
         for line in plan_lines(tested):
             say_prose(line)
     with Reporter(quiet=as_json) as report:
-        judged, results = tested.run(
+        result, results = tested.run(
             agents, baseline=baseline, store=store, workers=workers, on_progress=report
         )
-    advice = recommend(judged)
+    advice = recommend(result)
     if as_json:
-        print(json.dumps({**judged.content(), "recommendation": asdict(advice)}, indent=1))
+        print(json.dumps({**result.content(), "recommendation": asdict(advice)}, indent=1))
     else:
-        _print(judged, advice, tested.failed)
-    _draw(judged, results, picture, page, quiet=as_json)
+        _print_rows(result)
+        for note in tested.failed:
+            say_prose(f"Left out: {note}")
+        for line, is_prose in advice.lines():
+            (say_prose if is_prose else say)(line)
+    if picture is not None:
+        save_picture(result.figure(), picture)
+    if page is not None:
+        write(page, _page(results))
+    for path in (picture, page):
+        if path is not None and not as_json:
+            say(f"Wrote {path}")
     if results.failures:
         raise typer.Exit(1)
 
 
-def _check_asked(
+def _check(
     objective: str, period: list[float] | None, picture: Path | None, page: Path | None
 ) -> None:
-    """Before a long run, not after it."""
+    """Refuse bad options before a long run, not after it."""
+    from periodic_envs import checks
+    from periodic_envs.data.recording import OBJECTIVES
+
     try:
         checks.one_of("objective", objective, OBJECTIVES)
         for one in period or []:
@@ -174,25 +184,30 @@ def _check_asked(
         raise CommandError(str(error)) from error
     if picture is not None:
         check_picture(picture)
-    if page is not None and not page.parent.is_dir():
-        raise CommandError(f"cannot write {str(page)!r}: there is no folder {str(page.parent)!r}")
+    if page is not None:
+        check_folder(page)
 
 
 def plan_lines(tested: Backtest) -> list[str]:
-    """What is about to be run, and why so."""
-    plan, series = tested.plan, tested.series
-    text = f"{tested.table.name}: {len(series.values):,} steps of {series.clock.step_text()}, "
-    text += f"{len(series.names):,} arms, {series.span()}."
-    untold = [f"{period:,.6g}" for period in tested.periods if period not in plan.periods]
-    seasons = ", ".join(f"{period:,.6g}" for period in tested.periods) or "none"
-    lines = [text, f"Seasons in steps, the main one first: {seasons}."]
+    """Describe the table, its seasons and the windows."""
+    from periodic_decisions.backtest.windows import MIN_REPEATS
+    from periodic_decisions.seasons.check import sentence, sum_of_others
+    from periodic_decisions.tables.values import count
+
+    plan, series, periods = tested.plan, tested.series, tested.periods
+    told = [period for period in periods if period in plan.periods]
+    untold = [f"{period:,.6g}" for period in periods if period not in plan.periods]
     wholes = plan.steps / plan.season if plan.season else 0.0
     whole = f" ({wholes:,.4g} season{'s' * (wholes != 1)} of {plan.season:,.6g})" if wholes else ""
-    lines.append(
+    lines = [
+        f"{tested.table.name}: {len(series.values):,} steps of {series.grid.step_text()}, "
+        f"{len(series.names):,} arms, {series.span()}.",
+        "Seasons in steps, the main one first: "
+        f"{', '.join(f'{period:,.6g}' for period in periods) or 'none'}.",
         f"{count(len(plan.firsts), 'window')} of {plan.steps:,} steps{whole}, one after the other "
-        "up to the end."
-    )
-    lines += [f"Left out: {_ended(refused)}" for refused in tested.refused]
+        "up to the end.",
+        *(f"Left out: {refused.removesuffix('.')}." for refused in tested.refused),
+    ]
     if plan.warm:
         lines.append(
             f"Before each window every agent is told the best arm of each of {plan.warm:,} steps, "
@@ -205,50 +220,44 @@ def plan_lines(tested: Backtest) -> list[str]:
         )
     if untold:
         lines.append(f"Longer than a window, so agents are not told: {', '.join(untold)}.")
-    lines += _told_otherwise(tested)
-    if untold and tested.periods[0] not in plan.periods:
+    if told != list(plan.periods):
+        lines.append(
+            f"Agents are told {plan.periods[0]:,.6g} first: a window and its warm start have fewer "
+            f"than {MIN_REPEATS} seasons of {told[0]:,.6g}, too few for agents that look at one "
+            "season only."
+        )
+    if untold and periods[0] not in plan.periods:
         lines.append(
             f"The season of {untold[0]} steps gains most of all: give --window-steps "
-            f"{tested.periods[0]:.0f} for agents that know it, in fewer windows."
+            f"{periods[0]:.0f} for agents that know it, in fewer windows."
         )
     troubles = [*series.report.troubles(), *sum_of_others(series)]
-    return lines + [in_a_shell(trouble[0].upper() + trouble[1:] + ".") for trouble in troubles]
+    return [*lines, *(in_a_shell(sentence(trouble)) for trouble in troubles)]
 
 
-def _told_otherwise(tested: Backtest) -> list[str]:
-    """Why agents are told seasons in another order, if they are."""
-    told = tested.plan.periods
-    if told == tuple(period for period in tested.periods if period in told):
-        return []
-    main = next(period for period in tested.periods if period in told)
-    return [
-        f"Agents are told {told[0]:,.6g} first: a window and its warm start have fewer than "
-        f"{MIN_REPEATS} seasons of {main:,.6g}, too few for agents that look at one season only."
-    ]
+def _print_rows(result: BacktestResult) -> None:
+    from rich import box
+    from rich.table import Table
 
+    from evaluation.cli.tables import print_table
+    from periodic_decisions.backtest.references import HINDSIGHT, MEANINGS, ORACLE
 
-def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith(".") else f"{sentence}."
-
-
-def _print(judged: Judged, advice: Recommendation, failed: list[str]) -> None:
-    word = "cost" if judged.objective == "min" else "reward"
-    shown = Table(title=f"{judged.source}: {word}", title_justify="left", box=box.SIMPLE_HEAD)
+    word = "cost" if result.objective == "min" else "reward"
+    shown = Table(title=f"{result.source}: {word}", title_justify="left", box=box.SIMPLE_HEAD)
     shown.add_column("agent", no_wrap=True)
-    for heading in (f"total {word}", "per step", f"gain over {judged.baseline}", "ms a step"):
+    for heading in (f"total {word}", "per step", f"gain over {result.baseline}", "ms a step"):
         shown.add_column(heading, justify="right", no_wrap=True)
-    for rows, style in ((judged.ranking, None), (judged.references, "dim")):
+    for rows, style in ((result.ranking, None), (result.references, "dim")):
         for row in rows:
-            gain = "" if row == judged.baseline else judged.gain(row).text()
-            spent = judged.milliseconds.get(row)
-            time = "" if spent is None else f"{spent:.2f}"
-            cells = (_figure(judged.total(row)), _figure(judged.per_step(row)), gain, time)
+            gain = "" if row == result.baseline else result.gain(row).text()
+            time = f"{result.milliseconds[row]:.2f}" if row in result.milliseconds else ""
+            cells = (_figure(result.total(row)), _figure(result.per_step(row)), gain, time)
             shown.add_row(row, *cells, style=style)
         shown.add_section()
     print_table(shown)
-    for name in judged.references:
+    for name in result.references:
         say(f"  {name}: {MEANINGS[name]}")
-    if HINDSIGHT in judged.totals and judged.plan.steps <= judged.plan.periods[0]:
+    if HINDSIGHT in result.totals and result.plan.steps <= result.plan.periods[0]:
         say_prose(
             f"{HINDSIGHT} is the {ORACLE} here: each phase comes once in a window of one season."
         )
@@ -256,37 +265,18 @@ def _print(judged: Judged, advice: Recommendation, failed: list[str]) -> None:
         "Intervals cover 95 %, paired over windows; the best of several agents is a little worse "
         "than it looks.\n"
     )
-    for note in failed:
-        say_prose(f"Left out: {note}")
-    say_advice(advice)
 
 
 def _figure(value: float) -> str:
-    """Four digits, or all before the point."""
+    """Return four digits, or all before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:,.4g}"
 
 
-def _draw(
-    judged: Judged, results: Results, picture: Path | None, page: Path | None, *, quiet: bool
-) -> None:
-    """The picture and the page, where they are asked for."""
-    if picture is not None:
-        from periodic_decisions.backtest.figure import gains_figure
+def _page(results: Results) -> bytes:
+    from evaluation.report.content import store_content
+    from evaluation.report.page import render
+    from evaluation.report.sheet import Pictures
 
-        save_picture(gains_figure(judged), picture)
-    if page is not None:
-        from evaluation.report.content import store_content
-        from evaluation.report.page import render
-        from evaluation.report.sheet import Pictures
-        from periodic_envs.files import write_atomically
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # gaps were said, of the whole table
-                content = store_content(results, Pictures())
-            write_atomically(page, render(content).encode())
-        except OSError as error:
-            raise CommandError(f"cannot write {str(page)!r}: {error.strerror}") from error
-    for path in (picture, page):
-        if path is not None and not quiet:
-            say(f"Wrote {path}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # gaps were reported, of the whole table
+        return render(store_content(results, Pictures())).encode()

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import DownloadColumn, MofNCompleteColumn
 
-from evaluation.cli.shared import (
-    CommandError,
-    Reporter,
-    bar,
-    check_picture,
-    save_picture,
-    say,
-    say_prose,
-)
-from evaluation.cli.waiting import working
-from periodic_decisions.backtest.commands import as_options
-from periodic_decisions.cli.advice import play_command, say_advice
-from periodic_decisions.cli.logs import AsLogOption, evaluate_log, is_log
-from periodic_decisions.cli.reading import (
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say, say_prose
+from periodic_decisions.cli.log import evaluate_log
+from periodic_decisions.cli.options import (
     ArmColumnOption,
     ArmsOption,
+    AsLogOption,
     DecimalOption,
     DuplicatesOption,
     EncodingOption,
@@ -39,13 +27,13 @@ from periodic_decisions.cli.reading import (
     TimezoneOption,
     given,
     in_a_shell,
+    is_log,
+    write,
 )
-from periodic_envs.data import DataError
-from periodic_envs.data.madrid import cache
-from periodic_envs.data.madrid.download import addresses, download_year
-from periodic_envs.data.madrid.importing import Imported, import_paths
-from periodic_envs.data.madrid.stations import magnitude_name
-from periodic_envs.files import write_atomically
+
+if TYPE_CHECKING:
+    from periodic_envs.data.madrid.cache import Entry
+    from periodic_envs.data.madrid.importing import Imported
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 app.command("log")(evaluate_log)
@@ -59,6 +47,11 @@ def import_files(
     ],
 ) -> None:
     """Parse files of the Madrid portal once, into this computer's data folder."""
+    from rich.progress import MofNCompleteColumn
+
+    from evaluation.cli.shared import bar
+    from periodic_envs.data.madrid.importing import import_paths
+
     with bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("Reading", total=None)
         imported = import_paths(
@@ -83,25 +76,26 @@ def download(
     ] = None,
 ) -> None:
     """Get a year of measurements from the city's portal, and import it."""
+    from rich.progress import DownloadColumn
+
+    from evaluation.cli.shared import bar
+    from periodic_envs.data.madrid.download import addresses, download_year
+
     if source != "madrid":
         raise CommandError(f"there is no source {source!r}; there is: madrid")
     if url is not None and len(year) > 1:
         raise CommandError("--url is the address of one year: give one --year with it")
     for one in year:
-        _download(one, url)
+        address = url or addresses().get(one)
+        say(f"Madrid {one}" + (f" from {address}" if address else ""))
+        with bar(DownloadColumn()) as progress:
+            task = progress.add_task(f"{one}", total=None)
 
+            def on_bytes(done: int, total: int | None, task: Any = task) -> None:
+                progress.update(task, completed=done, total=total)
 
-def _download(year: int, url: str | None) -> None:
-    address = url or addresses().get(year)
-    say(f"Madrid {year}" + (f" from {address}" if address else ""))
-    with bar(DownloadColumn()) as progress:
-        task = progress.add_task(f"{year}", total=None)
-        imported = download_year(
-            year,
-            address=url,
-            on_bytes=lambda done, total: progress.update(task, completed=done, total=total),
-        )
-    _report(imported)
+            imported = download_year(one, address=url, on_bytes=on_bytes)
+        _report(imported)
 
 
 @app.command("list")
@@ -110,17 +104,19 @@ def list_data(
         bool, typer.Option("--provenance", help="Show every imported file with its SHA-256.")
     ] = False,
 ) -> None:
-    """List what was imported, from what, and where it is kept."""
+    """List the imported years, their files, and their folder."""
+    from periodic_envs.data import DataError
+    from periodic_envs.data.madrid import cache
+
     say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
     if cache.absence():
         say(f"Note: {cache.absence()}; an import will make it.")
-    years = cache.years()
+    years, damaged = cache.years(), []
     if not years:
         say(
             "Nothing is imported. Get Madrid with: periodic-gp data download madrid --year 2018\n"
             "or, from files that you have: periodic-gp data import PATH..."
         )
-    damaged = []
     for year in years:
         try:
             _say_entry(cache.entry(year), provenance)
@@ -130,17 +126,49 @@ def list_data(
         raise DataError("; ".join(damaged))
 
 
-def _say_entry(entry: cache.Entry, provenance: bool) -> None:
+def _say_entry(entry: Entry, provenance: bool) -> None:
+    from periodic_envs.data.madrid.stations import magnitude_name
+
     say(_entry_line(entry))
     say(f"    magnitudes {', '.join(magnitude_name(m) for m in entry.magnitudes)}")
     archives = dict.fromkeys(one["file"].partition(":")[0] for one in entry.imports)
     say(f"    {len(entry.imports)} files, from {', '.join(archives)}")
     for one in entry.imports if provenance else ():
         origin = f", from {one['from']}" if "from" in one else ""
+        about = f"{one['imported']}  {one['file']}, {one['lines']:,} lines"
+        say(f"    {about}, sha256 {one['sha256'][:12]}{origin}")
+
+
+def _entry_line(entry: Entry) -> str:
+    return (
+        f"Madrid {entry.year}: {entry.days[2]} days from {entry.days[0]} to {entry.days[1]}, "
+        f"{len(entry.stations)} stations, {len(entry.magnitudes)} magnitudes, "
+        f"fingerprint {entry.fingerprint[:12]}"
+    )
+
+
+def _report(imported: Imported) -> None:
+    from periodic_envs.data.madrid import cache
+    from periodic_envs.data.madrid.stations import magnitude_name
+
+    for entry in imported.entries:
+        say(_entry_line(entry))
+    overlap = imported.overlap
+    if overlap.repeated:
+        names = [f"{magnitude_name(m)} in {year}" for year, m in sorted(overlap.differing)]
+        more = ", ..." if len(names) > 6 else ""
+        differing = f" ({', '.join(names[:6])}{more})" if names else ""
         say(
-            f"    {one['imported']}  {one['file']}, {one['lines']:,} lines, "
-            f"sha256 {one['sha256'][:12]}{origin}"
+            f"{overlap.repeated:,} hourly values were there already or came twice; "
+            f"{overlap.different:,} of them differ{differing}: "
+            "csv counts more than txt, and of two csv the later one."
         )
+    if imported.renewed:
+        years = ", ".join(map(str, imported.renewed))
+        say(f"The earlier import of {years} was damaged and has been replaced.")
+    if imported.ignored:
+        say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
+    say(f"Kept in {cache.folder()}")
 
 
 @app.command()
@@ -178,8 +206,9 @@ def check(
 
     It ends with a schedule, the best arm of each hour, weekday or month.
     """
+    from evaluation.cli.waiting import working
+    from periodic_decisions.backtest.recommend import as_options
     from periodic_decisions.seasons.check import check_series
-    from periodic_decisions.seasons.check_figure import check_figure
     from periodic_decisions.tables.series import read_series
 
     if picture is not None:
@@ -209,18 +238,20 @@ def check(
             raise CommandError(str(error)) from error
     for line in found.lines():
         (say if line.startswith(" ") else say_prose)(in_a_shell(line))
-    asked_for = {"objective": objective} if objective != "max" else {}
+    asked = {"objective": objective} if objective != "max" else {}
     if found.gain is not None and not reading:
-        say(f"\nTry it: {play_command(found.periods, {'data': str(file)}, asked_for)}")
+        say(f"\nTry it: {_play_command(file, found.periods, asked)}")
     if recommend:
         _recommend(file, found.periods, objective, reading)
     else:
-        options = as_options({**asked_for, **reading})
+        options = as_options({**asked, **reading})
         say(f"Which agent to use: periodic-gp backtest {shlex.quote(str(file))}{options}")
     if schedule is not None:
-        _write(schedule, found.schedule.csv().encode())
+        write(schedule, found.schedule.csv().encode())
         say(f"Wrote the schedule into {schedule}")
     if picture is not None:
+        from periodic_decisions.seasons.figure import check_figure
+
         save_picture(check_figure(found), picture)
         say(f"Drew it into {picture}")
 
@@ -235,56 +266,34 @@ def example(
     content = EXAMPLE.read_bytes()
     if file.exists() and not (file.is_file() and file.read_bytes() == content):
         raise CommandError(f"{str(file)!r} is there already: choose another name")
-    _write(file, content)
+    write(file, content)
     say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")
 
 
-def _recommend(
-    file: Path, periods: Sequence[float], objective: str, reading: dict[str, Any]
-) -> None:
-    """Say which agent did best on the table, and how to begin with it."""
-    from periodic_decisions.backtest.recommend import recommend
-    from periodic_decisions.backtest.running import Backtest
+def _play_command(file: Path, periods: tuple[float, ...], rest: dict[str, Any]) -> str:
+    """Return the command that plays with the seasons that were found."""
+    from evaluation.specs import WorldSpec
 
-    tested = Backtest(file, periods=periods, objective=objective, reading=reading)
-    with Reporter(quiet=False) as report:
-        judged, _ = tested.run(on_progress=report)
-    say("")
-    say_advice(recommend(judged))
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_atomically(path, content)
-    except OSError as error:
-        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
-
-
-def _entry_line(entry: cache.Entry) -> str:
+    plain = [int(period) if period.is_integer() else period for period in periods]
+    several = len(plain) > 1
+    arguments = {"data": str(file), "period": plain if several else plain[0], **rest}
+    agent = "seasons-gp-ucb" if several else "periodic-gp-ucb:time_length_scale=1"
     return (
-        f"Madrid {entry.year}: {entry.days[2]} days from {entry.days[0]} to {entry.days[1]}, "
-        f"{len(entry.stations)} stations, {len(entry.magnitudes)} magnitudes, "
-        f"fingerprint {entry.fingerprint[:12]}"
+        f"periodic-gp play {shlex.quote(str(WorldSpec('PeriodicGP-Replay-v0', arguments)))} {agent}"
     )
 
 
-def _differing(imported: Imported) -> str:
-    names = [f"{magnitude_name(m)} in {year}" for year, m in sorted(imported.overlap.differing)]
-    return f" ({', '.join(names[:6])}{', ...' if len(names) > 6 else ''})" if names else ""
+def _recommend(
+    file: Path, periods: tuple[float, ...], objective: str, reading: dict[str, Any]
+) -> None:
+    """Print the agent that did best on the table, and its first commands."""
+    from evaluation.cli.shared import Reporter
+    from periodic_decisions.backtest.recommend import recommend
+    from periodic_decisions.backtest.run import Backtest
 
-
-def _report(imported: Imported) -> None:
-    for entry in imported.entries:
-        say(_entry_line(entry))
-    if imported.overlap.repeated:
-        say(
-            f"{imported.overlap.repeated:,} hourly values were there already or came twice; "
-            f"{imported.overlap.different:,} of them differ{_differing(imported)}: "
-            "csv counts more than txt, and of two csv the later one."
-        )
-    if imported.renewed:
-        years = ", ".join(map(str, imported.renewed))
-        say(f"The earlier import of {years} was damaged and has been replaced.")
-    if imported.ignored:
-        say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
-    say(f"Kept in {cache.folder()}")
+    tested = Backtest(file, periods=periods, objective=objective, reading=reading)
+    with Reporter(quiet=False) as report:
+        result, _ = tested.run(on_progress=report)
+    say("")
+    for line, is_prose in recommend(result).lines():
+        (say_prose if is_prose else say)(line)

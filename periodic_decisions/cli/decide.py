@@ -1,36 +1,43 @@
-"""Decide in production: ask what to do, tell what came of it, from one file."""
+"""Decide in production: ask for a choice, tell its reward, from one file."""
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from evaluation.cli.shared import (
-    CommandError,
-    check_picture,
-    save_picture,
-    say,
-    say_prose,
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say, say_prose
+from periodic_decisions.cli.options import (
+    ArmColumnOption,
+    ArmsOption,
+    DecimalOption,
+    DuplicatesOption,
+    EncodingOption,
+    JsonOption,
+    NaValuesOption,
+    RewardColumnOption,
+    SeparatorOption,
+    TimeColumnOption,
+    TimeFormatOption,
+    given,
+    write,
 )
-from periodic_decisions.cli.decide_learn import AgentOption, StateArgument, learn
-from periodic_decisions.deciding.decider import Choice, Decider
-from periodic_decisions.deciding.settings import DEFAULT_REMEMBERED
-
-if TYPE_CHECKING:  # pandas takes half a second, and asking and telling need none of it
-    import pandas as pd
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
-_COMMA = re.compile(r"[-+]?\d+,\d+", re.ASCII)
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+StateArgument = Annotated[Path, typer.Argument(help="The file that the decider is kept in.")]
+AgentOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The agent that the decider was made with, if it comes from a file of yours "
+        "(mine.py:Mine): the decider does not import it unless you name it again."
+    ),
+]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace the file if it is there already.")
 ]
@@ -67,13 +74,15 @@ def init(
         float, typer.Option(help="Share of choices that are made at random, from 0 to 1.")
     ] = 0.0,
     remember: Annotated[
-        int, typer.Option(help="How many choices, and how many rewards, are kept.")
-    ] = DEFAULT_REMEMBERED,
+        int | None, typer.Option(help="How many choices, and how many rewards, are kept.")
+    ] = None,
     start: Annotated[
         str | None, typer.Option(help="The first time; by default that of the first choice.")
     ] = None,
 ) -> None:
     """Make a decider, and the file that it is kept in."""
+    from periodic_decisions import Decider
+
     if state.exists():
         raise CommandError(f"{str(state)!r} is there already: remove it first, or take another")
     decider = Decider(
@@ -84,8 +93,8 @@ def init(
         timezone=timezone,
         objective=objective,
         explore=explore,
-        remember=remember,
         start=start,
+        **given(remember=remember),
     )
     decider.save(state)
     say(f"Made {state}: {', '.join(decider.arms)}, every {decider.settings['step']}")
@@ -104,6 +113,8 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Choose an arm, and print it with the id under which its reward is told."""
+    from periodic_decisions import Decider
+
     with Decider.opened(state, agent=agent) as decider:
         choice = decider.choose(at)
     if as_json:  # only now is the choice on the disk
@@ -112,15 +123,10 @@ def ask(
     say(f"arm          {choice.arm}")
     say(f"id           {choice.id}")
     say(f"time         {choice.time}")
-    say(f"expected     {_expected(choice)}")
+    low, high = choice.interval or (None, None)
+    bounds = f"{choice.expected:.4g} (95 %: {low:.4g} to {high:.4g})" if choice.interval else ""
+    say(f"expected     {bounds or 'unknown'}")
     say(f"probability  {'unknown' if choice.probability is None else f'{choice.probability:g}'}")
-
-
-def _expected(choice: Choice) -> str:
-    if choice.expected is None or choice.interval is None:
-        return "unknown"
-    low, high = choice.interval
-    return f"{choice.expected:.4g} (95 %: {low:.4g} to {high:.4g})"
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -133,24 +139,25 @@ def tell(
     agent: AgentOption = None,
 ) -> None:
     """Tell the reward of a choice."""
-    value = _number(reward)
+    from periodic_decisions import Decider
+
+    try:
+        value = float(reward)
+    except ValueError:
+        point = reward.replace(",", ".")
+        is_comma = re.fullmatch(r"[-+]?\d+,\d+", reward, re.ASCII)
+        meant = f", did you mean {point}?" if is_comma else ""
+        raise CommandError(f"a reward is a number such as 28.5, got {reward!r}{meant}") from None
     with Decider.opened(state, agent=agent) as decider:
         decider.tell(choice, value)
     say(f"Learned that {choice} gave {value:g}")
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        point = text.replace(",", ".")
-        meant = f", did you mean {point}?" if _COMMA.fullmatch(text) else ""
-        raise CommandError(f"a reward is a number such as 28.5, got {text!r}{meant}") from None
-
-
 @app.command("open")
 def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOption = False) -> None:
     """List the choices whose rewards were not told yet, with their ids."""
+    from periodic_decisions import Decider
+
     log = Decider.load(state, agent=agent).log
     waiting = log.loc[log["reward"].isna(), ["choice_id", "time", "arm"]]
     if as_json:
@@ -161,7 +168,59 @@ def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOpti
         say(waiting.to_string(index=False))
 
 
-app.command()(learn)
+@app.command()
+def learn(
+    state: StateArgument,
+    table: Annotated[
+        Path, typer.Argument(help="A table of all arms, or a log: .csv, .tsv, .txt or .parquet.")
+    ],
+    agent: AgentOption = None,
+    time_column: TimeColumnOption = None,
+    arm_column: ArmColumnOption = None,
+    reward_column: RewardColumnOption = None,
+    time_format: TimeFormatOption = None,
+    separator: SeparatorOption = None,
+    decimal: DecimalOption = None,
+    encoding: EncodingOption = None,
+    na_values: NaValuesOption = None,
+    arms: ArmsOption = None,
+    duplicates: DuplicatesOption = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Let rewards count that are known already, instead of skipping them."
+        ),
+    ] = False,
+) -> None:
+    """Learn from a table of all arms, wide or long, or from a log of choices.
+
+    What is known already is skipped, so that a table that grows can be learned every day.
+    """
+    from evaluation.cli.shared import Reporter
+    from evaluation.runner import Progress
+    from periodic_decisions import Decider
+
+    reading = given(
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        time_format=time_format,
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        na_values=na_values,
+        arms=arms,
+        duplicates=duplicates,
+    )
+    reporter = Reporter(quiet=False, title="learning", things="rewards")
+    with Decider.opened(state, agent=agent) as decider, reporter as report:
+        count = decider.learn(
+            table,
+            again=again,
+            on_progress=lambda done, of: report(Progress(of, done, 0)),
+            **reading,
+        )
+    say(f"Learned {count:,} rewards from {table}")
 
 
 @app.command()
@@ -180,6 +239,8 @@ def plan(
 
     Steps marked as a trial are taken to learn: another arm is expected to be better.
     """
+    from periodic_decisions import Decider
+
     if picture is not None:
         check_picture(picture)
     if csv is not None:
@@ -188,7 +249,7 @@ def plan(
     if csv is None:
         say(found.text())
     else:
-        _write_csv(found.table, csv)
+        write(csv, found.table.to_csv(index=False).encode())
         say(f"Wrote {len(found):,} steps into {csv}")
     if picture is not None:
         save_picture(found.plot(), picture)
@@ -205,6 +266,8 @@ def write_log(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write all choices that are remembered, with rewards, probabilities and ids."""
+    from periodic_decisions import Decider
+
     _check_free(out, overwrite)
     decider = Decider.load(state, agent=agent)
     decider.export_log(out)
@@ -220,6 +283,8 @@ def add_arm(
     agent: AgentOption = None,
 ) -> None:
     """Let an arm be chosen from now on."""
+    from periodic_decisions import Decider
+
     with Decider.opened(state, agent=agent) as decider:
         decider.add_arm(arm)
     say(f"Arms: {', '.join(decider.arms)}")
@@ -232,6 +297,8 @@ def retire_arm(
     agent: AgentOption = None,
 ) -> None:
     """Let an arm be chosen no more; its choices may still be told."""
+    from periodic_decisions import Decider
+
     with Decider.opened(state, agent=agent) as decider:
         decider.retire_arm(arm)
     say(f"Arms: {', '.join(decider.arms)}")
@@ -242,14 +309,3 @@ def _check_free(path: Path, overwrite: bool) -> None:
         raise CommandError(
             f"{str(path)!r} is there already: take another name, or replace it with --overwrite"
         )
-
-
-def _write_csv(table: pd.DataFrame, path: Path) -> None:
-    from periodic_envs.files import write_atomically
-
-    file = io.StringIO()
-    table.to_csv(file, index=False)
-    try:
-        write_atomically(path, file.getvalue().encode())
-    except OSError as error:
-        raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error

@@ -1,17 +1,16 @@
-"""``periodic-gp learn-prior``: what measurements teach, for ``auto-gp-ucb:prior=FILE``."""
+"""The command ``learn-prior``: a prior from measurements, for ``auto-gp-ucb:prior=FILE``."""
 
 from __future__ import annotations
 
 import json
 import os
-from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from evaluation.cli.shared import CommandError, say
-from periodic_decisions.cli.reading import (
+from periodic_decisions.cli.options import (
     ArmColumnOption,
     ArmsOption,
     DecimalOption,
@@ -20,12 +19,14 @@ from periodic_decisions.cli.reading import (
     SeparatorOption,
     TimeColumnOption,
     TimeFormatOption,
+    check_folder,
+    given,
+    write,
 )
-from periodic_envs.files import write_atomically
 
 MADRID = "madrid"
-MADRID_YEARS = "2016:2017"
-"""What the shipped prior is made from."""
+MADRID_YEARS = "2016:2017"  # of the shipped prior
+Learned = tuple[dict[str, Any], float, str]  # content of the file, seasons, first time
 
 
 def learn_prior(
@@ -71,62 +72,54 @@ def learn_prior(
     decimal: DecimalOption = None,
 ) -> None:
     """Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence."""
-    reading = {
-        "time_column": time_column,
-        "arm_column": arm_column,
-        "reward_column": reward_column,
-        "arms": arms,
-        "time_format": time_format,
-        "duplicates": duplicates,
-        "separator": separator,
-        "decimal": decimal,
-    }
-    window = {"arm_features": arm_features, "start": start, "steps": steps}
-    asked: dict[str, Any] = {"period": period, "transform": transform, **window, **reading}
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    _check_output(out)
+    asked = given(
+        period=period,
+        transform=transform,
+        arm_features=arm_features,
+        start=start,
+        steps=steps,
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        arms=arms,
+        time_format=time_format,
+        duplicates=duplicates,
+        separator=separator,
+        decimal=decimal,
+    )
+    if out.is_dir():
+        raise CommandError(f"cannot write {str(out)!r}: it is a folder")
+    check_folder(out)
+    if not os.access(out.parent, os.W_OK):
+        raise CommandError(f"cannot write {str(out)!r}: its folder cannot be written")
+    if table != MADRID and years is not None:
+        raise CommandError("--years is for madrid: choose from a table by --start and --steps")
     try:
-        if table == MADRID:
-            learned = _from_madrid(years or MADRID_YEARS, given)
-        elif years is not None:
-            raise CommandError("--years is for madrid: choose from a table by --start and --steps")
-        else:
-            learned = _from_table(Path(table), **given)
-    except (ValueError, ArgumentTypeError) as error:
+        madrid = table == MADRID
+        learned = _madrid(years or MADRID_YEARS, asked) if madrid else _table(Path(table), **asked)
+    except ValueError as error:
         raise CommandError(str(error)) from error
     _write(out, *learned)
 
 
-def _check_output(path: Path) -> None:
-    """Before the work, not after it."""
-    if path.is_dir():
-        raise CommandError(f"cannot write {str(path)!r}: it is a folder")
-    if not path.parent.is_dir():
-        raise CommandError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
-    if not os.access(path.parent, os.W_OK):
-        raise CommandError(f"cannot write {str(path)!r}: its folder cannot be written")
+def _madrid(years: str, asked: dict[str, Any]) -> Learned:
+    from periodic_decisions.priors import MADRID_HOURS, learn_madrid
+
+    if asked.pop("period", MADRID_HOURS) != MADRID_HOURS:
+        raise CommandError(f"the season of madrid has {MADRID_HOURS} steps: leave out --period")
+    for option in asked:
+        raise CommandError(f"--{option.replace('_', '-')} is for tables: leave it out with madrid")
+    first, colon, last = years.partition(":")
+    try:
+        found = range(int(first), int(last) + 1) if colon else sorted(map(int, years.split(",")))
+    except ValueError:
+        raise CommandError(f"years are written 2016:2017 or 2016,2018, got {years!r}") from None
+    if not found:
+        raise CommandError(f"years {years} are none: the last must not be before the first")
+    return *learn_madrid(list(dict.fromkeys(found))), "midnight"
 
 
-Learned = tuple[dict[str, Any], float, str]
-"""The content of the file, the number of seasons, and when the first of them begins."""
-
-
-def _from_madrid(years: str, given: dict[str, Any]) -> Learned:
-    from periodic_decisions.priors.learning import seasons_in
-    from periodic_decisions.priors.madrid import HOURS, learn_madrid, measured
-    from studies.flagship.options import parse_years
-
-    if given.pop("period", HOURS) != HOURS:
-        raise CommandError(f"the season of madrid has {HOURS} steps: leave out --period")
-    if given:
-        option = next(iter(given)).replace("_", "-")
-        raise CommandError(f"--{option} is for tables: leave it out with madrid")
-    chosen = parse_years(years)
-    content = learn_madrid(chosen)
-    return content, seasons_in(measured(chosen)[1], HOURS), "midnight"
-
-
-def _from_table(
+def _table(
     file: Path,
     *,
     period: float | None = None,
@@ -137,10 +130,10 @@ def _from_table(
     **reading: Any,
 ) -> Learned:
     from agents.auto.transform import TRANSFORMS
-    from periodic_decisions.priors.learning import learn, seasons_in
-    from periodic_decisions.tables.features import read_features
+    from periodic_decisions.priors import learn, seasons_in
     from periodic_decisions.tables.series import cut, read_series
     from periodic_envs.checks import one_of
+    from periodic_envs.data.table import read_features
 
     one_of("transform", transform, ("auto", *TRANSFORMS))
     series = cut(read_series(file, **reading), start=start, steps=steps)
@@ -158,7 +151,7 @@ def _from_table(
         "learn-prior; what the names mean is said in agents/auto/learned_prior.py.",
         extra={"names": list(series.names)},
     )
-    return content, seasons_in([series.values], period), str(series.clock.at(0))
+    return content, seasons_in([series.values], period), series.grid.at(0)
 
 
 def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> None:
@@ -170,10 +163,7 @@ def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> N
             f"the prior would have {len(data):,} bytes, and agents read at most {MAX_BYTES:,}: "
             "learn from fewer arms, or a shorter season"
         )
-    try:
-        write_atomically(path, data)
-    except OSError as error:
-        raise CommandError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    write(path, data)
     arms, period = len(content["profile"][0]), content["period"]
     say(
         f"Learned from {seasons:,.4g} seasons of {period:g} steps: {arms} arms, "

@@ -1,42 +1,37 @@
-"""What a log holds, in words: what its policy did, and what it never did."""
+"""Description of a log: what its policy did, and what it never did."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from periodic_decisions.logs.labels import phase_label
-from periodic_decisions.logs.log import Log
-from periodic_decisions.logs.policies import listed
-from periodic_decisions.logs.probabilities import count_by_phase
-from periodic_decisions.logs.seasons import Seasons
-from periodic_decisions.tables.report import count
+from periodic_decisions.logs.log import DecisionLog, LogSeasons, phase_label
+from periodic_decisions.tables.values import count, listed
 from periodic_envs.arrays import Array
 
-MAX_ARMS = 20
-"""Arms that are described one by one at most."""
+MAX_ARMS = 20  # described one by one
 
 
-def guess_period(log: Log) -> float | None:
-    """A day in steps, where times are dated and steps are shorter than a day; else None."""
-    if not isinstance(log.clock.step, pd.Timedelta):
+def guess_period(log: DecisionLog) -> float | None:
+    """Return a day in steps, where times are dated and steps are shorter than a day; else None."""
+    if not isinstance(log.grid.step, pd.Timedelta):
         return None
-    steps = pd.Timedelta(days=1) / log.clock.step
+    steps = pd.Timedelta(days=1) / log.grid.step
     return float(steps) if steps >= 2.0 else None
 
 
-def describe(log: Log, seasons: Seasons) -> list[str]:
-    """All that is known about a log before a question is asked, line by line."""
+def describe(log: DecisionLog, seasons: LogSeasons) -> list[str]:
+    """Describe a log line by line."""
     return [*_rows(log), "", *_policy(log, seasons), "", *_arms(log, seasons)]
 
 
-def _rows(log: Log) -> list[str]:
+def _rows(log: DecisionLog) -> list[str]:
     times = np.unique(log.step)
-    span = f"{log.clock.at(0)} to {log.clock.at(int(log.step[-1]) - log.origin)}"
+    span = f"{log.grid.at(0)} to {log.grid.at(int(log.step[-1]) - log.origin)}"
     lines = [
         *(f"{note[0].upper()}{note[1:]}." for note in log.notes),
         f"{count(len(log), 'decision')} at {count(len(times), 'time')}, {span}, in steps of "
-        f"{log.clock.step_text()}.",
+        f"{log.grid.step_text()}.",
     ]
     empty = int(times[-1] - times[0]) + 1 - len(times)
     if empty:
@@ -49,8 +44,8 @@ def _rows(log: Log) -> list[str]:
     return lines
 
 
-def _policy(log: Log, seasons: Seasons) -> list[str]:
-    counts = count_by_phase(seasons.phase, log.arm, seasons.phases, len(log.names))
+def _policy(log: DecisionLog, seasons: LogSeasons) -> list[str]:
+    counts = seasons.count(log.arm, len(log.names))
     visited = counts[counts.sum(1) > 0.0]
     shares = visited / visited.sum(1, keepdims=True)
     top = float((shares.max(1) * visited.sum(1)).sum() / visited.sum())
@@ -67,14 +62,13 @@ def _policy(log: Log, seasons: Seasons) -> list[str]:
     return [*lines, known, *_calibration(log)]
 
 
-def _calibration(log: Log) -> list[str]:
-    """Whether weights average to 1, as those of true probabilities do, for each arm's share."""
+def _calibration(log: DecisionLog) -> list[str]:
+    """Warn if weights do not average to 1, as those of true probabilities do."""
     assert log.probability is not None
-    total = float((1.0 / log.probability).mean())
-    expected = float(len(log.names))
+    weights, expected = 1.0 / log.probability, float(len(log.names))
+    total = float(weights.mean())
     # The mean of 1/p over rows is the number of arms with a probability above 0 at each row.
-    deviation = float((1.0 / log.probability).std()) / np.sqrt(len(log))
-    if total <= expected + 4.0 * deviation + 1e-9:
+    if total <= expected + 4.0 * float(weights.std()) / np.sqrt(len(log)) + 1e-9:
         return []
     return [
         f"They cannot all be right: the mean of 1 / probability is {total:.3g}, and with "
@@ -82,12 +76,11 @@ def _calibration(log: Log) -> list[str]:
     ]
 
 
-def _arms(log: Log, seasons: Seasons) -> list[str]:
-    counts = count_by_phase(seasons.phase, log.arm, seasons.phases, len(log.names))
+def _arms(log: DecisionLog, seasons: LogSeasons) -> list[str]:
+    counts = seasons.count(log.arm, len(log.names))
     names = log.names[:MAX_ARMS]
     width = max(len("arm"), *(len(name) for name in names))
-    header = f"{'arm':<{width}}  decisions   share  mean reward  never chosen at"
-    lines = [header]
+    lines = [f"{'arm':<{width}}  decisions   share  mean reward  never chosen at"]
     for arm, name in enumerate(names):
         rows = int(counts[:, arm].sum())
         mean = float(log.reward[log.arm == arm].mean()) if rows else float("nan")
@@ -100,8 +93,8 @@ def _arms(log: Log, seasons: Seasons) -> list[str]:
     return lines
 
 
-def _unseen(log: Log, seasons: Seasons, counts: Array, arm: int) -> str:
-    """The phases that the log has rows of, but none of this arm."""
+def _unseen(log: DecisionLog, seasons: LogSeasons, counts: Array, arm: int) -> str:
+    """Return the phases that the log has rows of, but none of this arm."""
     missing = np.flatnonzero((counts[:, arm] == 0.0) & (counts.sum(1) > 0.0))
     if not len(missing):
         return ""

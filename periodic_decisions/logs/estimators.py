@@ -9,18 +9,17 @@ arm) and q(policy's arm), each estimator is a ratio of sums, or two:
     sndr    sum q(policy) / n  +  sum w (r - q(logged)) / sum w
 
 Intervals come from the jackknife that leaves out whole blocks, with Student's quantiles: blocks are
-whole seasons, so that rows of one season may hang together as they like.
+whole seasons, so that rows of one season may depend on each other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from evaluation.statistics.intervals import Interval, tail_probabilities
-from periodic_decisions.logs.log import Integers, LogError
+from periodic_decisions.logs.log import DecisionLogError, Integers, LogSeasons
 from periodic_envs.arrays import Array
 
 ESTIMATORS = {
@@ -30,75 +29,62 @@ ESTIMATORS = {
     "dr": "doubly robust",
     "sndr": "self-normalised doubly robust",
 }
-"""Names of the estimators, and what they are."""
-NEEDS_MODEL = frozenset(("dr", "sndr"))
-"""Estimators that need the model of other folds."""
-Ratio = tuple[Array, Array]
-"""Numerators and denominators of the rows, shape (n,) each."""
+NEEDS_MODEL = frozenset(("dr", "sndr"))  # the model of other folds
+PRIOR_ROWS = 1.0  # imagined rows of every phase, shared as all phases together are
+CHANCE = 0.05  # largest probability of an accidental absence, over all phases together
+Ratio = tuple[Array, Array]  # numerators and denominators of the rows, shape (n,) each
 
 
-@dataclass(frozen=True, eq=False)
-class Weighed:
-    """Rows as an estimator sees them, arrays of shape (n,).
+def ratios(
+    estimator: str, reward: Array, weight: Array, of_logged: Array, of_policy: Array
+) -> tuple[Ratio, ...]:
+    """Return the ratios of sums whose total is the estimate.
 
-    Attributes:
-        reward: What the logged arm brought.
-        weight: How much more likely the policy was to choose that arm than the log was.
+    >>> rows = [np.array(x) for x in ([1.0, 2.0], [2.0, 0.0], [0.5, 0.5], [0.5, 1.0])]
+    >>> value(ratios("ips", *rows)), value(ratios("snips", *rows)), value(ratios("dr", *rows))
+    (1.0, 1.0, 1.25)
+
+    Args:
+        estimator: Of ``ESTIMATORS``.
+        reward: Reward of the logged arm, shape (n,), as all others.
+        weight: Ratio of the policy's and the log's probability of that arm.
         of_logged: The model's mean reward of the logged arm.
         of_policy: The model's mean reward of the policy's arm.
     """
-
-    reward: Array
-    weight: Array
-    of_logged: Array
-    of_policy: Array
-
-
-def ratios(estimator: str, rows: Weighed) -> tuple[Ratio, ...]:
-    """The ratios of sums whose total is the estimate.
-
-    >>> rows = Weighed(*(np.array(x) for x in ([1.0, 2.0], [2.0, 0.0], [0.5, 0.5], [0.5, 1.0])))
-    >>> value(ratios("ips", rows)), value(ratios("snips", rows)), value(ratios("dr", rows))
-    (1.0, 1.0, 1.25)
-    """
-    each, weight = np.ones_like(rows.reward), rows.weight
-    missed = weight * (rows.reward - rows.of_logged)
-    if estimator == "ips":
-        return ((weight * rows.reward, each),)
-    if estimator == "snips":
-        return ((weight * rows.reward, weight),)
-    if estimator == "dr":
-        return ((rows.of_policy + missed, each),)
-    if estimator == "sndr":
-        return ((rows.of_policy, each), (missed, weight))
-    raise ValueError(f"there is no estimator {estimator!r}: there are {', '.join(ESTIMATORS)}")
+    each = np.ones_like(reward)
+    missed = weight * (reward - of_logged)
+    return {
+        "ips": ((weight * reward, each),),
+        "snips": ((weight * reward, weight),),
+        "dr": ((of_policy + missed, each),),
+        "sndr": ((of_policy, each), (missed, weight)),
+    }[estimator]
 
 
 def value(parts: tuple[Ratio, ...]) -> float:
-    """The estimate."""
+    """Return the estimate."""
     return float(sum(numerator.sum() / denominator.sum() for numerator, denominator in parts))
 
 
 def block_interval(parts: tuple[Ratio, ...], block: Integers, *, level: float = 0.95) -> Interval:
-    """The estimate with an interval from leaving out one block after the other.
+    """Return the estimate with an interval from leaving out one block after the other.
 
     Args:
         parts: Ratios of sums, as from ``ratios``.
-        block: Block of each row, from 0 on without a gap.
-        level: Share of intervals that shall contain the truth.
+        block: Block of each row; blocks without rows do not count.
+        level: Coverage of the interval.
 
     Raises:
-        LogError: If all that an estimate rests on lies in one block.
+        DecisionLogError: If the whole estimate rests on one block.
     """
-    blocks = int(block.max()) + 1
+    used, block = np.unique(block, return_inverse=True)
+    blocks = len(used)
     without = np.zeros(blocks)
-    for numerator, denominator in parts:
-        over, under = (
-            np.bincount(block, row, minlength=blocks) for row in (numerator, denominator)
-        )
+    for pair in parts:
+        over, under = (np.bincount(block, row, minlength=blocks) for row in pair)
         left = under.sum() - under
         if (left <= 0.0).any():
-            raise LogError("all rows that tell something lie in one block of seasons")
+            raise DecisionLogError("all rows that tell something lie in one block of seasons")
         without += (over.sum() - over) / left
     deviation = without - without.mean()
     error = float(np.sqrt((blocks - 1) / blocks * (deviation**2).sum()))
@@ -108,10 +94,41 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers, *, level: float = 
 
 
 def effective_size(weight: Array) -> float:
-    """The number of equally weighed rows that would say as much: (sum w)^2 / sum w^2.
+    """Return the number of equally weighted rows of the same precision: (sum w)^2 / sum w^2.
 
     >>> effective_size(np.array([2.0, 2.0, 0.0]))
     2.0
     """
     squares = float((weight**2).sum())
     return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
+def estimate_probabilities(seasons: LogSeasons, arm: Integers, arms: int) -> Array:
+    """Return the share in its phase of the arm of each row, smoothed towards its share in all rows.
+
+    It is the probability of the row where the log chose by the phase and by chance alone. Where the
+    log used more than the phase, and that is related to the rewards, estimates are biased.
+    """
+    counts = seasons.count(arm, arms)
+    smoothed = counts + PRIOR_ROWS * counts.sum(0) / counts.sum()
+    return np.asarray((smoothed / smoothed.sum(1, keepdims=True))[seasons.phase, arm])
+
+
+def blind_rows(
+    seasons: LogSeasons, arm: Integers, policy: Integers, arms: int, probability: Array | None
+) -> NDArray[np.bool_]:
+    """Return the rows in whose phase the policy's arm was never logged, shape (n,).
+
+    Where probabilities were logged, an absence counts only if it is no accident: if the phase has
+    so many rows that the arm, at the lowest probability it ever had, should have come up, or if the
+    probabilities there left it no room.
+    """
+    unseen = seasons.count(arm, arms) == 0.0
+    if probability is not None:
+        lowest, room = np.ones(arms), np.zeros(seasons.phases)
+        np.minimum.at(lowest, arm, probability)
+        np.maximum.at(room, seasons.phase, 1.0 - probability)
+        rows = np.bincount(seasons.phase, minlength=seasons.phases)
+        by_chance = (1.0 - lowest) ** rows[:, None] >= CHANCE / seasons.phases
+        unseen &= ~(by_chance & (room[:, None] >= lowest - 1e-9))
+    return np.asarray(unseen[seasons.phase, policy])

@@ -1,4 +1,4 @@
-"""The model of the rewards: a Gaussian process over arms and phases.
+"""Model of the rewards: a Gaussian process over arms and phases.
 
 Every arm has a level and a season of its own,
 
@@ -17,21 +17,18 @@ from itertools import product
 
 import numpy as np
 
-from agents.gp import Constant, Finite, Kernel, Periodic
-from periodic_decisions.logs.log import Integers
-from periodic_decisions.logs.seasons import Seasons
+from agents.gp import Constant, Finite, Periodic
+from periodic_decisions.logs.log import Integers, LogSeasons
 from periodic_envs.arrays import Array
 
+# Variances in units of the noise variance.
 LEVELS = (0.1, 1.0, 10.0)
-"""Variances of the arms' levels that are tried, in units of the noise variance."""
 SEASONS = (0.001, 0.03, 0.3, 3.0)
-"""Variances of the arms' seasons that are tried, in units of the noise variance."""
 LENGTH_SCALES = (0.5, 1.0)
-"""Length-scales of the seasons that are tried."""
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class RewardModel:
     """Beliefs about the mean reward of every arm in every phase.
 
     Attributes:
@@ -45,11 +42,7 @@ class Model:
     noise_variance: float
 
     def average(self, share: Array) -> tuple[float, float]:
-        """Mean and standard deviation of a weighted mean reward.
-
-        Args:
-            share: What each arm in each phase counts, shape (phases, arms).
-        """
+        """Return mean and standard deviation of a mean reward weighted by shares (phases, arms)."""
         by_arm = np.ascontiguousarray(share.T)
         variance = np.einsum("ap,apq,aq->", by_arm, self.covariance, by_arm)
         return float((share * self.mean).sum()), float(np.sqrt(max(variance, 0.0)))
@@ -65,74 +58,69 @@ class Cells:
 
     @classmethod
     def of(cls, phase: Integers, arm: Integers, reward: Array, phases: int, arms: int) -> Cells:
-        """The cells of some rows."""
+        """Return the cells of some rows."""
         cell = arm * phases + phase
         number = np.bincount(cell, minlength=arms * phases).astype(np.float64)
-        total = np.bincount(cell, reward, minlength=arms * phases)
-        mean = total / np.maximum(number, 1.0)
+        mean = np.bincount(cell, reward, minlength=arms * phases) / np.maximum(number, 1.0)
         within = float(((reward - mean[cell]) ** 2).sum())
         return cls(number.reshape(arms, phases), mean.reshape(arms, phases), within)
 
+    def noisy(self, prior: Array) -> tuple[Array, Array]:
+        """Return S and I + S K S with S^2 = counts, for a prior covariance K of the phases."""
+        root = np.sqrt(self.count)
+        return root, root[:, :, None] * prior * root[:, None, :] + np.eye(len(prior))
 
-def phase_kernel(period: float, level: float, season: float, length_scale: float) -> Kernel:
-    """Covariance of one arm's rewards over time, in units of the noise variance."""
-    return Constant(level) + season * Periodic(period, length_scale)
 
-
-def fit_model(
-    phase: Integers, arm: Integers, reward: Array, *, seasons: Seasons, arms: int
-) -> Model:
-    """The model with the highest evidence on the grid.
-
-    Args:
-        phase: Phase of each row.
-        arm: Arm of each row.
-        reward: Reward of each row.
-        seasons: The period and the number of phases.
-        arms: How many arms there are.
-    """
-    cells = Cells.of(phase, arm, reward, seasons.phases, arms)
+def phase_priors(seasons: LogSeasons) -> list[Array]:
+    """Return the covariances of one arm's phases that are tried, in units of the noise variance."""
     starts, origin = seasons.starts(), Finite.arms(1).points(np.zeros(seasons.phases, np.intp))
     kernels = (
-        phase_kernel(seasons.period, *values) for values in product(LEVELS, SEASONS, LENGTH_SCALES)
+        Constant(level) + season * Periodic(seasons.period, length_scale)
+        for level, season, length_scale in product(LEVELS, SEASONS, LENGTH_SCALES)
     )
-    solved = (_solve(cells, kernel.gram(origin, starts, origin, starts)) for kernel in kernels)
-    return max(solved, key=lambda found: found.evidence).model(cells)
+    return [kernel.gram(origin, starts, origin, starts) for kernel in kernels]
 
 
-@dataclass(frozen=True, eq=False)
-class _Solved:
-    """What one prior K makes of the cells, by way of S (I + S K S)^-1 S with S^2 = counts."""
-
-    prior: Array
-    root: Array
-    noisy: Array
-    mu: float
-    noise_variance: float
-    evidence: float
-
-    def model(self, cells: Cells) -> Model:
-        root = self.root
-        inverse = root[:, :, None] * np.linalg.inv(self.noisy) * root[:, None, :]
-        gain = self.prior @ inverse  # (arms, phases, phases)
-        mean = self.mu + (gain @ (cells.mean - self.mu)[:, :, None])[:, :, 0]
-        covariance = self.noise_variance * (self.prior - gain @ self.prior)
-        return Model(np.ascontiguousarray(mean.T), covariance, self.noise_variance)
-
-
-def _solve(cells: Cells, prior: Array) -> _Solved:
-    root = np.sqrt(cells.count)
+def evidence(cells: Cells, prior: Array) -> tuple[float, float, float]:
+    """Return the log evidence of all rows without constants, and the best mu and noise variance."""
+    root, noisy = cells.noisy(prior)
     n = float(cells.count.sum())
-    noisy = root[:, :, None] * prior * root[:, None, :] + np.eye(len(prior))
     scaled = np.stack((root, root * cells.mean), axis=2)
     ones, onto = np.moveaxis(root[:, :, None] * np.linalg.solve(noisy, scaled), 2, 0)
     mu = float(onto.sum() / ones.sum())
     squares = cells.within + float(((cells.mean - mu) * (onto - mu * ones)).sum())
     noise_variance = max(squares / n, 1e-300)
     diagonals = np.diagonal(np.linalg.cholesky(noisy), axis1=1, axis2=2)
-    # Of all rows, without constants: log N(y; mu, s^2 (Z K Z' + I)) at the best mu and s^2.
-    evidence = -0.5 * n * np.log(noise_variance) - float(np.log(diagonals).sum())
-    return _Solved(prior, root, noisy, mu, noise_variance, float(evidence))
+    # log N(y; mu, s^2 (Z K Z' + I)) at the best mu and s^2.
+    found = -0.5 * n * np.log(noise_variance) - float(np.log(diagonals).sum())
+    return float(found), mu, noise_variance
+
+
+def fit_model(
+    phase: Integers, arm: Integers, reward: Array, *, seasons: LogSeasons, arms: int
+) -> RewardModel:
+    """Return the model with the highest evidence on the grid.
+
+    Args:
+        phase: Phase of each row.
+        arm: Arm of each row.
+        reward: Reward of each row.
+        seasons: Period and number of phases.
+        arms: Number of arms.
+    """
+    cells = Cells.of(phase, arm, reward, seasons.phases, arms)
+    tried = [(*evidence(cells, prior), prior) for prior in phase_priors(seasons)]
+    _, mu, noise_variance, prior = max(tried, key=lambda found: found[0])
+    return posterior(cells, prior, mu, noise_variance)
+
+
+def posterior(cells: Cells, prior: Array, mu: float, noise_variance: float) -> RewardModel:
+    """Return the model of the cells for one prior."""
+    root, noisy = cells.noisy(prior)
+    gain = prior @ (root[:, :, None] * np.linalg.inv(noisy) * root[:, None, :])
+    mean = mu + (gain @ (cells.mean - mu)[:, :, None])[:, :, 0]
+    covariance = noise_variance * (prior - gain @ prior)
+    return RewardModel(np.ascontiguousarray(mean.T), covariance, noise_variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,24 +128,22 @@ class CrossFit:
     """For each fold the mean rewards (folds, phases, arms) by the model of all other folds."""
 
     tables: Array
-    seasons: Seasons
+    seasons: LogSeasons
 
     def at(self, arm: Integers) -> Array:
-        """The mean reward of an arm in the phase of each row, by a model without that row."""
+        """Return the mean reward of an arm in the phase of each row, by a model without the row."""
         return np.asarray(self.tables[self.seasons.fold, self.seasons.phase, arm])
 
     def best(self) -> Integers:
-        """The best arm in the phase of each row, by a model without that row."""
+        """Return the best arm in the phase of each row, by a model without that row."""
         return np.asarray(self.tables.argmax(2)[self.seasons.fold, self.seasons.phase])
 
 
-def cross_fit(seasons: Seasons, arm: Integers, reward: Array, arms: int) -> CrossFit:
+def cross_fit(seasons: LogSeasons, arm: Integers, reward: Array, arms: int) -> CrossFit:
     """Fit one model for each fold, to the rows of all others."""
-    tables = []
-    for fold in range(seasons.folds):
-        other = seasons.fold != fold
-        model = fit_model(
-            seasons.phase[other], arm[other], reward[other], seasons=seasons, arms=arms
-        )
-        tables.append(model.mean)
-    return CrossFit(np.stack(tables), seasons)
+    others = [seasons.fold != fold for fold in range(seasons.folds)]
+    models = [
+        fit_model(seasons.phase[rows], arm[rows], reward[rows], seasons=seasons, arms=arms)
+        for rows in others
+    ]
+    return CrossFit(np.stack([model.mean for model in models]), seasons)

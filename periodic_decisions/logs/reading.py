@@ -1,23 +1,29 @@
-"""Logs from anybody's table."""
+"""Logs of decisions from users' tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from agents.base import MAX_REWARD
-from periodic_decisions.logs.log import Integers, Log, LogError
-from periodic_decisions.tables import absent
-from periodic_decisions.tables.columns import Roles, check_known, find_roles
-from periodic_decisions.tables.formats import Table, as_text, read_table
-from periodic_decisions.tables.grid import Clock, find_clock, positions
-from periodic_decisions.tables.limits import MAX_VALUES, UNNAMED, check_name
+from periodic_decisions.logs.log import DecisionLog, DecisionLogError, Integers
+from periodic_decisions.tables.columns import Roles, check_known, find_roles, read_roles
+from periodic_decisions.tables.files import (
+    MAX_VALUES,
+    UNNAMED,
+    RawTable,
+    as_text,
+    check_name,
+    read_table,
+)
+from periodic_decisions.tables.grid import TimeGrid, find_grid, positions
 from periodic_decisions.tables.times import parse_times
-from periodic_decisions.tables.values import Marks, find_marks, is_number, parse_numbers
+from periodic_decisions.tables.values import MISSING, Marks, find_marks, is_number, parse_numbers
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
@@ -27,11 +33,9 @@ PROBABILITY = frozenset(
         "wahrscheinlichkeit",
     )
 )
-"""What a column of probabilities is called, in small letters."""
-MAX_SHARE_WITHOUT = 0.5
-"""Of rows without a probability: beyond that it is a column that should not be used."""
-MONDAY = "1970-01-05"
-"""Steps of dated times are counted from the last Monday before the first of them."""
+MIN_SHARE_ALONE = 0.5  # of a log's times, at which only one arm has a reward
+MAX_SHARE_WITHOUT = 0.5  # of rows without a probability in a usable column of probabilities
+MONDAY = "1970-01-05"  # steps of dated times are counted from the last Monday before the first
 
 
 def read_log(
@@ -49,7 +53,7 @@ def read_log(
     encoding: str | None = None,
     na_values: str | float | Sequence[str | float] | None = None,
     timezone: str | None = None,
-) -> Log:
+) -> DecisionLog:
     """Read a long table of decisions: time, arm, reward and, if known, probability and contexts.
 
     Rows may come in any order, several may stand at one time, and times may be missing. A row
@@ -58,55 +62,57 @@ def read_log(
 
     Args:
         source: A path (.csv, .tsv, .txt, .parquet) or a DataFrame.
-        time_column: Which column is the time; needed where that is not plain to see.
-        arm_column: Which column names the arm that was chosen.
-        reward_column: Which column is the reward.
-        probability_column: Which column is the probability with which that arm was chosen; None
-            for the one that is called so, if there is one.
+        time_column: Column of the times; needed where it is not obvious.
+        arm_column: Column of the chosen arms.
+        reward_column: Column of the rewards.
+        probability_column: Column of the probabilities with which the arms were chosen; None
+            to find it by its name.
         context_columns: Columns of numbers that were known before the choice; None for all columns
-            of numbers that are nothing else.
+            of numbers without another role.
         step: Length of a step, as in "1h" or 0.5, to which irregular times are rounded down; None
             for times that are regular.
-        time_format: How times are written; None to find out.
-        separator: What separates the fields of a CSV file; None to find out.
-        decimal: The decimal mark of a CSV file; None to find out.
-        encoding: How the letters of a CSV file are written; None to find out.
-        na_values: Words or numbers that say that nothing was measured.
-        timezone: The zone whose clocks give the times.
+        time_format: Format of the times; None to find it.
+        separator: Separator of the fields of a CSV file; None to find it.
+        decimal: Decimal mark of a CSV file; None to find it.
+        encoding: Encoding of a CSV file; None to find it.
+        na_values: Words or numbers that stand for missing values.
+        timezone: Time zone whose clocks give the times.
 
     Raises:
         DataError: If the table cannot be used, or can be read in more than one way.
     """
-    given = read_table(source, separator=separator, encoding=encoding)
-    table = absent.without(given, absent.checked_words(na_values))
-    probability = probability_column_of(table, probability_column)
+    columns = {
+        "time_column": time_column,
+        "arm_column": arm_column,
+        "reward_column": reward_column,
+        "time_format": time_format,
+    }
     asked = list(context_columns or ())
-    check_known(asked, list(table.columns), f"column of {table.source}")
-    roles = _roles(
-        without(table, [probability, *asked]),
-        time_column=time_column,
-        arm_column=arm_column,
-        reward_column=reward_column,
-        time_format=time_format,
+    find = partial(_find_roles, probability=probability_column, contexts=asked, **columns)
+    table, roles, _ = read_roles(
+        source, find, na_values=na_values, separator=separator, encoding=encoding
     )
-    table = absent.kept(table, given, [roles.time, roles.arm])
     if roles.arm is None or roles.reward is None:
-        raise LogError(
+        raise DecisionLogError(
             f"{table.source} has a column for each arm; a log is a long table with the columns "
             "time, arm and reward"
         )
+    probability = probability_column_of(table, probability_column)
     contexts = asked if context_columns is not None else _other_numbers(table, roles, probability)
     numbers = [roles.reward, *contexts, *([probability] if probability else [])]
     marks = find_marks(table, numbers, decimal)
     moments, notes = parse_times(
         table, roles.time, time_format=time_format, marks=marks, timezone=timezone
     )
-    clock, steps = _steps(moments, step, table.source)
-    origin = _origin(clock)
+    grid, steps = _steps(moments, step, table.source)
+    origin = _origin(grid)
     names, codes = _arms(table, roles.arm)
-    log = Log(
+    said = f"a log: time in {roles.time!r}, arm in {roles.arm!r}, reward in {roles.reward!r}"
+    said += f", probability in {probability!r}" if probability else ", no probabilities"
+    seen = f"contexts, which only agents look at: {', '.join(map(repr, contexts))}"
+    log = DecisionLog(
         source=table.source,
-        clock=clock,
+        grid=grid,
         names=names,
         step=origin + steps,
         arm=codes,
@@ -115,59 +121,93 @@ def read_log(
         contexts=_contexts(table, contexts, marks),
         context_names=tuple(contexts),
         origin=origin,
-        notes=(*_said(roles, probability, contexts), *notes, *table.notes, *marks.lines()),
+        notes=(said, *([seen] if contexts else []), *notes, *table.notes, *marks.lines()),
     )
     return _known_rows(log)
 
 
-def _roles(table: Table, **columns: str | None) -> Roles:
-    """Time, arm and reward; what may be a wide table to others is a log that is not understood."""
+def tell_kind(
+    source: Any, *, separator: str | None = None, encoding: str | None = None, **columns: Any
+) -> tuple[bool, str]:
+    """Return whether a table is a log, or has the rewards of all arms at each time; and the reason.
+
+    It is a log if it has a column of probabilities, or if it is a long table in which only one arm
+    has a reward at most of the times. An unreadable file is not called a log: reading it reports
+    the error.
+    """
+    known = ("time_column", "arm_column", "reward_column", "time_format")
+    columns = {name: value for name, value in columns.items() if name in known}
     try:
-        return find_roles(table, arms=None, **columns)
+        table = read_table(source, separator=separator, encoding=encoding)
+        probability = probability_column_of(table)
+        roles = find_roles(_without(table, [probability]), **columns)
     except DataError as error:
-        if "arms=[" not in str(error):
-            raise
-        raise LogError(
-            f"cannot tell which columns of {table.source} are the arm, the reward and the "
-            "probability: give arm_column, reward_column and, if there is one, "
-            f"probability_column; there are {', '.join(map(repr, list(table.columns)[:10]))}"
-        ) from None
+        return False, str(error)
+    if roles.arm is None or roles.reward is None:
+        return False, "it is a wide table, with a column for each arm"
+    if probability is not None:
+        return True, f"it has a probability for each row, in {probability!r}"
+    times, arms, rewards = (
+        as_text(table.columns[n]) for n in (roles.time, roles.arm, roles.reward)
+    )
+    known_rows = [word.lower() not in MISSING for word in rewards]
+    seen = pd.DataFrame({"time": times, "arm": arms})[known_rows].groupby("time")["arm"].nunique()
+    alone = float((seen == 1).mean()) if len(seen) else 0.0
+    return alone > MIN_SHARE_ALONE, f"at {alone:.0%} of the times only one arm has a reward"
 
 
-def probability_column_of(table: Table, asked: str | None = None) -> str | None:
-    """The column of probabilities: the one asked for, or the one that is called so."""
+def probability_column_of(table: RawTable, asked: str | None = None) -> str | None:
+    """Return the column of probabilities: the one asked for, or the one of such a name."""
     if asked is not None:
         check_known([asked], list(table.columns), f"column of {table.source}")
         return asked
     found = [name for name in table.columns if name.lower().replace(" ", "_") in PROBABILITY]
     if len(found) > 1:
-        raise LogError(
+        raise DecisionLogError(
             f"{table.source} has more than one column that may be the probability: give "
             f"probability_column={' or '.join(map(repr, found))}"
         )
     return found[0] if found else None
 
 
-def without(table: Table, names: Sequence[str | None]) -> Table:
-    """The table without some columns."""
+def _find_roles(
+    table: RawTable, *, probability: str | None, contexts: list[str], **columns: str | None
+) -> Roles:
+    """Find time, arm and reward; refuse a table that may be a wide one."""
+    check_known(contexts, list(table.columns), f"column of {table.source}")
+    others = _without(table, [probability_column_of(table, probability), *contexts])
+    try:
+        return find_roles(others, **columns)
+    except DataError as error:
+        if "arms=[" not in str(error):
+            raise
+        raise DecisionLogError(
+            f"cannot tell which columns of {table.source} are the arm, the reward and the "
+            "probability: give arm_column, reward_column and, if there is one, "
+            f"probability_column; there are {', '.join(map(repr, list(others.columns)[:10]))}"
+        ) from None
+
+
+def _without(table: RawTable, names: Sequence[str | None]) -> RawTable:
+    """Return the table without some columns."""
     kept = {name: column for name, column in table.columns.items() if name not in names}
     return replace(table, columns=kept)
 
 
-def _other_numbers(table: Table, roles: Roles, probability: str | None) -> list[str]:
+def _other_numbers(table: RawTable, roles: Roles, probability: str | None) -> list[str]:
     used = (roles.time, roles.arm, roles.reward, probability, UNNAMED, "index", "Unnamed: 0")
     columns = table.columns.items()
     return [name for name, values in columns if name not in used and is_number(values)]
 
 
-def _steps(moments: Any, step: str | float | None, source: str) -> tuple[Clock, Integers]:
-    """The clock, and which of its steps each time is."""
+def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGrid, Integers]:
+    """Return the grid, and the step of each time."""
     if step is None:
-        clock = find_clock(moments, source)
+        grid = find_grid(moments, source)
         try:
-            return clock, positions(clock, moments, source)
+            return grid, positions(grid, moments, source)
         except DataError as error:
-            raise LogError(
+            raise DecisionLogError(
                 f"the times of {source} are not regular, or far apart: give a step, such as '1h', "
                 "to which they are rounded down"
             ) from error
@@ -179,49 +219,50 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[Clock, 
         positive = False
     if not positive:
         like = "a length of time such as '1h'" if stamps else "a positive number, as the times are"
-        raise LogError(f"step must be {like}, got {step!r}")
+        raise DecisionLogError(f"step must be {like}, got {step!r}")
     first = moments.min().floor(length) if stamps else np.floor(moments.min() / length) * length
-    clock = Clock(first, length)
-    # A share of a step is forgiven, lest round-off puts a time into the step before.
-    exact = np.floor(clock.index(moments) + 1e-9)
+    grid = TimeGrid(first, length)
+    # Round-off must not put a time into the step before.
+    exact = np.floor(grid.index(moments) + 1e-9)
     if not exact.max() < MAX_VALUES:
-        raise LogError(
-            f"the times of {source} are {exact.max() + 1:,.0f} steps of {clock.step_text()}: is "
+        raise DecisionLogError(
+            f"the times of {source} are {exact.max() + 1:,.0f} steps of {grid.step_text()}: is "
             "one of them wrong, or the step too short?"
         )
-    return clock, exact.astype(np.intp)
+    return grid, exact.astype(np.intp)
 
 
-def _origin(clock: Clock) -> int:
-    if not isinstance(clock.first, pd.Timestamp):
-        return int(np.floor(clock.first / clock.step + 1e-9))
-    monday = pd.Timestamp(MONDAY, tz=clock.first.tz)
-    into_week = (clock.first - monday) % pd.Timedelta(weeks=1)
-    return int(np.floor(into_week / clock.step + 1e-9))
+def _origin(grid: TimeGrid) -> int:
+    first = grid.first
+    if isinstance(first, pd.Timestamp):
+        first = (first - pd.Timestamp(MONDAY, tz=first.tz)) % pd.Timedelta(weeks=1)
+    return int(np.floor(first / grid.step + 1e-9))
 
 
-def _arms(table: Table, column: str) -> tuple[tuple[str, ...], Integers]:
+def _arms(table: RawTable, column: str) -> tuple[tuple[str, ...], Integers]:
     codes, found = pd.factorize(np.array(as_text(table.columns[column]), dtype=object), sort=True)
     for code, name in enumerate(found):
         check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
     if len(found) < 2:
-        raise LogError(f"a choice needs at least two arms, {table.source} has only {found[0]!r}")
+        raise DecisionLogError(
+            f"a choice needs at least two arms, {table.source} has only {found[0]!r}"
+        )
     return tuple(found), codes.astype(np.intp)
 
 
-def _rewards(table: Table, name: str, marks: Marks) -> Array:
+def _rewards(table: RawTable, name: str, marks: Marks) -> Array:
     values = parse_numbers(table, name, marks)
     large = np.abs(values) > MAX_REWARD
     if large.any():
         row = int(large.argmax())
-        raise LogError(
+        raise DecisionLogError(
             f"{table.place(row)} has the reward {values[row]:g} in column {name!r}: squares of "
             f"rewards must stay finite, so that they are at most {MAX_REWARD:g} in magnitude"
         )
     return values
 
 
-def _probabilities(table: Table, name: str, marks: Marks) -> Array:
+def _probabilities(table: RawTable, name: str, marks: Marks) -> Array:
     values = parse_numbers(table, name, marks)
     missing = np.isnan(values)
     wrong = ~missing & ~((values > 0.0) & (values <= 1.0))
@@ -229,65 +270,55 @@ def _probabilities(table: Table, name: str, marks: Marks) -> Array:
         wrong = missing
     if wrong.any():
         row = int(wrong.argmax())
-        value = values[row]
-        said = "no probability" if np.isnan(value) else f"a probability of {value:g}"
-        raise LogError(
+        said = "no probability" if missing[row] else f"a probability of {values[row]:g}"
+        raise DecisionLogError(
             f"{table.place(row)} has {said} in column {name!r}: the arm of a row was chosen with a "
-            "probability above 0 and at most 1; mend it, or take the column out to have the "
+            "probability above 0 and at most 1; correct it, or remove the column to have the "
             "probabilities estimated"
         )
     return values
 
 
-def _contexts(table: Table, names: Sequence[str], marks: Marks) -> Array | None:
+def _contexts(table: RawTable, names: Sequence[str], marks: Marks) -> Array | None:
     if not names:
         return None
     found = np.stack([parse_numbers(table, name, marks) for name in names], axis=1)
     missing = np.isnan(found)
     if missing.any():
         row, column = map(int, np.argwhere(missing)[0])
-        raise LogError(
+        raise DecisionLogError(
             f"{table.place(row)} has nothing in the context column {names[column]!r}: fill it, or "
             "name the other columns as context_columns"
         )
     return found
 
 
-def _known_rows(log: Log) -> Log:
-    """The rows with a reward, in order of time; rows of one time stay in the order of the table.
+def _known_rows(log: DecisionLog) -> DecisionLog:
+    """Return the rows with a reward, in order of time; rows of one time keep their order.
 
     Rows without a probability are left out, too: at such a moment none of the arms has one.
     """
     known = ~np.isnan(log.reward)
     if not known.any():
-        raise LogError(f"{log.source} has no row with a reward")
-    probability = np.ones(len(known)) if log.probability is None else log.probability
-    without = known & np.isnan(probability)
+        raise DecisionLogError(f"{log.source} has no row with a reward")
+    without = known & np.isnan(0.0 if log.probability is None else log.probability)
     kept = np.flatnonzero(known & ~without)
     if not len(kept):
-        raise LogError(f"{log.source} has no row with both a reward and a probability")
+        raise DecisionLogError(f"{log.source} has no row with both a reward and a probability")
     order = kept[np.argsort(log.step[kept], kind="stable")]
     count = int(without.sum())
-    rows = f"{count:,} rows have" if count > 1 else "1 row has"
-    left_out = (f"{rows} no probability and {'are' if count > 1 else 'is'} left out",)
-
-    def chosen(values: Any) -> Any:
-        return None if values is None else values[order]
-
+    rows = (
+        f"{count:,} rows have no probability and are"
+        if count > 1
+        else ("1 row has no probability and is")
+    )
     return replace(
         log,
-        step=chosen(log.step),
-        arm=chosen(log.arm),
-        reward=chosen(log.reward),
-        probability=chosen(log.probability),
-        contexts=chosen(log.contexts),
+        step=log.step[order],
+        arm=log.arm[order],
+        reward=log.reward[order],
+        probability=None if log.probability is None else log.probability[order],
+        contexts=None if log.contexts is None else log.contexts[order],
         unknown=int((~known).sum()),
-        notes=(*log.notes, *(left_out if count else ())),
+        notes=(*log.notes, *([f"{rows} left out"] if count else [])),
     )
-
-
-def _said(roles: Roles, probability: str | None, contexts: Sequence[str]) -> list[str]:
-    said = f"a log: time in {roles.time!r}, arm in {roles.arm!r}, reward in {roles.reward!r}"
-    said += f", probability in {probability!r}" if probability else ", no probabilities"
-    known = ", ".join(map(repr, contexts))
-    return [said, *([f"contexts, which only agents look at: {known}"] if contexts else [])]

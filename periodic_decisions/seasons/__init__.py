@@ -1,3 +1,3 @@
-"""What repeats in a table, and what knowing it is worth."""
+"""Seasons of a table, their worth, and the schedule that they give."""
 
 __all__: list[str] = []

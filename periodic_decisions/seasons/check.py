@@ -1,20 +1,18 @@
-"""What a file holds, in words: ``periodic-gp data check FILE``."""
+"""Description of a table: its readings, seasons, their worth and the schedule (``data check``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from periodic_decisions.seasons.gain import Gain, best_slots
-from periodic_decisions.seasons.lengths import MIN_SEASONS
-from periodic_decisions.seasons.phases import without_gaps
-from periodic_decisions.seasons.schedule import MIN_SHARE, Schedule, plan
-from periodic_decisions.seasons.season import Candidate, Seasons, find_seasons
-from periodic_decisions.seasons.slots import Slots, slot_choices
+from periodic_decisions.seasons.find import Season, SeasonSearch, find_seasons
+from periodic_decisions.seasons.schedule import MIN_SHARE, PhaseGain, Schedule, best_slots, plan
+from periodic_decisions.seasons.slots import Slots, slot_choices, without_gaps
+from periodic_decisions.seasons.spectrum import MIN_SEASONS
 from periodic_decisions.tables.series import Series
+from periodic_decisions.tables.values import listed
 from periodic_envs import checks
 from periodic_envs.data.gaps import MAX_MISSING
 from periodic_envs.data.recording import rewards_of
@@ -22,25 +20,25 @@ from periodic_envs.data.recording import rewards_of
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """A file with what was found in it.
+    """A table with the findings about it.
 
     Attributes:
-        source: What the file is called.
+        source: Name of the table.
         series: The readings.
         seasons: The seasons found in them.
         period: The season in steps: the one asked for, or else the best found, or None.
         objective: "max" or "min".
-        gain: What knowing the phase is worth; None without a period or without two seasons.
-        slots: The phases of the season in the words of a calendar; None without two seasons.
-        schedule: Which arm when; the best one always, if nothing is gained by knowing the phase.
+        gain: Worth of knowing the phase; None without a period or without two seasons.
+        slots: The phases of the season, named by the calendar; None without two seasons.
+        schedule: The arm of each slot; the best one always, if knowing the phase gains nothing.
     """
 
     source: str
     series: Series
-    seasons: Seasons
+    seasons: SeasonSearch
     period: float | None
     objective: str
-    gain: Gain | None
+    gain: PhaseGain | None
     slots: Slots | None
     schedule: Schedule
 
@@ -50,25 +48,21 @@ class Check:
         return [line for part in parts for line in (*part, "")][:-1]
 
     def _readings(self) -> list[str]:
-        series, clock = self.series, self.series.clock
-        lines = [
-            *(_sentence(line) for line in series.report.taken_for),
-            f"{len(series.values):,} steps of {clock.step_text()}, {series.span()}.",
-            f"{len(series.names):,} arms: {_listed(series.names)}.",
-        ]
+        series = self.series
         troubles = [*series.report.troubles(), *self._refused(), *sum_of_others(series)]
-        return lines + ([_sentence(trouble) for trouble in troubles] or ["No gaps, nothing twice."])
+        return [
+            *(sentence(line) for line in series.report.taken_for),
+            f"{len(series.values):,} steps of {series.grid.step_text()}, {series.span()}.",
+            f"{len(series.names):,} arms: {listed(series.names)}.",
+            *([sentence(trouble) for trouble in troubles] or ["No gaps, nothing twice."]),
+        ]
 
     def _refused(self) -> list[str]:
         """Name the arms that would be more guess than data."""
         share = np.isnan(self.series.values).mean(0)
         arms = [self.series.names[i] for i in np.flatnonzero(share > MAX_MISSING)]
-        if not arms:
-            return []
-        return [
-            f"more than {MAX_MISSING:.0%} is missing of {_listed(arms)}: name the other arms as "
-            "arms=[...] to go on without"
-        ]
+        advice = "name the other arms as arms=[...] to go on without"
+        return [f"more than {MAX_MISSING:.0%} is missing of {listed(arms)}: {advice}"] * bool(arms)
 
     def _season(self) -> list[str]:
         longest = self.seasons.longest
@@ -101,20 +95,20 @@ class Check:
             return [f"{of}, there are not two seasons in the data: nothing can be said about it."]
         gain = self.gain
         word, sign = self.word_and_sign
-        rows = [
-            ("an arm at random", gain.random),
-            ("the best arm, always the same", gain.static),
-            ("the best arm of each phase", gain.per_phase),
-            ("the best arm of each step (needs to know the future)", gain.oracle),
-        ]
-        width = max(len(name) for name, _ in rows)
-        lines = [f"{of}, the mean {word} per step is"]
-        lines += [f"  {name:<{width}}  {sign * value:>10,.4g}" for name, value in rows]
-        return [*lines, _verdict(gain), _how(gain, sign)]
+        rows = {
+            "an arm at random": gain.random,
+            "the best arm, always the same": gain.static,
+            "the best arm of each phase": gain.per_phase,
+            "the best arm of each step (needs to know the future)": gain.oracle,
+        }
+        width = max(map(len, rows))
+        figures = [f"  {name:<{width}}  {sign * value:>10,.4g}" for name, value in rows.items()]
+        head = f"{of}, the mean {word} per step is"
+        return [head, *figures, _verdict(gain), _how(gain, sign)]
 
     @property
     def word_and_sign(self) -> tuple[str, float]:
-        """What the values are called, and the factor that makes rewards of them."""
+        """Noun for the values, and the factor that makes rewards of them."""
         return ("cost", -1.0) if self.objective == "min" else ("reward", 1.0)
 
     @property
@@ -151,39 +145,28 @@ def sum_of_others(series: Series) -> list[str]:
     ]
 
 
-def _sentence(words: str) -> str:
+def sentence(words: str) -> str:
+    """Return the words as a sentence."""
     return words[0].upper() + words[1:] + "."
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
-    return ", ".join(names[:8]) + more
-
-
-def _evidence(season: Candidate) -> str:
+def _evidence(season: Season) -> str:
     word = "strong" if season.strength >= 0.5 else "clear" if season.strength >= 0.1 else "weak"
+    share = f"{season.gain:.0%} of what could be gained"
     return (
         f"{word}, it explains {season.strength:.0%} of the variance in seasons that it was not "
-        f"fitted to; autocorrelation {season.autocorrelation:.2f}; {_gained(season)}"
+        f"fitted to; autocorrelation {season.autocorrelation:.2f}; knowing it gains "
+        f"{'nothing' if season.gain < MIN_SHARE else share}"
     )
 
 
-def _gained(season: Candidate) -> str:
-    if season.gain < MIN_SHARE:
-        return "knowing it gains nothing"
-    return f"knowing it gains {season.gain:.0%} of what could be gained"
+def _verdict(gain: PhaseGain) -> str:
+    gets = f"gets {gain.share:.0%} of what could be gained"
+    gains = "gains nothing" if gain.share < MIN_SHARE else gets
+    return f"Knowing the phase {gains} over the best arm, always the same."
 
 
-def _verdict(gain: Gain) -> str:
-    if gain.share < MIN_SHARE:
-        return "Knowing the phase gains nothing over the best arm, always the same."
-    return (
-        f"Knowing the phase gets {gain.share:.0%} of what could be gained over the best arm, "
-        "always the same."
-    )
-
-
-def _how(gain: Gain, sign: float) -> str:
+def _how(gain: PhaseGain, sign: float) -> str:
     how = (
         "The best arm is the best over all the data. The arms of each phase are chosen without the "
         f"season that they are judged by, for all {gain.seasons:,} seasons"
@@ -204,13 +187,13 @@ def check_series(
     checks.one_of("objective", objective, ("max", "min"))
     if period is not None and not checks.positive("period", period) >= 2.0:
         raise ValueError(f"period must be at least 2 steps, got {period!r}")
-    seasons = find_seasons(series.values, clock=series.clock, objective=objective)
+    seasons = find_seasons(series.values, grid=series.grid, objective=objective)
     if period is None and seasons.best is not None:
         period = seasons.best.period
     rewards = rewards_of(without_gaps(series.values), objective)
     slots, gain = None, None
     if period is not None and period <= len(rewards) - 1:
-        choices = slot_choices(series.clock, len(rewards), period, joint=True)
+        choices = slot_choices(series.grid, len(rewards), period, joint=True)
         slots, gain = best_slots(rewards, period, choices)
     followed = slots if gain is not None and gain.share >= MIN_SHARE else None
     sign = -1.0 if objective == "min" else 1.0

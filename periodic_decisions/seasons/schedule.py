@@ -1,4 +1,4 @@
-"""Which arm when: the plan that a season gives, slot by slot, and how sure it is."""
+"""Gain of knowing the phase, and the schedule that it gives: the arm of each slot."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from periodic_decisions.seasons.gain import best_in_others
-from periodic_decisions.seasons.phases import by_slot
-from periodic_decisions.seasons.slots import Slots
-from periodic_decisions.tables.report import count
+from periodic_decisions.seasons.slots import Slots, by_slot, slot_choices
+from periodic_decisions.tables.values import count
 from periodic_envs.arrays import Array
 
 MIN_SEASONS_FOR_INTERVAL = 3
-MAX_LINES = 40
-"""The largest number of lines of a schedule on the screen."""
-MIN_SHARE = 0.01
-"""The share of what could be gained that a season must gain for a plan to follow it."""
+MAX_LINES = 40  # of a schedule on the screen
+MIN_SHARE = 0.01  # least share of the possible gain for a schedule to follow a season
 COLUMNS = (
     "phase",
     "when",
@@ -35,8 +31,97 @@ COLUMNS = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class PhaseGain:
+    """Mean rewards per step of policies that know more and more.
+
+    Attributes:
+        random: Mean reward of arms chosen at random.
+        static: Mean reward of the arm that was best on average, in hindsight, whatever the period.
+        per_phase: Mean reward of the arm that was best at the same phase in the other seasons.
+        hindsight: Mean reward of the arm that was best at the same phase, the season itself
+            included: more than can be expected of seasons to come.
+        oracle: Mean reward of the best arm at every step.
+        seasons: Number of seasons; the last one may be incomplete.
+        profile: Mean reward of each arm by phase, shape (phases, arms).
+    """
+
+    random: float
+    static: float
+    per_phase: float
+    hindsight: float
+    oracle: float
+    seasons: int
+    profile: Array
+
+    @property
+    def share(self) -> float:
+        """The share of the oracle's gain over the static arm that the phase gives, at least 0."""
+        return max(0.0, self.signed_share)
+
+    @property
+    def signed_share(self) -> float:
+        """The same, below 0 if choosing by phase loses."""
+        room = self.oracle - self.static
+        return (self.per_phase - self.static) / room if room > 0 else 0.0
+
+
+def measure_gain(rewards: Array, period: float, slots: Slots | None = None) -> PhaseGain | None:
+    """Compare policies on rewards (steps, arms) without gaps; None if there are not two seasons.
+
+    What is best at a phase is chosen by seasons other than the one that it is judged by: there are
+    so many phases that luck would seem to be skill.
+
+    Args:
+        rewards: Rewards, shape (steps, arms).
+        period: The length of the season in steps.
+        slots: The phases; None for the steps of the season.
+    """
+    if period > len(rewards) - 1:
+        return None
+    if slots is None:
+        (slots,) = slot_choices(None, len(rewards), period)
+    season, phase = slots.season, slots.slot
+    steps = np.arange(len(rewards))
+    sums, counts = by_slot(rewards, season, phase, len(slots))
+    best_by_phase = best_in_others(sums, counts)
+    profile = sums.sum(0) / np.maximum(counts.sum(0), 1.0)
+    return PhaseGain(
+        random=float(rewards.mean()),
+        static=float(rewards.mean(0).max()),
+        per_phase=float(rewards[steps, best_by_phase[season, phase]].mean()),
+        hindsight=float(rewards[steps, profile.argmax(1)[phase]].mean()),
+        oracle=float(rewards.max(1).mean()),
+        seasons=int(season.max()) + 1,
+        profile=profile,
+    )
+
+
+def best_in_others(sums: Array, counts: Array) -> NDArray[np.intp]:
+    """Find the arm that was best at each slot in the other seasons, shape (seasons, slots).
+
+    Args:
+        sums: Sums of the rewards of each (season, slot, arm).
+        counts: Numbers of the rewards of each.
+    """
+    all_sums, all_counts = sums.sum(0), counts.sum(0)
+    known_elsewhere = (all_counts - counts)[..., 0] > 0
+    best_elsewhere = (all_sums.sum(0) - sums.sum(1)).argmax(1)
+    best_by_phase = ((all_sums - sums) / np.maximum(all_counts - counts, 1.0)).argmax(2)
+    # A phase that no other season has (the only whole season) is no reason to leave the best arm.
+    return np.where(known_elsewhere, best_by_phase, best_elsewhere[:, None])
+
+
+def best_slots(
+    rewards: Array, period: float, choices: Sequence[Slots]
+) -> tuple[Slots, PhaseGain | None]:
+    """Choose the slots by which most is gained in seasons left out."""
+    measured = [(slots, measure_gain(rewards, period, slots)) for slots in choices]
+    return max(measured, key=lambda pair: 0.0 if pair[1] is None else pair[1].signed_share)
+
+
 @dataclass(frozen=True)
-class Estimate:
+class SeasonalMean:
     """A mean over seasons, with its interval (95 %) where there are enough of them."""
 
     mean: float
@@ -45,7 +130,7 @@ class Estimate:
     seasons: int = 0
 
     @classmethod
-    def of(cls, by_season: Array) -> Estimate:
+    def of(cls, by_season: Array) -> SeasonalMean:
         """The mean of one value per season, NaN for seasons that have none."""
         seen = by_season[~np.isnan(by_season)]
         n, mean = len(seen), float(seen.mean()) if len(seen) else 0.0
@@ -56,10 +141,10 @@ class Estimate:
 
     def text(self) -> str:
         """In words: "+3.4 [2.1, 4.6]"."""
-        bounds = ""
-        if self.low is not None and self.high is not None:
-            bounds = f" [{_number(self.low)}, {_number(self.high)}]"
-        return f"{'+' if self.mean > 0 else ''}{_number(self.mean)}{bounds}"
+        mean = f"{'+' if self.mean > 0 else ''}{_number(self.mean)}"
+        if self.low is None or self.high is None:
+            return mean
+        return f"{mean} [{_number(self.low)}, {_number(self.high)}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +177,16 @@ class Schedule:
         """Whether one arm is chosen all the time."""
         return bool((self.arms == self.fixed).all())
 
-    def over(self, slots: Sequence[int]) -> tuple[float, Estimate]:
+    def over(self, slots: Sequence[int]) -> tuple[float, SeasonalMean]:
         """What is expected in some slots together: the value, and the gain over the fixed arm."""
         index = np.asarray(slots)
         weights = self.weights[:, index]
         total = weights.sum(1)
         seen = total > 0
-        means = []
-        for table in (self.rewards, self.gains):
-            sums = np.nansum(table[:, index] * weights, axis=1)
-            means.append(np.where(seen, sums / np.maximum(total, 1.0), np.nan))
-        value = self.sign * float(np.nanmean(means[0])) if seen.any() else float("nan")
-        return value, Estimate.of(means[1])
+        sums = [np.nansum(t[:, index] * weights, axis=1) for t in (self.rewards, self.gains)]
+        value, gain = (np.where(seen, one / np.maximum(total, 1.0), np.nan) for one in sums)
+        mean = self.sign * float(np.nanmean(value)) if seen.any() else float("nan")
+        return mean, SeasonalMean.of(gain)
 
     def lines(self) -> list[str]:
         """The plan in words, runs of one arm in one line."""
@@ -227,11 +310,9 @@ def _choose(
 
     The first has one arm for each slot, the second shape (seasons, slots).
     """
-    shape = (len(sums), int(pools.max()) + 1, sums.shape[2])
-    all_sums, all_counts = np.zeros((2, *shape))
-    for slot, pool in enumerate(pools):
-        all_sums[:, pool] += sums[:, slot]
-        all_counts[:, pool] += counts[:, slot]
+    all_sums, all_counts = np.zeros((2, len(sums), int(pools.max()) + 1, sums.shape[2]))
+    np.add.at(all_sums, (slice(None), pools), sums)
+    np.add.at(all_counts, (slice(None), pools), counts)
     elsewhere = best_in_others(all_sums, all_counts)[:, pools]
     best = (all_sums.sum(0) / np.maximum(all_counts.sum(0), 1.0)).argmax(1)[pools]
     return best, np.take_along_axis(means, elsewhere[..., None], axis=2)[..., 0]
@@ -247,5 +328,4 @@ def _clearly_above(differences: Array) -> NDArray[np.bool_]:
     n = np.maximum(seen.sum(0), 1)
     mean = np.nansum(differences, axis=0) / n
     squares = np.nansum((differences - mean) ** 2, axis=0)
-    above: NDArray[np.bool_] = (n > 1) & (mean > 2.0 * np.sqrt(squares / np.maximum(n - 1, 1) / n))
-    return above
+    return np.asarray((n > 1) & (mean > 2.0 * np.sqrt(squares / np.maximum(n - 1, 1) / n)))

@@ -1,4 +1,4 @@
-"""The phases of a season in the words of a calendar: hours, weekdays, weeks and months.
+"""Steps of a table sorted by season and phase; phases as slots of a calendar.
 
 Slots begin where people expect it, at midnight, on Monday or in January, wherever the data begin;
 without a calendar they are the steps of the season, counted from the first one of the data.
@@ -15,19 +15,47 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from periodic_decisions.seasons.phases import phase_index
-from periodic_decisions.tables.grid import Clock
+from periodic_decisions.tables.grid import TimeGrid
+from periodic_envs.arrays import Array
 
 HOUR, DAY, WEEK = pd.Timedelta("1h"), pd.Timedelta("1D"), pd.Timedelta("7D")
-YEARS = (pd.Timedelta("365D"), pd.Timedelta("365.25D"))
-"""How long a year is: in whole days, and on average."""
+YEARS = (pd.Timedelta("365D"), pd.Timedelta("365.25D"))  # in whole days, and on average
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS_BEFORE = np.cumsum([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30])
-STEP = "step"
-"""What a slot is called that has no name in the calendar."""
+STEP = "step"  # group of slots that lack a name in the calendar
 
 Index = NDArray[np.intp]
+
+
+def phase_index(n_steps: int, period: float) -> tuple[Index, Index, int]:
+    """Find the season and the phase bin of each step, and the number of bins: one per step."""
+    bins = max(2, round(period))
+    cycles = np.arange(n_steps) / period
+    season = np.floor(cycles + 1e-9)
+    phase = np.floor((cycles - season + 1e-9) * bins)
+    return season.astype(np.intp), np.clip(phase, 0, bins - 1).astype(np.intp), bins
+
+
+def by_slot(values: Array, season: Index, slot: Index, n_slots: int) -> tuple[Array, Array]:
+    """Return sums and numbers of the values that are known in each (season, slot, arm)."""
+    seasons, arms = int(season.max()) + 1, values.shape[1]
+    place, size = season * n_slots + slot, seasons * n_slots
+    sums, counts = np.zeros((2, arms, size))
+    for arm, column in enumerate(np.ascontiguousarray(values.T)):
+        known = ~np.isnan(column)
+        sums[arm] = np.bincount(place[known], column[known], size)
+        counts[arm] = np.bincount(place[known], minlength=size)
+    shape = (seasons, n_slots, arms)
+    return sums.T.copy().reshape(shape), counts.T.copy().reshape(shape)
+
+
+def without_gaps(values: Array) -> Array:
+    """Bridge the gaps of every arm by straight lines, however long they are."""
+    steps = np.arange(len(values))
+    known = [np.flatnonzero(~np.isnan(column)) for column in values.T]
+    pairs = zip(values.T, known, strict=True)
+    return np.stack([np.interp(steps, k, column[k]) for column, k in pairs], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,30 +96,30 @@ class Slots:
         return f"{group} {start if start == end else f'{start}-{end}'}".strip()
 
 
-def calendar_periods(clock: Clock | None) -> tuple[float, ...]:
+def calendar_periods(grid: TimeGrid | None) -> tuple[float, ...]:
     """The periods that a calendar has, in steps, those in whole steps first; none for numbers."""
-    if clock is None or not isinstance(clock.step, pd.Timedelta):
+    if grid is None or not isinstance(grid.step, pd.Timedelta):
         return ()
-    lengths = [length / clock.step for length in (HOUR, DAY, WEEK)]
-    found = [length for length in lengths if length.is_integer()]
-    found += [float(round(YEARS[0] / clock.step)), YEARS[1] / clock.step]
+    lengths = [length / grid.step for length in (HOUR, DAY, WEEK)]
+    whole = [length for length in lengths if length.is_integer()]
+    found = [*whole, float(round(YEARS[0] / grid.step)), YEARS[1] / grid.step]
     return tuple(length for length in dict.fromkeys(found) if length >= 2.0)
 
 
 def slot_choices(
-    clock: Clock | None, n_steps: int, period: float, *, joint: bool = False
+    grid: TimeGrid | None, n_steps: int, period: float, *, joint: bool = False
 ) -> list[Slots]:
     """List the ways to cut a season into slots, the finest first.
 
     Args:
-        clock: The times of the data; None for no calendar.
+        grid: The times of the data; None for no calendar.
         n_steps: The number of steps.
         period: The length of the season in steps.
         joint: Whether months may be cut further, by weekday or by hour: then a year's slots tell
             more than the year.
     """
-    if clock is not None and isinstance(clock.step, pd.Timedelta) and clock.step <= WEEK:
-        times, step = clock.times(n_steps), clock.step
+    if grid is not None and isinstance(grid.step, pd.Timedelta) and grid.step <= WEEK:
+        times, step = grid.times(n_steps), grid.step
         if abs(period * (step / DAY) - YEARS[1] / DAY) <= max(0.3, step / DAY / 2):
             return _years(times, step, joint=joint)
         whole = not DAY % step if step < DAY else step == DAY
@@ -107,7 +135,7 @@ def slot_choices(
 def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
     """Cut days, or the days of weeks, into units of time."""
     names, within = _times_of_day(times, unit)
-    day = _day_number(times)
+    day = np.asarray((times.normalize() - times[0].normalize()) // DAY, dtype=np.intp)
     if not weekly:
         return _slots(day, within, [("", names)], "time of the day")
     monday = day - times.day_of_week.to_numpy()
@@ -149,9 +177,8 @@ def _years(times: Any, step: Any, *, joint: bool) -> list[Slots]:
 def _slots(
     season: Any, slot: Any, named: Sequence[tuple[str, list[tuple[str, str]]]], what: str
 ) -> Slots:
-    groups = tuple(group for group, names in named for _ in names)
-    starts = tuple(start for _, names in named for start, _ in names)
-    ends = tuple(end for _, names in named for _, end in names)
+    rows = [(group, start, end) for group, names in named for start, end in names]
+    groups, starts, ends = zip(*rows, strict=True)
     dense = np.asarray(season - np.min(season), dtype=np.intp)
     return Slots(dense, np.asarray(slot, dtype=np.intp), groups, starts, ends, what)
 
@@ -180,7 +207,3 @@ def _names(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _weekday(times: Any) -> Index:
     return np.asarray(times.day_of_week, dtype=np.intp)
-
-
-def _day_number(times: Any) -> Index:
-    return np.asarray((times.normalize() - times[0].normalize()) // DAY, dtype=np.intp)

@@ -1,14 +1,21 @@
-"""Power and similarity over time, and whether a season stands out from noise."""
+"""Power and similarity over time, the exact length of a season, and how much it explains."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 from scipy.special import fdtrc
 
-from periodic_decisions.seasons.phases import without_gaps
+from periodic_decisions.seasons.slots import by_slot, phase_index, without_gaps
 from periodic_envs.arrays import Array
+
+MIN_SEASONS = 3  # least number of times that a season fits into the data
+MIN_STRENGTH = 0.01  # least share of the variance that a season explains
+MAX_PHASES = 64  # of a season whose length is compared: finer phases are mostly noise
+CALENDAR_LEEWAY = 0.1  # share by which a period of the calendar may explain less
 
 
 def standardise(values: Array) -> Array:
@@ -17,11 +24,9 @@ def standardise(values: Array) -> Array:
     used = values[:, varying(values)]
     if not used.shape[1]:
         return used
-    columns = []
-    for filled in without_gaps(used).T:
-        filled = filled - np.polynomial.Polynomial.fit(steps, filled, 1)(steps)
-        columns.append(filled / max(filled.std(), 1e-300))
-    return np.stack(columns, axis=1)
+    lines = [np.polynomial.Polynomial.fit(steps, one, 1)(steps) for one in without_gaps(used).T]
+    rests = [filled - line for filled, line in zip(without_gaps(used).T, lines, strict=True)]
+    return np.stack([rest / max(rest.std(), 1e-300) for rest in rests], axis=1)
 
 
 def varying(values: Array) -> NDArray[np.bool_]:
@@ -86,26 +91,22 @@ def p_value(white: Array, period: float, independent: float) -> float:
     freedom = np.full(len(ratio), 2.0)
     if length % 2 == 0 and on_line[-1]:
         freedom[-1] = 1.0  # the highest frequency has a cosine, but no sine
-    smallest, sets = 1.0, 0
-    for used in _doublings(len(ratio)):  # a smooth season has few harmonics, a spiky one many
+    # A smooth season has few harmonics, a spiky one many: 1, 2, 4, ... and all are tried.
+    sizes = [*(1 << i for i in range((len(ratio) - 1).bit_length())), len(ratio)]
+    smallest = 1.0
+    for used in sizes:
         compared = min(used * window, (used - 1) * seasons + window, len(power))
         total = freedom[:used].sum()
         mean = (ratio * freedom)[:used].sum() / total
-        # The upper tail of the F distribution.
         rest = 2.0 * compared * (1.0 - 1.0 / seasons) * independent
-        p = fdtrc(total * independent, rest, mean)
-        smallest, sets = min(smallest, float(p)), sets + 1
-    return min(1.0, smallest * sets)
+        # The upper tail of the F distribution.
+        smallest = min(smallest, float(fdtrc(total * independent, rest, mean)))
+    return min(1.0, smallest * len(sizes))
 
 
 def neighbours(n_frequencies: int) -> int:
     """Say how many frequencies on each side are compared with: few where there are few."""
     return int(np.clip(n_frequencies // 16, 3, 12))
-
-
-def _doublings(n: int) -> list[int]:
-    """List 1, 2, 4, ... and n."""
-    return [*(1 << i for i in range((n - 1).bit_length())), n]
 
 
 def independent_arms(white: Array) -> float:
@@ -116,3 +117,77 @@ def independent_arms(white: Array) -> float:
     moments = white.T @ white
     largest = np.linalg.eigvalsh(moments)[-1]
     return float(np.trace(moments) / largest) if largest > 0 else 1.0
+
+
+def refine(measured: Array, levels: Array, period: float) -> tuple[float, float]:
+    """Find the length that fits best, whole unless another explains more, and its strength."""
+    exact = _sharpest(levels, period)
+    worth = {p: strength_of(measured, p) for p in (period, exact)}
+    whole = {p: strength_of(measured, p) for p in (float(max(2, round(p))) for p in worth)}
+    best, best_whole = (max(options, key=lambda p: options[p]) for options in (worth, whole))
+    if worth[best] > whole[best_whole] + MIN_STRENGTH:
+        return _rounded(best, len(levels)), worth[best]
+    return best_whole, whole[best_whole]
+
+
+def in_calendar(rest: Array, period: float, calendar: Sequence[float]) -> float:
+    """Return the period of the calendar that the data cannot tell from this one, or else this one.
+
+    What shorter seasons leave decides: 364 days hold whole weeks, and would explain these, too.
+    """
+    near = [p for p in calendar if p != period and abs(p - period) < 0.5 * period**2 / len(rest)]
+    if not near or period in calendar:
+        return period
+    explained = strength_of(rest, period, MAX_PHASES)
+    needed = explained - max(MIN_STRENGTH, CALENDAR_LEEWAY * explained)
+    return next((p for p in near if strength_of(rest, p, MAX_PHASES) >= needed), period)
+
+
+def without_season(values: Array, period: float) -> Array:
+    """Take out the means by phase."""
+    season, phase, n = phase_index(len(values), period)
+    sums, counts = by_slot(values, season, phase, n)
+    return np.asarray(values - (sums.sum(0) / np.maximum(counts.sum(0), 1.0))[phase])
+
+
+def strength_of(values: Array, period: float, max_phases: int | None = None) -> float:
+    """Measure the share of the variance that means by phase explain in seasons left out.
+
+    Means of a few noisy seasons are shrunk towards zero by one common factor, the best one.
+    """
+    values = values - np.nanmean(values, axis=0)
+    season, phase, n = phase_index(len(values), period)
+    if max_phases is not None and n > max_phases:
+        phase, n = phase * max_phases // n, max_phases
+    sums, counts = by_slot(values, season, phase, n)
+    others = counts.sum(0) - counts
+    profile = np.divide(sums.sum(0) - sums, others, out=np.zeros_like(sums), where=others > 0)
+    # The squared error of a prediction c m is  sum x^2 - 2 c sum m x + c^2 sum m^2,  least at
+    # c = sum m x / sum m^2.
+    agreement, size = (profile * sums).sum(), (counts * profile**2).sum()
+    total = np.nansum(values**2)
+    return float(max(agreement, 0.0) ** 2 / max(size * total, 1e-300))
+
+
+def _rounded(period: float, steps: int) -> float:
+    """Write no more digits than the data can tell: a hundredth of a season in the whole record."""
+    return round(period, max(0, int(np.ceil(-np.log10(0.01 * period**2 / steps)))))
+
+
+def _sharpest(levels: Array, period: float) -> float:
+    """Find the period near by at which the first four harmonics have the most power."""
+    steps = len(levels)
+    width = 0.5 * period**2 / steps  # half a season more or less in the whole record
+    near = np.linspace(period - width, period + width, 41)
+    near = near[(near >= 2.0) & (near * MIN_SEASONS <= steps)]
+    harmonics = np.arange(1, int(min(4, period / 2)) + 1)
+    # One period and harmonic at a time: all at once would take gigabytes for a long record.
+    rows = np.ascontiguousarray(levels.T)
+    power = [sum(_power(rows, harmonic / p) for harmonic in harmonics) for p in near]
+    return float(near[int(np.argmax(power))]) if len(near) else period
+
+
+def _power(rows: Array, frequency: float) -> float:
+    """Sum the power of all arms, shape (arms, steps), at one frequency in cycles per step."""
+    angles = 2.0 * np.pi * frequency * np.arange(rows.shape[1])
+    return float(((rows @ np.cos(angles)) ** 2 + (rows @ np.sin(angles)) ** 2).sum())

@@ -1,4 +1,4 @@
-"""Anybody's own table: CSV, Parquet or DataFrame, long or wide, on a regular grid."""
+"""Reader of users' tables: CSV, Parquet or DataFrame, long or wide, on a regular grid."""
 
 from periodic_decisions.tables.series import Series, read_series
 

@@ -12,7 +12,7 @@ import pandas as pd
 from agents.registry import AgentSpec
 from evaluation.play import play
 from evaluation.specs import WorldSpec
-from periodic_decisions.priors.madrid import check_imported
+from periodic_decisions.priors import check_imported
 from periodic_envs.arrays import Array
 from studies.flagship import AUTO, FlagshipLab, Rows
 from studies.flagship.madrid import (

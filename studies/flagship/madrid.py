@@ -14,7 +14,7 @@ import pandas as pd
 
 from evaluation.protocol import Protocol
 from evaluation.specs import WorldSpec
-from periodic_decisions.priors.madrid import check_imported, learn_madrid
+from periodic_decisions.priors import check_imported, learn_madrid
 from periodic_envs.data.errors import DataError
 from periodic_envs.files import write_atomically
 from studies.flagship import AUTO, PRETRAINED, FlagshipLab, Rows, ratio_of
@@ -101,7 +101,7 @@ def prior_without(year: int, folder: Path) -> str:
     if year not in DEVELOPMENT_YEARS:
         return "madrid"
     others = [other for other in DEVELOPMENT_YEARS if other != year]
-    content = json.dumps(learn_madrid(others))
+    content = json.dumps(learn_madrid(others)[0])
     digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     path = folder / f"prior-{'-'.join(map(str, others))}-{digest}.json"
     write_atomically(path, content.encode())

@@ -69,7 +69,7 @@ class Windows:
         stride: int = round(days / series.step)
         if stride < 1:
             raise DataError(
-                f"every must be at least a step of {series.clock.step_text()},"
+                f"every must be at least a step of {series.grid.step_text()},"
                 f" got {self.every_days:g}"
             )
         return stride

@@ -10,8 +10,8 @@ import numpy as np
 
 from periodic_decisions.logs.estimators import ESTIMATORS
 from periodic_decisions.logs.evaluate import OffPolicy
-from periodic_decisions.logs.log import LogError
-from periodic_decisions.logs.policies import BestPerPhase, FixedArm, Policy, Schedule
+from periodic_decisions.logs.log import DecisionLogError
+from periodic_decisions.logs.policies import BestPerPhase, FixedArm, Policy, ScheduledArms
 from periodic_envs.arrays import Array
 from studies.ope.simulate import LONG, SETTINGS, Simulated, simulate
 
@@ -64,7 +64,7 @@ def _targets(drawn: Simulated, number: int) -> dict[str, Policy]:
     plan: dict[tuple[int, ...], str] = {(i,): f"arm {arm}" for i, arm in enumerate(best)}
     return {
         ARM: FixedArm("arm 0"),
-        PLAN: Schedule("plan", ("phase",), plan),
+        PLAN: ScheduledArms("plan", ("phase",), plan),
         LEARNED: BestPerPhase(),
     }
 
@@ -79,7 +79,7 @@ def _errors(
 ) -> tuple[float, float, float]:
     try:
         found = asked.evaluate(policy, estimator).value
-    except LogError:
+    except DecisionLogError:
         return REFUSED
     return found.estimate - truth, found.low - truth, found.high - truth
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from periodic_decisions.logs.log import Integers, Log
-from periodic_decisions.tables.grid import Clock
+from periodic_decisions.logs.log import DecisionLog, Integers
+from periodic_decisions.tables.grid import TimeGrid
 from periodic_envs.arrays import Array
 from periodic_envs.process import FiniteProcess
 from periodic_envs.worlds.ride_share import RideShare
@@ -88,12 +88,12 @@ class Simulated:
     reward: Array
     probability: Array
 
-    def log(self, number: int) -> Log:
+    def log(self, number: int) -> DecisionLog:
         """One of the logs, as it would be read from a file."""
         steps, arms = self.means.shape[1:]
-        return Log(
+        return DecisionLog(
             source=f"log {number}",
-            clock=Clock(0.0, 1.0),
+            grid=TimeGrid(0.0, 1.0),
             names=tuple(f"arm {i}" for i in range(arms)),
             step=np.arange(steps),
             arm=self.arm[number],

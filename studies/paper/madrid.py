@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from evaluation.plots import agent_styles
 from evaluation.results import Results
 from evaluation.statistics import Interval
-from periodic_decisions.seasons.season import find_seasons
+from periodic_decisions.seasons.find import find_seasons
 from periodic_envs.env import PeriodicBanditEnv
 from studies.claims import Claim, Section, Verdict, together
 from studies.comparison import (

@@ -23,9 +23,8 @@ from evaluation.leaderboard.steps import read_table, table_shape
 from evaluation.leaderboard.verify import verify
 from evaluation.store import StoreError
 from periodic_decisions.logs.describe import describe
-from periodic_decisions.logs.kind import tell_kind
-from periodic_decisions.logs.reading import read_log
-from periodic_decisions.logs.seasons import split_seasons
+from periodic_decisions.logs.log import split_seasons
+from periodic_decisions.logs.reading import read_log, tell_kind
 from periodic_decisions.tables.series import read_series
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid.portal import parse

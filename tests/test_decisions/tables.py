@@ -22,4 +22,4 @@ def long_of(wide: pd.DataFrame) -> pd.DataFrame:
 
 def same(one: Series, other: Series) -> bool:
     values = np.array_equal(one.values, other.values, equal_nan=True)
-    return values and one.names == other.names and one.clock == other.clock
+    return values and one.names == other.names and one.grid == other.grid

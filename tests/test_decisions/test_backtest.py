@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from evaluation.specs import ProtocolError
-from periodic_decisions.backtest.judged import Judged
 from periodic_decisions.backtest.recommend import recommend
-from periodic_decisions.backtest.rewards import FIXED, LEARNED, MEANINGS, UNIFORM
-from periodic_decisions.backtest.running import Backtest
-from periodic_decisions.backtest.windows import Plan, plan_windows
-from periodic_decisions.deciding.decider import Decider
+from periodic_decisions.backtest.references import FIXED, LEARNED, MEANINGS, UNIFORM
+from periodic_decisions.backtest.result import BacktestResult
+from periodic_decisions.backtest.run import Backtest
+from periodic_decisions.backtest.windows import WindowPlan, plan_windows
+from periodic_decisions.decider.decider import Decider
 from periodic_envs.data.errors import DataError
 from periodic_envs.worlds.replay import EXAMPLE
 from tests.test_evaluation.test_cli import call
@@ -76,7 +76,9 @@ def test_a_season_that_seldom_comes_back_is_not_the_main_one() -> None:
 
 
 def test_windows_as_asked_for() -> None:
-    assert plan_windows(1000, (24.0,), windows=1, warm=0) == Plan((16,), 984, 0, 24.0, (24.0,))
+    assert plan_windows(1000, (24.0,), windows=1, warm=0) == WindowPlan(
+        (16,), 984, 0, 24.0, (24.0,)
+    )
     assert plan_windows(1000, (), steps=100).firsts == tuple(range(0, 1000, 100))
     with pytest.raises(DataError, match="no room for 9 windows: a warm start of 48 steps and 200"):
         plan_windows(1000, (24.0,), windows=9, steps=200)
@@ -156,7 +158,7 @@ def test_a_table_without_a_season(tmp_path: Path) -> None:
 # --- recommendations ---------------------------------------------------------------------------
 
 
-def made(waves: Path, **totals: Any) -> Judged:
+def made(waves: Path, **totals: Any) -> BacktestResult:
     tested = Backtest(waves, periods=[24.0])
     count = len(tested.plan.firsts)
     rest = {name: np.full(count, 100.0) + np.arange(count) for name in MEANINGS}
@@ -164,7 +166,7 @@ def made(waves: Path, **totals: Any) -> Judged:
     given = {name: value * rest[FIXED] for name, value in totals.items()}
     schedule = given.pop("schedule", rest[LEARNED])
     agents = tuple(given)
-    return Judged(
+    return BacktestResult(
         source="t.csv",
         series=tested.series,
         plan=tested.plan,

@@ -78,8 +78,8 @@ def test_latin_1_semicolons_commas_words_and_a_missing_hour(tmp_path: Path) -> N
     assert "The season is 24 steps (1 day)" in said
     assert {plan["03:00"]["arm"], plan["11:00"]["arm"]} == {"Köln"}
     assert plan["12:00"]["arm"] == "Süd"
-    command = said.partition("Try it: periodic-gp ")[2].splitlines()[0]
-    assert "na_values" in command
+    command = said.partition("Which agent to use: periodic-gp ")[2].splitlines()[0]
+    assert "--na-values geschl." in command
 
 
 @pytest.mark.parametrize("start", ["2020-01-01", "2019-07-13"])

@@ -328,7 +328,7 @@ def test_no_more_is_remembered_than_was_asked_for(file_agent: str) -> None:
         first = decider.choose("2026-11-16")
         live(decider, 100)
         assert len(decider.log) == 40
-        assert len(decider._known.journal.events) <= 40
+        assert len(decider._journal.events) <= 40
         with pytest.raises(DeciderError, match="older than the 40 choices"):
             decider.tell(first.id, 1.0)
 

@@ -52,7 +52,7 @@ def test_from_the_first_question_to_the_log(tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (INIT, "'k' is there already"),
-        (("ask", "none"), "there is no file 'none': make a decider with periodic-gp decide init"),
+        (("ask", "none"), "none': make a decider with periodic-gp decide init"),
         (("ask", "k", "--at", "soon"), "a time is written like"),
         (("tell", "k", "1-000000", "3"), "there is no choice '1-000000'"),
         (("tell", "k", "1-000000", "nan"), "there is no choice"),

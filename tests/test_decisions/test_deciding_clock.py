@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from periodic_decisions.deciding.clock import Clock
-from periodic_decisions.deciding.durations import parse_duration, written
-from periodic_decisions.deciding.errors import DeciderError
+from periodic_decisions.decider.clock import DeciderError, StepClock, parse_duration, written
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MADRID = "Europe/Madrid"
@@ -19,8 +17,8 @@ AUTUMN = "2026-10-25"
 """Clocks go from 03:00 back to 02:00."""
 
 
-def madrid(step: timedelta = HOUR, season: timedelta = DAY) -> Clock:
-    return Clock.of(step, [season], MADRID)
+def madrid(step: timedelta = HOUR, season: timedelta = DAY) -> StepClock:
+    return StepClock.of(step, [season], MADRID)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +83,13 @@ def test_what_is_no_time(bad: Any) -> None:
 
 def test_an_offset_needs_a_time_zone() -> None:
     with pytest.raises(DeciderError, match="knows no time zone"):
-        Clock.of(HOUR, [DAY], None).moment("2026-07-01 09:00+02:00")
+        StepClock.of(HOUR, [DAY], None).moment("2026-07-01 09:00+02:00")
 
 
 @pytest.mark.parametrize("name", ["Europe/Nowhere", "", "../etc/passwd", "Europe", 5])
 def test_unknown_zones(name: Any) -> None:
     with pytest.raises(DeciderError, match="there is no time zone"):
-        Clock.of(HOUR, [DAY], name)
+        StepClock.of(HOUR, [DAY], name)
 
 
 def test_nine_o_clock_has_one_phase_in_summer_and_winter() -> None:
@@ -140,11 +138,11 @@ def test_times_within_a_step_belong_to_it() -> None:
 
 
 def test_steps_of_weeks_begin_on_mondays() -> None:
-    clock = Clock.of(timedelta(weeks=1), [], None)
+    clock = StepClock.of(timedelta(weeks=1), [], None)
     assert clock.origin(datetime(2026, 11, 19, 12)) == datetime(2026, 11, 16)
 
 
-def hours(clock: Clock, start: str, steps: int) -> list[str]:
+def hours(clock: StepClock, start: str, steps: int) -> list[str]:
     moment = clock.moment(start)
     found = clock.steps_from(moment, clock.origin(moment), steps)
     return [f"{begin:%H:%M%z}" for begin in found]

@@ -14,8 +14,9 @@ import pytest
 
 from agents.registry import online_names
 from periodic_decisions import Decider, DeciderError
-from periodic_decisions.deciding import files
-from periodic_decisions.deciding.files import FORMAT, to_bytes
+from periodic_decisions.decider import file
+from periodic_decisions.decider.file import FORMAT, to_bytes
+from tests.platforms import linux_only
 from tests.test_decisions.test_deciding import QUICK, file_agent, kiosk, live, table
 
 __all__ = ["file_agent"]  # a fixture
@@ -140,22 +141,39 @@ def test_damaged_files_get_a_sentence(tmp_path: Path) -> None:
     assert all(one.startswith("cannot load") and "\n" not in one for one in said)
 
 
-def test_files_of_something_else_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"format": "a recipe"}, "it is not a decider"),
+        ({"format": FORMAT, "version": "99"}, r"it is damaged \(written by version 99\)"),
+    ],
+)
+def test_file_refuses_other_formats(tmp_path: Path, said: dict[str, str], reason: str) -> None:
     path = tmp_path / "kiosk"
-    for said, words in (
-        ({"format": "a recipe"}, "cannot load '.*kiosk': it is no decider"),
-        ({"format": FORMAT, "version": "99"}, "of version 99 of the format, this one reads"),
-    ):
-        path.write_bytes(to_bytes({"numbers": np.zeros(3)}, said))
-        with pytest.raises(DeciderError, match=words):
-            Decider.load(path)
+    path.write_bytes(to_bytes({"numbers": np.zeros(3)}, said))
+    with pytest.raises(DeciderError, match=f"cannot load '.*kiosk': {reason}"):
+        Decider.load(path)
+
+
+@linux_only
+def test_file_behind_a_symbolic_link_is_the_file_and_keeps_its_mode(tmp_path: Path) -> None:
+    path, link = tmp_path / "kiosk", tmp_path / "link"
+    kiosk().save(path)
+    path.chmod(0o600)
+    link.symlink_to(path)
+    with Decider.opened(link) as decider:
+        decider.choose("2026-11-16")
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(Decider.load(path).log) == 1
+    assert not (tmp_path / "link.lock").exists()
 
 
 def test_a_file_in_use_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kiosk"
     kiosk().save(path)
-    monkeypatch.setattr(files, "MAX_WAITING_SECONDS", 0.1)
-    with files.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
+    monkeypatch.setattr(file, "MAX_WAITING_SECONDS", 0.1)
+    with file.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
         kiosk().save(path)
     kiosk().save(path)
 
@@ -221,7 +239,7 @@ def test_no_told_reward_is_lost_and_no_id_given_twice_however_it_is_killed(tmp_p
         asked += [line[1] for line in lines if line[0] == "asked"]
         told |= {line[1] for line in lines if line[0] == "told"}
         decider = Decider.load(path)
-        entries = {entry.id: entry for entry in decider._known.journal}
+        entries = {entry.id: entry for entry in decider._journal}
         assert set(asked) <= set(entries)
         assert not {one for one in told if entries[one].is_open}
     assert len(asked) == len(set(asked)) >= 8

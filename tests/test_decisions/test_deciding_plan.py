@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from periodic_decisions import Decider, DeciderError
-from periodic_decisions.deciding.past import mean_so_far
+from periodic_decisions.decider.plan import mean_so_far
 from tests.test_decisions.test_deciding import kiosk, table
 
 MONDAY = "2026-11-16"
@@ -38,8 +38,6 @@ def test_means_so_far_are_those_of_the_same_hour_of_the_week() -> None:
     by_hour = past.groupby(np.arange(len(past)) % 168)[["billing", "sales"]].mean()
     wanted = [by_hour.loc[i, arm] for i, arm in enumerate(plan["arm"])]
     np.testing.assert_allclose(plan["mean_so_far"], wanted)
-    _, count = mean_so_far(decider._known, [0, 5])
-    assert count.tolist() == [[4.0, 4.0], [4.0, 4.0]]
 
 
 def test_nothing_was_seen_without_a_season_or_of_a_new_arm() -> None:
@@ -49,9 +47,10 @@ def test_nothing_was_seen_without_a_season_or_of_a_new_arm() -> None:
     decider = weekly("ucb1")
     decider.learn(peaked(1))
     decider.add_arm("chat")
-    mean, count = mean_so_far(decider._known, [0])
-    assert np.isnan(mean).tolist() == [[False, False, True]]
-    assert count.tolist() == [[1.0, 1.0, 0.0]]
+    rewards = [(0, "sales", 2.0), (7, "sales", 4.0), (8, "billing", 1.0)]
+    mean, count = mean_so_far((7.0,), ("billing", "sales", "chat"), [0, 1], rewards)
+    assert count.tolist() == [[0.0, 2.0, 0.0], [1.0, 0.0, 0.0]]
+    assert (mean[0, 1], mean[1, 0]) == (3.0, 1.0)
 
 
 def test_a_peak_that_the_model_flattens_is_said() -> None:
@@ -100,9 +99,9 @@ def test_what_is_known_already_is_skipped_and_said() -> None:
         assert decider.learn(table(3)) == 48
     with pytest.warns(UserWarning, match="144 of 144 rewards"):
         assert decider.learn(table(3)) == 0
-    assert decider._known.journal.events == once._known.journal.events
+    assert decider._journal.events == once._journal.events
     assert decider.learn(table(3), again=True) == 144
-    assert len(decider._known.journal.events) == 288
+    assert len(decider._journal.events) == 288
 
 
 def test_a_choice_that_was_told_is_not_learned_again_from_the_table() -> None:

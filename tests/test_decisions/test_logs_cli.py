@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from periodic_decisions.logs.log import LogError
+from periodic_decisions.logs.log import DecisionLogError
 from periodic_decisions.logs.policies import parse_policy, read_schedule
 from periodic_envs.worlds.replay import EXAMPLE
 from tests.test_evaluation.test_cli import call
@@ -202,7 +202,7 @@ def test_schedules_by_weekday_and_hour(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_schedule_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(LogError, match=said):
+    with pytest.raises(DecisionLogError, match=said):
         read_schedule(written(tmp_path, text))
 
 
@@ -224,11 +224,13 @@ def test_plans_of_data_check_go_by_the_calendar(
     assert plan.keys == keys
     assert plan.plan[when] == "b"
     for wrong in ("Jan Mon", "09:15", "always"):
-        with pytest.raises(LogError, match="those by weekday, by hour, or by both are read"):
+        with pytest.raises(
+            DecisionLogError, match="those by weekday, by hour, or by both are read"
+        ):
             read_schedule(written(tmp_path, text.replace(slots[0], wrong).replace(slots[1], wrong)))
 
 
 @pytest.mark.parametrize("text", ["", "arm:", "best", "schedule:"])
 def test_what_is_no_policy_is_refused(text: str) -> None:
-    with pytest.raises(LogError, match=r'a policy is "arm:NAME", "schedule:FILE\.csv"'):
+    with pytest.raises(DecisionLogError, match=r'a policy is "arm:NAME", "schedule:FILE\.csv"'):
         parse_policy(text)

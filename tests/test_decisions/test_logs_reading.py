@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from periodic_decisions.logs.describe import describe, guess_period
-from periodic_decisions.logs.kind import tell_kind
-from periodic_decisions.logs.log import LogError
-from periodic_decisions.logs.reading import read_log
-from periodic_decisions.logs.seasons import split_seasons
+from periodic_decisions.logs.log import DecisionLogError, split_seasons
+from periodic_decisions.logs.reading import read_log, tell_kind
 from periodic_envs.data import DataError
 
 
@@ -23,38 +21,34 @@ def frame(n: int = 8, **columns: object) -> pd.DataFrame:
 
 
 def test_one_arm_at_a_time_is_a_log() -> None:
-    kind = tell_kind(frame())
-    assert kind.is_log
-    assert kind.why == "at 100% of the times only one arm has a reward"
+    assert tell_kind(frame()) == (True, "at 100% of the times only one arm has a reward")
 
 
 def test_all_arms_at_each_time_are_a_table() -> None:
     both = pd.concat([frame(arm="a"), frame(arm="b")])
-    kind = tell_kind(both)
-    assert not kind.is_log
-    assert kind.why == "at 0% of the times only one arm has a reward"
+    assert tell_kind(both) == (False, "at 0% of the times only one arm has a reward")
 
 
 def test_empty_rewards_do_not_count() -> None:
     """A long table with a row for each arm, of which only one was seen."""
     both = pd.concat([frame(arm="a"), frame(arm="b", reward=np.nan)])
-    assert tell_kind(both).is_log
+    assert tell_kind(both)[0]
 
 
 def test_probabilities_make_a_log_of_any_long_table() -> None:
     both = pd.concat([frame(arm="a"), frame(arm="b")]).assign(probability=0.5)
-    assert tell_kind(both).is_log
+    assert tell_kind(both)[0]
 
 
 def test_a_wide_table_is_no_log(tmp_path: Path) -> None:
     wide = pd.DataFrame({"time": range(5), "a": 1.0, "b": 2.0})
-    assert not tell_kind(wide).is_log
-    with pytest.raises(LogError, match="has a column for each arm; a log is a long table"):
+    assert not tell_kind(wide)[0]
+    with pytest.raises(DecisionLogError, match="has a column for each arm; a log is a long table"):
         read_log(wide)
 
 
 def test_what_cannot_be_read_is_not_called_a_log(tmp_path: Path) -> None:
-    assert not tell_kind(tmp_path / "none.csv").is_log
+    assert not tell_kind(tmp_path / "none.csv")[0]
 
 
 # --- reading ---------------------------------------------------------------------------------
@@ -84,7 +78,9 @@ def test_other_numbers_are_contexts() -> None:
     assert log.contexts is not None
     assert log.contexts[:, 0].tolist() == list(range(8))
     assert read_log(frame(queue=1.0, load=1.0), context_columns=["load"]).context_names == ("load",)
-    with pytest.raises(LogError, match="row 2 of the DataFrame has nothing in the context column"):
+    with pytest.raises(
+        DecisionLogError, match="row 2 of the DataFrame has nothing in the context column"
+    ):
         read_log(frame(queue=[0.0, 1.0, np.nan, 3.0, 4.0, 5.0, 6.0, 7.0]))
 
 
@@ -113,7 +109,9 @@ def test_the_form_that_is_written_by_whoever_decides(tmp_path: Path) -> None:
 )
 def test_impossible_probabilities_are_refused(value: float, said: str) -> None:
     rows = frame(probability=[0.5] * 3 + [value] + [0.5] * 4)
-    with pytest.raises(LogError, match=f"row 3 of the DataFrame has {said} in column 'prob"):
+    with pytest.raises(
+        DecisionLogError, match=f"row 3 of the DataFrame has {said} in column 'prob"
+    ):
         read_log(rows)
 
 
@@ -125,7 +123,9 @@ def test_rows_without_a_probability_are_left_out_and_counted() -> None:
     assert (log.probability == 0.5).all()
     assert "2 rows have no probability and are left out" in log.notes
     assert log.unknown == 0
-    with pytest.raises(LogError, match="row 0 of the DataFrame has no probability in column"):
+    with pytest.raises(
+        DecisionLogError, match="row 0 of the DataFrame has no probability in column"
+    ):
         read_log(frame(probability=[np.nan] * 5 + [0.5] * 3))
 
 
@@ -136,7 +136,9 @@ def test_irregular_times_need_a_step() -> None:
     log = read_log(frame(time=times), step="1h")
     assert (log.step - 48).tolist() == [0, 0, 1, 1, 3, 3, 4, 16]  # from Monday on
     assert log.moments[2] == pd.Timestamp("2024-01-03 01:00")
-    with pytest.raises(LogError, match="step must be a length of time such as '1h', got 'often'"):
+    with pytest.raises(
+        DecisionLogError, match="step must be a length of time such as '1h', got 'often'"
+    ):
         read_log(frame(time=times), step="often")
     assert read_log(frame(time=np.arange(8) * 0.7), step=2.0).step.tolist() == [
         0,
@@ -160,7 +162,7 @@ def test_irregular_times_need_a_step() -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(rows: pd.DataFrame, said: str) -> None:
-    with pytest.raises(LogError, match=said):
+    with pytest.raises(DecisionLogError, match=said):
         read_log(rows)
 
 
@@ -174,9 +176,9 @@ def test_blocks_are_whole_seasons() -> None:
     assert seasons.blocks == 5
     assert np.bincount(seasons.block).tolist() == [10, 10, 10, 10, 15]  # the rest goes to the last
     assert split_seasons(np.arange(80), 10.0, seasons_per_block=2).blocks == 4
-    with pytest.raises(LogError, match="has 3 whole seasons of 10 steps in blocks of 1"):
+    with pytest.raises(DecisionLogError, match="has 3 whole seasons of 10 steps in blocks of 1"):
         split_seasons(np.arange(39), 10.0)
-    with pytest.raises(LogError, match="only 2 blocks of whole seasons have rows"):
+    with pytest.raises(DecisionLogError, match="only 2 blocks of whole seasons have rows"):
         split_seasons(np.array([0, 1, 78, 79]), 10.0)
 
 

@@ -11,7 +11,7 @@ import pytest
 from agents import AgentSpec
 from agents.auto.learned_prior import SHIPPED
 from evaluation.play import play
-from periodic_decisions.priors.learning import learn, likeliest_transform, phases, profile_of
+from periodic_decisions.priors import learn, likeliest_transform, phases, profile_of
 from tests.test_evaluation.test_cli import call
 
 PERIOD, ARMS = 12, 6

@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from periodic_decisions.seasons.check import Check, check_series
-from periodic_decisions.seasons.schedule import COLUMNS, Estimate, plan
-from periodic_decisions.seasons.season import find_seasons
+from periodic_decisions.seasons.find import find_seasons
+from periodic_decisions.seasons.schedule import COLUMNS, SeasonalMean, plan
 from periodic_decisions.seasons.slots import calendar_periods, slot_choices
-from periodic_decisions.tables.grid import Clock
+from periodic_decisions.tables.grid import TimeGrid
 from periodic_decisions.tables.series import Series, read_series
 
 
-def clock(first: str, step: str) -> Clock:
-    return Clock(pd.Timestamp(first), pd.Timedelta(step))
+def clock(first: str, step: str) -> TimeGrid:
+    return TimeGrid(pd.Timestamp(first), pd.Timedelta(step))
 
 
 def table(values: np.ndarray, first: str, step: str) -> Series:
@@ -40,7 +40,7 @@ def rows_of(check: Check) -> list[dict[str, str]]:
 )
 def test_periods_of_a_calendar(step: str, periods: list[float]) -> None:
     assert list(calendar_periods(clock("2024-01-03", step))) == pytest.approx(periods)
-    assert calendar_periods(None) == calendar_periods(Clock(0.0, 1.0)) == ()
+    assert calendar_periods(None) == calendar_periods(TimeGrid(0.0, 1.0)) == ()
 
 
 def test_slots_begin_on_monday_at_midnight_wherever_the_data_begin() -> None:
@@ -80,12 +80,12 @@ def test_slots_of_a_year() -> None:
 
 
 def test_estimates_need_three_seasons() -> None:
-    assert Estimate.of(np.array([1.0, np.nan, 3.0])) == Estimate(2.0, seasons=2)
-    found = Estimate.of(np.array([1.0, 2.0, 3.0]))
+    assert SeasonalMean.of(np.array([1.0, np.nan, 3.0])) == SeasonalMean(2.0, seasons=2)
+    found = SeasonalMean.of(np.array([1.0, 2.0, 3.0]))
     # Student's t with two degrees of freedom: 4.303.
     assert found.high == pytest.approx(2.0 + 4.3027 / np.sqrt(3), abs=1e-4)
     assert found.text() == "+2 [-0.484, 4.48]"
-    assert Estimate(-1234.5).text() == "-1,234"
+    assert SeasonalMean(-1234.5).text() == "-1,234"
 
 
 def test_intervals_hold_what_they_should() -> None:
@@ -138,7 +138,7 @@ def test_a_year_that_changes_no_choice_does_not_hide_the_day() -> None:
     values = year + np.cos(2 * np.pi * (steps - np.array([0.0, 0.5])))
     values = values + 0.5 * np.random.default_rng(0).standard_normal(values.shape)
     series = table(values, "2021-01-01", "1h")
-    found = find_seasons(series.values, clock=series.clock).found
+    found = find_seasons(series.values, grid=series.grid).found
     assert [season.period for season in found] == [24, 8760]
     assert found[1].strength > found[0].strength
     assert found[0].gain > 0.5
@@ -152,7 +152,7 @@ def test_periods_of_the_calendar_unless_the_data_insist(seed: int) -> None:
     for period, expected in ((24.0, 24), (24.04, 24), (24.339, 24.339), (23.2, 23.2)):
         values = np.cos(2 * np.pi * (steps / period + [0.0, 0.3, 0.7]))
         series = table(values + rng.standard_normal(values.shape), "2024-01-01", "1h")
-        best = find_seasons(series.values, clock=series.clock).best
+        best = find_seasons(series.values, grid=series.grid).best
         assert best is not None
         assert best.period == pytest.approx(expected, abs=0 if expected == 24 else 0.02)
         assert len(repr(best.period)) <= 7  # no dust

@@ -194,7 +194,7 @@ def test_daylight_saving(tmp_path: Path) -> None:
         naive = frame.assign(time=local.tz_localize(None))
         for source, zone in ((naive, None), (naive, "Europe/Madrid"), (frame, "Europe/Madrid")):
             found = read_series(source, timezone=zone)
-            assert found.clock.at(0) == f"{day} 00:00"
+            assert found.grid.at(0) == f"{day} 00:00"
             said = " / ".join(found.report.taken_for)
             if day.startswith("2018-10"):
                 assert found.values[[1, 2, 3], 0].tolist() == [1.0, 2.5, 4.0]
@@ -222,10 +222,10 @@ def test_hours_that_come_twice_for_no_reason_are_refused() -> None:
 
 def test_offsets_become_the_times_of_local_clocks(tmp_path: Path) -> None:
     unix = pd.DataFrame({"time": 1_530_000_000 + 3600 * np.arange(5), "a": range(5), "b": 1.0})
-    assert read_series(unix).clock.at(0) == "2018-06-26 08:00"
-    assert read_series(unix, timezone="Europe/Madrid").clock.at(0) == "2018-06-26 10:00"
+    assert read_series(unix).grid.at(0) == "2018-06-26 08:00"
+    assert read_series(unix, timezone="Europe/Madrid").grid.at(0) == "2018-06-26 10:00"
     text = WIDE.replace(":00,", ":00+05:00,")
-    assert read_series(write(tmp_path, text), timezone="Asia/Tokyo").clock.at(0)[-5:] == "04:00"
+    assert read_series(write(tmp_path, text), timezone="Asia/Tokyo").grid.at(0)[-5:] == "04:00"
     with pytest.raises(DataError, match="timezone='UTC' needs times, column 't' has numbers"):
         read_series(unix.assign(t=range(5)).drop(columns="time"), timezone="UTC")
 

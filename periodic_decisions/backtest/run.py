@@ -1,0 +1,210 @@
+"""Backtest: agents run on the windows of a table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.protocol import Protocol
+from evaluation.results import Results
+from evaluation.runner import Progress, run
+from evaluation.specs import (
+    Limits,
+    ProtocolError,
+    UnknownWorldError,
+    WorldSpec,
+    agent_entries,
+    env_entry,
+)
+from evaluation.store import Store
+from periodic_decisions.backtest.references import (
+    FIXED,
+    MEANINGS,
+    SCHEDULES,
+    window_references,
+    worth_most,
+)
+from periodic_decisions.backtest.result import BacktestResult
+from periodic_decisions.backtest.windows import REPLAY, plan_windows, scarce_arms, window_worlds
+from periodic_decisions.seasons.find import find_seasons
+from periodic_decisions.seasons.slots import without_gaps
+from periodic_decisions.tables.series import read_series
+from periodic_envs.data.errors import DataError
+from periodic_envs.data.recording import rewards_of
+
+SEASONAL = ("auto-gp-ucb", "seasons-gp-ucb", "periodic-gp-ucb:time_length_scale=1", "linucb")
+SEASONLESS = ("gp-ucb", "ucb1", "sw-ucb", "d-ucb")
+LIMITS = Limits(seconds=3600.0)  # of a run: windows of a user's table may be long
+
+
+class Backtest:
+    """A table, cut into windows, on which agents can be run.
+
+    Args:
+        table: A path to a table.
+        periods: Its seasons in steps, the main one first; None to find them.
+        objective: "max", or "min" where the table has costs.
+        windows: Number of windows; None to choose.
+        window_steps: Decisions in each; None to choose.
+        warm_start: Steps before each that all agents know; None for two seasons.
+        reading: Options of reading the table, see ``read_series``.
+
+    Raises:
+        DataError: If the table cannot be read, or has no room for the windows.
+    """
+
+    def __init__(
+        self,
+        table: Path | str,
+        *,
+        periods: Sequence[float] | None = None,
+        objective: str = "max",
+        windows: int | None = None,
+        window_steps: int | None = None,
+        warm_start: int | None = None,
+        reading: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.table, self.objective, self.reading = Path(table), objective, dict(reading or {})
+        self.series = series = read_series(self.table, **self.reading)
+        if periods is None:
+            found = find_seasons(series.values, grid=series.grid, objective=objective).found
+            periods = [season.period for season in found]
+        self.periods = tuple(periods)
+        self.plan = plan_windows(
+            len(series.values),
+            self.periods,
+            windows=windows,
+            steps=window_steps,
+            warm=warm_start,
+        )
+        self.refused: list[str] = []
+        self.failed: list[str] = []
+        self.worlds = self._worlds()
+        self._rewards = rewards_of(without_gaps(series.values), objective)
+
+    @property
+    def schedules(self) -> tuple[float, ...]:
+        """Seasons that a schedule may follow: all, if agents know one."""
+        return self.periods if self.plan.periods else ()
+
+    def _worlds(self) -> list[dict[str, Any]]:
+        """Return the windows as worlds, without those of too many gaps."""
+        worlds = window_worlds(self.table.stem, self.series, self.plan, self.objective)
+        kept = []
+        for world, first in zip(worlds, self.plan.firsts, strict=True):
+            try:
+                self._make(world)
+                kept.append((world, first))
+            except UnknownWorldError as error:
+                reason = str(error).removeprefix(f"{REPLAY}: ")
+                self.refused.append(f"The window from {world['arguments']['start']}: {reason}")
+        if not kept:
+            raise DataError(scarce_arms(self.series) or f"no window can be used: {self.refused[0]}")
+        self.plan = replace(self.plan, firsts=tuple(first for _, first in kept))
+        return [world for world, _ in kept]
+
+    def _make(self, world: Mapping[str, Any]) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # gaps are reported once, of the whole table
+            return WorldSpec(world["id"], world["arguments"]).make()
+
+    def default_agents(self) -> tuple[str, ...]:
+        """Return a few agents of the zoo, of which one is near the best on most tables."""
+        if not self.plan.periods:
+            return ("auto-gp-ucb", *SEASONLESS)
+        several = len(self.plan.periods) > 1
+        return (*(a for a in SEASONAL if several or a != "seasons-gp-ucb"), *SEASONLESS)
+
+    def protocol(self, agents: Sequence[str] | None = None) -> Protocol:
+        """Return all windows as one task, for these agents or the default ones."""
+        entries = tuple(agent_entries(agents or self.default_agents()))
+        for label in (entry.label for entry in entries):
+            if label in MEANINGS:
+                raise ProtocolError(f"agents: {label!r} is a reference; choose another label")
+        return Protocol(
+            name=f"backtest-{self.table.stem}",
+            description=f"Windows of {self.table.name}.",
+            envs=tuple(map(env_entry, self.worlds)),
+            agents=entries,
+            seeds=(0,),
+            limits=LIMITS,
+        )
+
+    def run(
+        self,
+        agents: Sequence[str] | None = None,
+        *,
+        baseline: str = FIXED,
+        store: Store | Path | None = None,
+        workers: int | None = None,
+        on_progress: Callable[[Progress], object] = lambda progress: None,
+    ) -> tuple[BacktestResult, Results]:
+        """Run agents on all windows, and compare their rewards with the references.
+
+        Args:
+            agents: In the command line's notation; None for the default ones.
+            baseline: The agent or reference that the others are compared with.
+            store: Where results are kept; None for memory.
+            workers: Processes; 0 for this one; None for one per core.
+            on_progress: Called with the progress.
+
+        Raises:
+            ProtocolError: If there is no such agent or baseline.
+        """
+        protocol = self.protocol(agents)
+        labels = [entry.label for entry in protocol.agents]
+        there = [name for name in MEANINGS if self.plan.periods or name not in SCHEDULES]
+        if baseline not in (*labels, *there):
+            known = ", ".join((*labels, *there))
+            raise ProtocolError(f"there is no baseline {baseline!r}; there are {known}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = run(protocol, store=store, workers=workers, on_progress=on_progress)
+        self.failed = _failures(results)
+        frame = results.steps.groupby(["agent", "env"])["reward"].sum().unstack("env")
+        frame = frame.reindex(columns=[world["label"] for world in self.worlds]).dropna()
+        finished = tuple(agent for agent in labels if agent in frame.index)
+        totals = {agent: frame.loc[agent].to_numpy(dtype=np.float64) for agent in finished}
+        for world, first in zip(self.worlds, self.plan.firsts, strict=True):
+            before = self._rewards[:first]
+            references = window_references(self._make(world), before, self.schedules)
+            for name, total in references.items():
+                totals[name] = np.append(totals.get(name, []), total)
+        if baseline not in totals:
+            raise ProtocolError(f"the baseline {baseline!r} has not finished all windows")
+        time = results.totals.groupby("agent")["ms_per_step"].mean()
+        result = BacktestResult(
+            source=self.table.name,
+            series=self.series,
+            plan=self.plan,
+            objective=self.objective,
+            totals=totals,
+            agents=finished,
+            milliseconds={agent: float(time[agent]) for agent in finished},
+            baseline=baseline,
+            notes=(*self.refused, *self.failed),
+            timezone=self.reading.get("timezone"),
+            table=self.table,
+            reading=self.reading,
+            periods=self.periods,
+            schedule_period=worth_most(self._rewards, self.schedules) if self.schedules else None,
+        )
+        return result, results
+
+
+def _failures(results: Results) -> list[str]:
+    """Name agents that failed, each reason once, with the first window that it came up in."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for failed in results.failures:
+        found.setdefault((failed.agent, str(failed.reason)), []).append(failed.env)
+    return [
+        f"{agent} failed in {windows[0]}"
+        + (f" and {len(windows) - 1:,} more" if len(windows) > 1 else "")
+        + f": {reason}"
+        for (agent, reason), windows in found.items()
+    ]

@@ -1,0 +1,1 @@
+"""Decisions in production: any agent, in names, times and units of the reward, from one file."""

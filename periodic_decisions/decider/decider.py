@@ -1,0 +1,452 @@
+"""A decider: an agent that is asked in names and times, and receives rewards in their own units."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents import AgentSpec, UnknownAgentError, names
+from agents.saving import pack, unpack
+from periodic_decisions.decider import file
+from periodic_decisions.decider.clock import DeciderError
+from periodic_decisions.decider.journal import ASKED, COLUMNS, Event, Journal
+from periodic_decisions.decider.learner import Learner
+from periodic_decisions.decider.settings import (
+    DEFAULT_REMEMBERED,
+    MAX_ARMS,
+    Settings,
+    check_whole,
+    checked_arm,
+    checked_arms,
+    checked_reward,
+)
+
+if TYPE_CHECKING:  # pandas takes half a second, and most methods need none of it
+    import pandas as pd
+
+    from periodic_decisions.decider.plan import Plan
+
+LEFT_WHEN_FULL = 0.75  # share of the events kept when there are too many: one by one is slow
+MAX_PLANNED = 10_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice of a decider.
+
+    Attributes:
+        id: Name of the choice for its reward.
+        time: Its time, in the time zone of the decider.
+        arm: The chosen arm.
+        expected: Believed mean reward; None if the agent has no belief.
+        interval: Bounds of the believed mean reward with 95 % probability; or None.
+        probability: Probability of this arm, given all that was known; None if unknown.
+    """
+
+    id: str
+    time: datetime
+    arm: str
+    expected: float | None
+    interval: tuple[float, float] | None
+    probability: float | None
+
+
+class Decider:
+    """Chooses one of several arms again and again, and learns from the rewards.
+
+    Rewards may come late, in any order, or never; several choices may be open at once, for the
+    same time, too. A time within a step counts for the whole step.
+
+    Args:
+        arms: Names of at least two arms.
+        step: Length of a step, such as "15 min" or "1h".
+        seasons: Lengths of the seasons, such as ["1 day", "1 week"], the main one first; none by
+            default.
+        agent: Any agent for finitely many arms, with settings behind a colon.
+        timezone: Time zone of times without an offset, such as "Europe/Madrid". Days and weeks
+            follow its wall clock.
+        objective: "max", or "min" if rewards are costs.
+        explore: Share of choices that are drawn at random, each arm being as likely.
+        start: First time; by default that of the first choice, or of what is learned before.
+        remember: Number of choices in the log, and number of rewards that are learned again when
+            arms change; the newest of each.
+        seed: Seed of all random numbers.
+
+    Raises:
+        DeciderError: If an argument is wrong; so do all methods, and then nothing is changed.
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[str],
+        *,
+        step: Any,
+        seasons: Sequence[Any] = (),
+        agent: str = "auto-gp-ucb",
+        timezone: str | None = None,
+        objective: str = "max",
+        explore: float = 0.0,
+        start: Any = None,
+        remember: int = DEFAULT_REMEMBERED,
+        seed: int = 0,
+    ) -> None:
+        self._settings = Settings.checked(
+            step=step,
+            seasons=seasons,
+            agent=str(agent),
+            timezone=timezone,
+            objective=objective,
+            explore=explore,
+            remember=remember,
+            seed=seed,
+        )
+        self._spec = _spec(self._settings.agent)
+        self._arms = checked_arms(arms)
+        self._names = list(self._arms)  # of all arms there ever were, for the journal
+        self._journal = Journal(remember)
+        self._origin: datetime | None = None
+        self._first, self._generation = 0, 0
+        # Apart from the agent's generators, whose seeds have another second word.
+        self._explorer = np.random.default_rng([seed, 2**32])
+        self._learner = Learner(self._spec, self._settings, len(self._arms))
+        if start is not None:
+            self._begin(self._moment(start))
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms that can be chosen now."""
+        return tuple(self._arms)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of the decider, as plain values."""
+        return asdict(self._settings)
+
+    @property
+    def open_choices(self) -> tuple[str, ...]:
+        """Ids of the choices without a reward, the oldest first; see ``log``."""
+        return tuple(choice.id for choice in self._journal if choice.is_open)
+
+    def choose(self, at: Any = None) -> Choice:
+        """Choose an arm.
+
+        Args:
+            at: Text, a datetime or a Timestamp; by default now.
+        """
+        moment = self._moment(at)
+        step = self._step_of(moment)
+        best, is_certain = self._learner.act(step)
+        self._begin(moment)
+        self._note((step, ASKED, math.nan))
+        # Both are always drawn, so that choices do not depend on earlier ones.
+        share, draw = self._settings.explore, self._explorer.random()
+        anything = int(self._explorer.integers(len(self._arms)))
+        arm = anything if draw < share else best
+        probability = share / len(self._arms) + (1.0 - share) * (arm == best)
+        if not is_certain and share < 1.0:
+            probability = math.nan
+        code = self._names.index(self._arms[arm])
+        choice = self._journal.begin(moment, step, code, probability)
+        beliefs = self._learner.beliefs(step, [arm])
+        known = beliefs is not None and bool(np.isfinite(beliefs).all())
+        mean, low, high = beliefs[0].tolist() if beliefs is not None and known else [None] * 3
+        return Choice(
+            id=choice.id,
+            time=moment,
+            arm=self._arms[arm],
+            expected=mean,
+            interval=(low, high) if known else None,
+            probability=None if math.isnan(probability) else probability,
+        )
+
+    def tell(self, choice: str, reward: float) -> None:
+        """Report the reward of a choice, once.
+
+        Args:
+            choice: Its id.
+            reward: A finite number; more is better, unless the objective is "min".
+        """
+        told = self._journal.open_choice(choice)
+        value = checked_reward(reward)
+        name = self._names[told.arm]
+        if name in self._arms:
+            self._learner.update(told.step, self._arms.index(name), value)
+        self._journal.close(told, value)
+        self._note((told.step, told.arm, value))
+
+    def learn(
+        self,
+        source: Any,
+        *,
+        again: bool = False,
+        on_progress: Callable[[int, int], object] | None = None,
+        **reading: Any,
+    ) -> int:
+        """Learn from a table; return the number of new rewards.
+
+        The agent then starts afresh, and sees all rewards that are remembered in the order of
+        time. Rewards that are remembered already (the same step, arm and reward) are skipped with
+        a warning: a growing table can be learned again and again.
+
+        Args:
+            source: A table of all arms (wide or long) or a log (time, arm, reward, and maybe more
+                columns), as a DataFrame or a path to a CSV or Parquet file. The newest
+                ``remember`` rewards are taken.
+            again: Let rewards count that are remembered already: they are other ones.
+            on_progress: Called with the number of rewards the agent has seen, and of all.
+            reading: Options of reading, where it is not obvious: ``time_column``, ``arm_column``,
+                ``reward_column``, ``time_format``, ``separator``, ``decimal``, ``encoding``,
+                ``na_values``, ``arms``, ``duplicates``, as for ``read_series``.
+        """
+        from periodic_decisions.decider.learning import read_rewards
+
+        rewards = read_rewards(source, self._settings, self._arms, self._names, **reading)
+        if not rewards:
+            return 0
+        before = self._origin, self._first
+        self._begin(rewards[0][0])
+        try:
+            told = [(self._step_of(at), self._names.index(arm), r) for at, arm, r in rewards]
+            new = told if again else self._unknown(told)
+            if new:
+                self._rebuild(self._arms, more=new, on_progress=on_progress)
+        except BaseException:
+            self._origin, self._first = before
+            raise
+        return len(new)
+
+    def plan(self, at: Any = None, *, steps: int = 24) -> Plan:
+        """Return the choices from a time on if no more rewards came; nothing is changed.
+
+        Args:
+            at: The first time; by default now.
+            steps: Number of steps.
+        """
+        from periodic_decisions.decider.plan import make_plan
+
+        check_whole("steps", steps, 1, MAX_PLANNED)
+        moment, clock = self._moment(at), self._settings.clock
+        self._step_of(moment)
+        origin = self._origin or clock.origin(moment)
+        times = clock.steps_from(moment, origin, steps)
+        numbers = [clock.count(time, origin) for time in times]
+        rewards = [(step, self._names[arm], r) for step, arm, r in self._journal.rewards()]
+        return make_plan(self._settings, self.arms, self._learner.copied(), times, numbers, rewards)
+
+    def add_arm(self, arm: str) -> None:
+        """Allow an arm from now on, a new one or one that was retired.
+
+        The agent starts afresh, and sees all rewards that are remembered in the order of time.
+        """
+        if checked_arm(arm) in self._arms:
+            raise DeciderError(f"there is an arm {arm!r} already")
+        if len(self._arms) >= MAX_ARMS:
+            raise DeciderError(f"there are at most {MAX_ARMS:,} arms")
+        self._rebuild([*self._arms, arm])
+
+    def retire_arm(self, arm: str) -> None:
+        """Stop choosing an arm; its choices may still get their rewards.
+
+        The agent starts afresh, and sees all rewards that are remembered in the order of time.
+        """
+        if arm not in self._arms:
+            raise DeciderError(f"there is no arm {arm!r}; there are {', '.join(self._arms[:20])}")
+        if len(self._arms) == 2:
+            raise DeciderError(f"cannot retire {arm!r}: a choice needs at least two arms")
+        self._rebuild([name for name in self._arms if name != arm])
+
+    @property
+    def log(self) -> pd.DataFrame:
+        """The choices that are remembered: time, arm, reward, probability and the choice's id.
+
+        Rewards and probabilities are NaN where they are not known.
+        """
+        import pandas as pd
+
+        rows = [
+            (one.moment, self._names[one.arm], one.reward, one.probability, one.id)
+            for one in self._journal
+        ]
+        table = pd.DataFrame(rows, columns=list(COLUMNS))
+        times = [pd.Timestamp(time) for time, *_ in rows]
+        table["time"] = pd.DatetimeIndex(times, tz=self._settings.clock.zone)
+        return table.astype({"reward": np.float64, "probability": np.float64})
+
+    def export_log(self, path: str | Path) -> None:
+        """Write the log into a CSV file, empty where something is not known."""
+        from periodic_envs.files import write_atomically
+
+        try:
+            write_atomically(Path(path), self._journal.csv(self._names).encode())
+        except OSError as error:
+            raise DeciderError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Write everything into one file: all of it, or nothing."""
+        place = Path(path).resolve()  # a symbolic link has no lock of its own
+        with file.locked(place):
+            self._write(place)
+
+    @classmethod
+    def load(cls, path: str | Path, *, agent: str | None = None) -> Decider:
+        """Return the decider that was saved; it goes on as if nothing had happened.
+
+        Args:
+            path: The file.
+            agent: The agent, if it is not registered: a file cannot name a place to import from.
+        """
+        made = cls.__new__(cls)
+        with file.opened(Path(path)) as (header, arrays):
+            made._restore(header, arrays, None if agent is None else _spec(agent))
+        return made
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, path: str | Path, *, agent: str | None = None) -> Iterator[Decider]:
+        """Use a saved decider while no other process does; it is saved again at the end.
+
+        After an error in between, the file stays as it is. Arguments are those of ``load``.
+        """
+        place = Path(path).resolve()
+        file.check_exists(place)  # else a lock would be left without a decider
+        with file.locked(place):
+            decider = cls.load(place, agent=agent)
+            yield decider
+            decider._write(place)
+
+    def _moment(self, at: Any) -> datetime:
+        clock = self._settings.clock
+        return clock.moment(clock.now() if at is None else at)
+
+    def _begin(self, moment: datetime) -> None:
+        """Count steps from this moment on, unless they are counted already."""
+        if self._origin is None:
+            clock = self._settings.clock
+            self._origin = clock.origin(moment)
+            self._first = clock.count(moment, self._origin)
+
+    def _step_of(self, moment: datetime) -> int:
+        """Return the step of a moment; refuse those before the start."""
+        clock = self._settings.clock
+        step = clock.count(moment, self._origin or clock.origin(moment))
+        if self._origin is not None and step < self._first:
+            start = self._origin + self._first * clock.step
+            raise DeciderError(
+                f"{moment} is before the start, which is {start}"
+                f"{'' if clock.on_the_wall else ' in UTC'}: make the decider with start=..., or "
+                "let it learn what is older before it chooses"
+            )
+        return step
+
+    def _unknown(self, told: list[Event]) -> list[Event]:
+        """Return the rewards that are not remembered; warn of the others."""
+        known, new = Counter(self._journal.events), []
+        for event in told:
+            known[event] -= 1
+            if known[event] < 0:
+                new.append(event)
+        if len(new) < len(told):
+            warnings.warn(
+                f"{len(told) - len(new):,} of {len(told):,} rewards (the same step, arm and "
+                "reward) were known already and are skipped; again=True lets them count again",
+                stacklevel=3,
+            )
+        return new
+
+    def _note(self, event: Event) -> None:
+        """Remember an event of the agent; that it was asked only if it has to be replayed."""
+        replayed = not self._learner.can_be_saved
+        if event[1] == ASKED and not replayed:
+            return
+        self._journal.events.append(event)
+        if self._journal.is_full and replayed:
+            # The agent in a file sees no more than is remembered: this one neither.
+            self._rebuild(self._arms, share=LEFT_WHEN_FULL)
+        elif self._journal.is_full:
+            self._journal.events = self._journal.rewards(share=LEFT_WHEN_FULL)
+
+    def _rebuild(
+        self,
+        arms: list[str],
+        *,
+        more: Iterable[Event] = (),
+        share: float = 1.0,
+        on_progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        """Show a new agent the remembered rewards, and more, in the order of time."""
+        names = [*self._names, *(name for name in arms if name not in self._names)]
+        generation, events = self._generation + 1, self._journal.rewards(more, share)
+        learner = Learner(self._spec, self._settings, len(arms), generation=generation)
+        learner.replay(_seen(events, names, arms), on_progress)
+        self._names, self._arms, self._journal.events = names, arms, events
+        self._generation, self._learner = generation, learner
+
+    def _write(self, path: Path) -> None:
+        arrays: dict[str, Any] = {}
+        header = {
+            "agent": self._learner.packed(arrays),
+            "settings": self.settings,
+            "names": self._names,
+            "arms": self._arms,
+            "origin": None if self._origin is None else self._origin.isoformat(),
+            "first": self._first,
+            "generation": self._generation,
+            "explorer": pack(self._explorer, arrays),
+        }
+        file.write(path, header, arrays | self._journal.arrays())
+
+    def _restore(
+        self, header: dict[str, Any], arrays: dict[str, Any], spec: AgentSpec | None
+    ) -> None:
+        self._settings = settings = Settings.checked(**header["settings"])
+        self._spec = spec or _registered(settings.agent)
+        self._arms = checked_arms(header["arms"])
+        self._names = [checked_arm(name) for name in header["names"]]
+        if not set(self._arms) <= set(self._names) or len(set(self._names)) < len(self._names):
+            raise DeciderError("its arms do not fit together")
+        origin, n_arms = header["origin"], len(self._arms)
+        self._origin = None if origin is None else datetime.fromisoformat(origin)
+        self._first, self._generation = int(header["first"]), int(header["generation"])
+        self._explorer = unpack(header["explorer"], arrays, np.random.Generator)
+        self._journal = Journal.restored(
+            arrays, settings.remember, settings.clock.zone, len(self._names)
+        )
+        agent = header["agent"]
+        if agent is not None:
+            self._learner = Learner.restored(self._spec, settings, n_arms, agent, arrays)
+            return
+        self._learner = Learner(self._spec, settings, n_arms, generation=self._generation)
+        self._learner.replay(_seen(self._journal.events, self._names, self._arms))
+
+
+def _seen(events: Iterable[Event], names: list[str], arms: list[str]) -> list[Event]:
+    """Return the events with the agent's own numbers of the arms, without retired arms."""
+    places = {names.index(name): i for i, name in enumerate(arms)} | {ASKED: ASKED}
+    return [(step, places[arm], reward) for step, arm, reward in events if arm in places]
+
+
+def _spec(agent: str) -> AgentSpec:
+    try:
+        return AgentSpec.parse(agent)
+    except UnknownAgentError as error:
+        sentence, known, _ = str(error).partition("; known are ")  # of some fifty agents
+        hint = "; periodic-gp agents lists those there are" if known else ""
+        raise DeciderError(sentence + hint) from None
+
+
+def _registered(agent: str) -> AgentSpec:
+    """Return the agent that a file names, unless that would import something from anywhere."""
+    if agent.partition(":")[0] not in names():
+        raise DeciderError(
+            f"it was made with {agent!r}, which is not registered: give agent={agent!r} once more"
+        )
+    return AgentSpec.parse(agent)

@@ -1,0 +1,181 @@
+"""Rewards of the past for a decider, from a wide table, a long one, or a log."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from agents.base import MAX_REWARD
+from periodic_decisions.decider.clock import DeciderError
+from periodic_decisions.decider.settings import Settings
+from periodic_decisions.tables.columns import Roles, find_roles, read_roles
+from periodic_decisions.tables.files import RawTable, as_text
+from periodic_decisions.tables.grid import TimeGrid
+from periodic_decisions.tables.series import DUPLICATES
+from periodic_decisions.tables.times import clock_changes, parse_times
+from periodic_decisions.tables.values import Marks, find_marks, is_number, listed, parse_all
+from periodic_envs.data.errors import DataError
+
+MIN_SHARE_ALONE = 0.5  # of a log's times, at which only one arm has a reward
+PLACE = ["time", "arm"]
+
+
+def read_rewards(
+    source: Any,
+    settings: Settings,
+    arms_now: list[str],
+    names: list[str],
+    *,
+    time_column: str | None = None,
+    arm_column: str | None = None,
+    reward_column: str | None = None,
+    time_format: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na_values: str | float | Sequence[str | float] | None = None,
+    arms: Sequence[str] | None = None,
+    duplicates: str = "error",
+) -> list[tuple[datetime, str, float]]:
+    """Return times, arms and rewards in the order of time; the newest of them.
+
+    Empty rewards are left out, and so are rewards of arms that were retired. The options are those
+    of ``read_series``. A warning names the columns of a wide table that are not used, unless
+    ``arms`` names those to take.
+
+    Raises:
+        DeciderError: If the table cannot be read, has arms that the decider does not know, or
+            different rewards for one time and arm.
+    """
+    if duplicates not in DUPLICATES:
+        raise DeciderError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
+    asked = None if arms is None else [str(arm) for arm in arms]
+    _refuse_unknown(set(asked or ()), names, "arms=[...]", "")
+    find = partial(
+        _find_roles,
+        names=asked or names,
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        time_format=time_format,
+    )
+    try:
+        table, roles, _ = read_roles(
+            source, find, na_values=na_values, separator=separator, encoding=encoding
+        )
+        marks = find_marks(table, roles.measured, decimal)
+        found = _rewards(table, roles, time_format, marks)
+    except DataError as error:
+        raise DeciderError(str(error)) from None
+    if asked is None:
+        _warn_of_columns(table, roles, arms_now)
+    else:
+        found = found[found["arm"].isin(asked)]
+    _refuse_unknown(set(found["arm"]), names, "the table", " of the table")
+    found = found[found["arm"].isin(arms_now)]
+    for reward in found["reward"][found["reward"].abs() > MAX_REWARD][:1]:
+        raise DeciderError(f"{table.source} has a reward of {reward:g}, which is too great")
+    found = _once(found, duplicates, settings.timezone, table.source).sort_values(
+        "time", kind="stable"
+    )
+    newest = found[-settings.remember :]
+    if len(newest) < len(found):
+        warnings.warn(
+            f"only the newest {len(newest):,} of {len(found):,} rewards are learned: a decider "
+            "that is made with a larger remember learns more",
+            stacklevel=3,
+        )
+    moments = pd.DatetimeIndex(newest["time"]).floor("us").to_pydatetime()
+    rewards = [
+        (settings.clock.moment(moment), str(arm), float(reward))
+        for moment, arm, reward in zip(moments, newest["arm"], newest["reward"], strict=True)
+    ]
+    return sorted(rewards, key=lambda one: one[0])
+
+
+def _find_roles(
+    table: RawTable,
+    *,
+    names: Sequence[str],
+    arm_column: str | None,
+    reward_column: str | None,
+    **columns: str | None,
+) -> Roles:
+    """Find the roles; columns named like arms are arms, whatever other columns there are."""
+    wide = [name for name in table.columns if name in names]
+    if not wide:  # a log as a decider writes it, whatever other columns it has
+        arm_column = arm_column or ("arm" if "arm" in table.columns else None)
+        reward_column = reward_column or ("reward" if "reward" in table.columns else None)
+    return find_roles(
+        table,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        arms=wide if len(wide) > 1 else None,
+        **columns,
+    )
+
+
+def _rewards(table: RawTable, roles: Roles, time_format: str | None, marks: Marks) -> pd.DataFrame:
+    """Return time, arm and reward of all readings."""
+    times, _ = parse_times(table, roles.time, time_format=time_format, marks=marks)
+    if not isinstance(times, pd.DatetimeIndex):
+        raise DataError(
+            f"the times in column {roles.time!r} must be dates, such as 2026-11-16 09:00"
+        )
+    if times.tz is None and is_number(table.columns[roles.time]):  # seconds since 1970
+        times = times.tz_localize("UTC")
+    values = np.stack(parse_all(table, roles.measured, marks), axis=1)
+    n, k = values.shape
+    arms = list(roles.arms) * n if roles.arm is None else as_text(table.columns[roles.arm])
+    rows = np.arange(n).repeat(k)
+    return pd.DataFrame({"time": times[rows], "arm": arms, "reward": values.ravel()}).dropna()
+
+
+def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str) -> pd.DataFrame:
+    """Return each time and arm of a table once; the rewards of a log as they are.
+
+    In a log one arm may be chosen several times at once. In a table equal rewards are dropped, and
+    different ones are averaged with ``duplicates="mean"``; those of the hour that clocks show twice
+    when they are set back are kept.
+    """
+    alone = rewards.groupby("time")["arm"].nunique() == 1
+    if not rewards.duplicated(PLACE).any() or alone.mean() > MIN_SHARE_ALONE:
+        return rewards
+    if duplicates == "mean":
+        return rewards.groupby(PLACE, sort=False, as_index=False)["reward"].mean()
+    rewards = rewards.drop_duplicates()
+    for time, arm, _ in rewards[rewards.duplicated(PLACE)].itertuples(index=False):
+        grid = TimeGrid(time, pd.Timedelta(hours=1))
+        if not clock_changes(grid, np.zeros(1, dtype=np.intp), zone, back=True)[0]:
+            raise DeciderError(
+                f"{source} has different rewards for {arm!r} at {time}: keep one of them, or take "
+                "their average with duplicates='mean'"
+            )
+    return rewards
+
+
+def _refuse_unknown(arms: set[str], names: list[str], where: str, of: str) -> None:
+    for arm in sorted(arms - set(names))[:1]:
+        raise DeciderError(
+            f"{where} has an arm {arm!r} that the decider does not know; it knows "
+            f"{', '.join(names[:20])}: add it first, or take it out{of}"
+        )
+
+
+def _warn_of_columns(table: RawTable, roles: Roles, arms: list[str]) -> None:
+    """Name the columns of a wide table that are not arms, and the arms without a column."""
+    unused = [repr(name) for name in table.columns if name not in (*roles.arms, roles.time)]
+    if not (roles.arms and unused):
+        return
+    without = [repr(name) for name in arms if name not in roles.arms]
+    nothing = f"; nothing is learned of {listed(without, 10)}" if without else ""
+    warnings.warn(
+        f"columns that are no arms of the decider are passed over: {listed(unused, 10)}{nothing}",
+        stacklevel=4,
+    )

@@ -1,0 +1,189 @@
+"""Plan of a decider: its choices for some time ahead, as a table that draws itself."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from agents.arrays import Array
+from periodic_decisions.decider.learner import Learner
+from periodic_decisions.decider.settings import Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TIE = 1e-9  # relative difference of expectations that is round-off
+MIN_REWARDS = 3  # in a mean that contradicts a belief
+NOTE_WIDTH = 90
+_FORMAT: dict[str, Any] = {
+    "index": False,
+    "max_rows": 60,
+    "float_format": "{:.4g}".format,
+    "na_rep": "",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A plan.
+
+    Attributes:
+        table: A row for each step: time, arm, and the expected mean reward of the arm with its
+            95 % interval from low to high, NaN where the agent has no belief; the mean of the
+            arm's rewards so far at the same place of the longest season (``mean_so_far``, NaN if
+            there are none); and whether the choice is a ``trial``, that is, another arm is expected
+            to be better and this one is taken to learn about it (NA where the agent has no belief).
+        arms: The arms that could be chosen.
+        notes: Warnings, one sentence each; most often none.
+    """
+
+    table: pd.DataFrame
+    arms: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.text(), *(textwrap.fill(note, NOTE_WIDTH) for note in self.notes)])
+
+    def text(self) -> str:
+        """Return the table as text, without the notes."""
+        return str(self._shown().to_string(**_FORMAT))
+
+    def _shown(self) -> pd.DataFrame:
+        trials = self.table["trial"].astype(object)
+        return self.table.assign(trial=["yes" if one is True else "" for one in trials])
+
+    def _repr_html_(self) -> str:
+        """Return the picture and the table, for notebooks."""
+        drawn = io.BytesIO()
+        self.plot().savefig(drawn, format="png")
+        data = base64.b64encode(drawn.getvalue()).decode()
+        notes = "".join(f"\n<p>{html.escape(note)}</p>" for note in self.notes)
+        table = self._shown().to_html(**_FORMAT)
+        return f'<img alt="The plan" src="data:image/png;base64,{data}">\n{table}{notes}'
+
+    def plot(self) -> Figure:
+        """Draw the arms and their expected rewards over time."""
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10.0, 5.0), dpi=100, layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        times = self.table["time"].dt.tz_localize(None)  # the wall clock
+        rows = [self.arms.index(arm) for arm in self.table["arm"]]
+        above.step(times, rows, "o-", where="post", color="tab:blue", lw=1, markersize=4)
+        above.set_yticks(range(len(self.arms)), self.arms, parse_math=False)
+        above.set_ylim(-0.5, len(self.arms) - 0.5)
+        above.grid(alpha=0.3)
+        if self.table["expected"].notna().any():
+            below.plot(times, self.table["expected"], color="tab:blue")
+            below.fill_between(times, self.table["low"], self.table["high"], alpha=0.25, lw=0)
+        else:
+            below.text(0.5, 0.5, "nothing is expected yet", transform=below.transAxes, ha="center")
+        below.set_ylabel("expected reward, 95 %")
+        below.grid(alpha=0.3)
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        below.xaxis.set_major_locator(locator)
+        below.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        return figure
+
+
+def make_plan(
+    settings: Settings,
+    arms: tuple[str, ...],
+    learner: Learner,
+    times: Sequence[datetime],
+    steps: Sequence[int],
+    rewards: Sequence[tuple[int, str, float]],
+) -> Plan:
+    """Ask an agent for some steps ahead.
+
+    Args:
+        settings: Of the decider.
+        arms: The arms that can be chosen.
+        learner: The agent, a copy.
+        times: Times of the steps.
+        steps: Numbers of the steps.
+        rewards: Steps, arms and rewards so far.
+    """
+    chosen = np.zeros(len(steps), dtype=np.intp)
+    beliefs = np.full((len(steps), len(arms), 3), np.nan)
+    for row, step in enumerate(steps):
+        chosen[row], _ = learner.act(step)
+        believed = learner.beliefs(step, range(len(arms)))
+        if believed is not None and np.isfinite(believed[chosen[row]]).all():
+            beliefs[row] = believed
+    mean, count = mean_so_far(settings.periods, arms, steps, rewards)
+    rows = np.arange(len(steps))
+    table = pd.DataFrame(beliefs[rows, chosen], columns=["expected", "low", "high"])
+    stamps = [pd.Timestamp(time) for time in times]
+    table.insert(0, "time", pd.DatetimeIndex(stamps, tz=settings.clock.zone))
+    table.insert(1, "arm", [arms[arm] for arm in chosen])
+    table["mean_so_far"] = mean[rows, chosen]
+    expected = settings.sign * beliefs[..., 0]
+    taken = expected[rows, chosen]
+    table["trial"] = pd.array(expected.max(1) > taken + TIE * np.abs(taken), dtype="boolean")
+    table.loc[np.isnan(taken), "trial"] = pd.NA
+    return Plan(table, arms, _doubts(settings, arms, times, beliefs, mean, count))
+
+
+def mean_so_far(
+    periods: Sequence[float],
+    arms: Sequence[str],
+    steps: Sequence[int],
+    rewards: Sequence[tuple[int, str, float]],
+) -> tuple[Array, Array]:
+    """Return the mean reward of each arm at the same place of the longest season, and the count.
+
+    Without a season no two steps are the same place.
+
+    Returns:
+        Two arrays of shape (steps, arms); the first is NaN without any reward.
+    """
+    if not periods or not rewards:
+        shape = (len(steps), len(arms))
+        return np.full(shape, np.nan), np.zeros(shape)
+    seen = pd.DataFrame(rewards, columns=["step", "arm", "reward"])
+    places = np.floor(seen["step"] % max(periods))
+    found = seen.groupby([places, "arm"])["reward"].agg(["mean", "count"]).unstack("arm")
+    asked = np.floor(np.asarray(steps) % max(periods))
+    wide = found.reindex(index=asked)
+    mean = wide["mean"].reindex(columns=list(arms)).to_numpy(np.float64)
+    return mean, wide["count"].reindex(columns=list(arms)).fillna(0).to_numpy(np.float64)
+
+
+def _doubts(
+    settings: Settings,
+    arms: Sequence[str],
+    times: Sequence[datetime],
+    beliefs: Array,
+    mean: Array,
+    count: Array,
+) -> tuple[str, ...]:
+    """Return a sentence if means so far lie outside the intervals of a plan."""
+    expected, low, high = np.moveaxis(beliefs, -1, 0)
+    outside = (count >= MIN_REWARDS) & ((mean < low) | (mean > high))
+    if not outside.any():
+        return ()
+    distance = np.where(outside, np.abs(mean - expected) / np.maximum(high - low, 1e-300), -1.0)
+    row, arm = divmod(int(distance.argmax()), len(arms))
+    season = settings.seasons[int(np.argmax(settings.periods))]
+    steps = f"{int(outside.any(1).sum()):,} of {len(times):,} steps"
+    return (
+        f"At {steps} an arm's mean reward so far, at the same point in the season of {season}, "
+        f"lies outside its interval. The largest gap: {arms[arm]} at {times[row]}, "
+        f"{expected[row, arm]:.4g} expected, {mean[row, arm]:.4g} so far. Either the model of "
+        f"{settings.agent} is too smooth for such peaks, or rewards have changed; "
+        f"phase-ucb:period={max(settings.periods):.6g} is an agent that does not smooth.",
+    )

@@ -1,0 +1,278 @@
+"""Priors for ``auto-gp-ucb:prior=FILE``, learned from measurements of some arms.
+
+On a transformed scale: the mean by phase of the season and arm, and the covariance of the rest, as
+a sum of a level, two decays and a season, by least squares over the covariances at some lags; each
+is then cut to a few factors and a variance of its own for every arm. Only such summary statistics
+are written; ``agents/auto/learned_prior.py`` documents their names.
+
+The shipped prior is made by ``periodic-gp learn-prior madrid --years 2016:2017 --out
+agents/auto/madrid.json``. The data: Ayuntamiento de Madrid, datos abiertos.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.auto.transform import TRANSFORMS, RewardTransform
+from periodic_envs.arrays import Array
+from periodic_envs.data.errors import DataError
+from periodic_envs.data.madrid import cache
+from periodic_envs.data.madrid.stations import coordinates_km, magnitude_number
+
+MIN_SEASONS = 3  # fewer say nothing about the differences of seasons
+# Lags at which covariances are compared: in steps, and in seasons.
+STEPS = (0, 1, 2, 3, 4, 6, 8, 12)
+SEASONS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8)
+# Correlations from step to step of the two decays, of which those that fit best are taken.
+FAST, SLOW = (0.3, 0.5, 0.7, 0.85, 0.93), (0.96, 0.98, 0.99, 0.996)
+# The following were chosen on Madrid 2016 and 2017, learning from the one and judging on the other.
+SEASON_LENGTH_SCALE, HARMONICS, SEASON_WEIGHT = 0.7, 4, 0.3
+RANKS = {"level": 3, "fast": 8, "slow": 6, "season": 3}
+NOISE_SHARE = 0.15  # least share of the noise in the variance around the profile
+LEAST_SPREAD = 1e-3  # least share of the standard deviation that is around the profile
+OWN_SHARE = 1e-3  # least share of a variance of an arm's own
+MADRID_HOURS = 24
+ABOUT_MADRID = (
+    "Prior for hourly NO (ug/m3) at Madrid's {stations} stations: summary statistics of the "
+    "measurements of {years}. Source of the data: Ayuntamiento de Madrid, datos abiertos. Made by "
+    "periodic-gp learn-prior madrid; what the names mean is said in agents/auto/learned_prior.py."
+)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Values given by hand instead of learned.
+
+    Attributes:
+        unit: The unit of the transformed scale; None for the standard deviation around the profile.
+        noise_variance: In squared units; None for what no other part explains.
+        decays: The correlations from step to step of a fast and a slow decay.
+    """
+
+    unit: float | None = None
+    noise_variance: float | None = None
+    decays: tuple[float, float] | None = None
+
+
+def learn(
+    values: Sequence[Array],
+    *,
+    period: float,
+    transform: str = "auto",
+    places: Array | None = None,
+    about: str = "",
+    extra: Mapping[str, Any] | None = None,
+    tuning: Tuning | None = None,
+) -> dict[str, Any]:
+    """Return the content of the file.
+
+    Args:
+        values: Stretches of measurements, each of shape (steps, arms), NaN where one is missing.
+            All begin at the phase 0, as the problems must for which the prior is.
+        period: Steps of a season; the profile has as many rows, rounded up.
+        transform: "identity", "sqrt", "log1p", or "auto" for the most likely of them.
+        places: Coordinates of the arms; without them the prior is for these arms in this order.
+        about: Description of the prior, in a sentence; the part before a colon is its name.
+        extra: Other entries, such as the names of the arms.
+        tuning: Values that are not learned.
+
+    Raises:
+        ValueError: If there is too little to learn from.
+    """
+    tuning = tuning or Tuning()
+    _check(values, period)
+    if transform == "auto":
+        transform = likeliest_transform(values, period)
+    y = [RewardTransform(transform).forward(stretch) for stretch in values]
+    profile = profile_of(y, period)
+    rest = residuals_of(y, profile, period)
+    spread = _spread(y, rest)
+    unit = tuning.unit or float(f"{spread:.3g}")
+    rest, variance = [r / unit for r in rest], (spread / unit) ** 2
+    lags = {*STEPS, *(round(part * period) for part in SEASONS)}
+    half = max(map(len, values)) // 2
+    known = np.array(sorted(lag for lag in lags if lag <= half))
+    C = np.stack([lagged(rest, int(lag)) for lag in known])
+    decays = tuning.decays or _likeliest_decays(known, C, period)
+    parts = _parts(known, C, period, decays)
+    noise = max(float(np.diagonal(parts["noise"]).mean()), NOISE_SHARE * variance)
+    harmonics = min(HARMONICS, max(1, len(profile) // 2))
+    clocks: dict[str, dict[str, Any]] = {
+        "level": {"part": "level"},
+        "fast": {"part": "decay", "eps": round(1.0 - decays[0] ** 2, 4)},
+        "slow": {"part": "decay", "eps": round(1.0 - decays[1] ** 2, 4)},
+        "season": {"part": "season", "length_scale": SEASON_LENGTH_SCALE, "harmonics": harmonics},
+    }
+    floors = dict.fromkeys(clocks, OWN_SHARE * variance)
+    # A mean over few seasons is itself uncertain.
+    floors["season"] = max(floors["season"], variance / seasons_in(values, period))
+    return {
+        "format": "periodic-gp prior",
+        "version": 2,
+        "about": about,
+        "period": float(period),
+        "transform": transform,
+        "unit": unit,
+        **(extra or {}),
+        **({} if places is None else {"places": np.round(places, 6).tolist()}),
+        "profile": np.round(profile / unit, 2).tolist(),
+        "noise_variance": tuning.noise_variance or round(noise, 3),
+        "terms": [clocks[name] | _cut(parts[name], RANKS[name], floors[name]) for name in clocks],
+    }
+
+
+def seasons_in(values: Sequence[Array], period: float) -> float:
+    """Return the number of seasons in all stretches."""
+    return sum(map(len, values)) / period
+
+
+def _check(values: Sequence[Array], period: float) -> None:
+    if not 2 <= period < math.inf:
+        raise ValueError(f"period must be a number of steps of at least 2, got {period:g}")
+    steps, seasons = sum(map(len, values)), seasons_in(values, period)
+    if seasons < MIN_SEASONS:
+        raise ValueError(
+            f"a prior needs at least {MIN_SEASONS} seasons: the data have {steps:,} steps, "
+            f"{seasons:.1f} seasons of {period:g}"
+        )
+    unseen = np.flatnonzero(np.isnan(np.concatenate(values)).all(axis=0))
+    if len(unseen):
+        raise ValueError(f"there is no measurement of arm {unseen[0]}: leave it out")
+
+
+def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
+    """Return the standard deviation around the profile, above zero where seasons are all alike."""
+    whole = float(np.nanstd(np.concatenate(y)))
+    spread = max(float(np.sqrt(np.nanmean(np.concatenate(rest) ** 2))), LEAST_SPREAD * whole)
+    if not 0 < spread < math.inf:
+        raise ValueError("the measurements are all the same: there is nothing to learn")
+    return spread
+
+
+def phases(steps: int, period: float) -> NDArray[np.int64]:
+    """Return the row of the profile of each step, as ``Knowledge`` finds it."""
+    rows = math.ceil(period)
+    return (np.arange(steps) / period % 1.0 * rows + 1e-9).astype(np.int64) % rows
+
+
+def profile_of(y: Sequence[Array], period: float) -> Array:
+    """Return the mean by phase and arm; without a measurement, that of the arm."""
+    whole = np.concatenate(y)
+    rows = np.concatenate([phases(len(stretch), period) for stretch in y])
+    seen = ~np.isnan(whole)
+    total, count = np.zeros((2, math.ceil(period), whole.shape[1]))
+    np.add.at(total, rows, np.where(seen, whole, 0.0))
+    np.add.at(count, rows, seen)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nanmean(whole, axis=0))
+
+
+def residuals_of(y: Sequence[Array], profile: Array, period: float) -> list[Array]:
+    """Return the rest of each stretch around the profile."""
+    return [stretch - profile[phases(len(stretch), period)] for stretch in y]
+
+
+def likeliest_transform(values: Sequence[Array], period: float) -> str:
+    """Return the scale on which measurements are most likely Gaussian around the profile."""
+    whole = np.concatenate(values)
+
+    def likelihood(name: str) -> float:
+        scale = RewardTransform(name)
+        y = [scale.forward(stretch) for stretch in values]
+        rest = np.concatenate(residuals_of(y, profile_of(y, period), period))
+        least = LEAST_SPREAD**2 * np.nanvar(np.concatenate(y))
+        spread = np.maximum(np.nanmean(rest**2, axis=0), least)
+        count = (~np.isnan(rest)).sum(axis=0)
+        with np.errstate(divide="ignore"):  # all the same: refused later
+            fit = -0.5 * float((count * np.log(spread)).sum())
+        return fit + scale.log_slope(whole[~np.isnan(whole)])
+
+    return max(TRANSFORMS, key=likelihood)
+
+
+def lagged(residuals: Sequence[Array], lag: int) -> Array:
+    """Return the covariance of all arms with all arms ``lag`` steps later, made symmetric."""
+    total, pairs = np.zeros((2, *(residuals[0].shape[1],) * 2))
+    for r in residuals:
+        a, b = r[: max(len(r) - lag, 0)], r[lag:]
+        total += np.nan_to_num(a).T @ np.nan_to_num(b)
+        pairs += (~np.isnan(a)).T.astype(float) @ (~np.isnan(b)).astype(float)
+    C = total / np.maximum(pairs, 1.0)
+    return np.asarray((C + C.T) / 2)
+
+
+def _basis(lags: NDArray[np.int64], period: float, decays: tuple[float, float]) -> Array:
+    season = np.exp(-2.0 * np.sin(np.pi * lags / period) ** 2 / SEASON_LENGTH_SCALE**2)
+    fast, slow = decays
+    return np.stack([np.ones(len(lags)), fast**lags, slow**lags, season, lags == 0], axis=1)
+
+
+def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple[float, float]:
+    """Return the two whose parts, none of them negative, are next to the arms' mean variance."""
+    mean = np.trace(C, axis1=1, axis2=2) / C.shape[1]
+
+    def error(decays: tuple[float, float]) -> float:
+        basis = _basis(lags, period, decays)
+        found = np.maximum(np.linalg.lstsq(basis, mean, rcond=None)[0], 0.0)
+        return float(((basis @ found - mean) ** 2).sum())
+
+    return min(product(FAST, SLOW), key=error)
+
+
+def _parts(
+    lags: NDArray[np.int64], C: Array, period: float, decays: tuple[float, float]
+) -> dict[str, Array]:
+    """Return parts whose sum fits the covariances at all lags."""
+    basis = _basis(lags, period, decays)
+    found = np.linalg.lstsq(basis, C.reshape(len(lags), -1), rcond=None)[0]
+    names = ("level", "fast", "slow", "season", "noise")
+    parts = dict(zip(names, found.reshape(5, *C.shape[1:]), strict=True))
+    return parts | {"season": SEASON_WEIGHT * parts["season"]}
+
+
+def _cut(C: Array, rank: int, floor: float) -> dict[str, Any]:
+    """Return a covariance as a few factors and the variances that they leave."""
+    value, vector = np.linalg.eigh(C)
+    F = vector[:, -rank:] * np.sqrt(np.maximum(value[-rank:], 0.0))
+    own = np.maximum(np.diagonal(C) - (F**2).sum(axis=1), floor)
+    return {"factor": np.round(F, 3).tolist(), "own": np.round(own, 3).tolist()}
+
+
+def check_imported(years: Sequence[int]) -> None:
+    """Refuse years without measurements: they would be simulated."""
+    imported = cache.years()
+    missing = [str(year) for year in years if year not in imported]
+    if missing:
+        there = ", ".join(map(str, imported)) or "none"
+        raise DataError(
+            f"the measurements of {', '.join(missing)} are not imported (imported years: {there});"
+            " see: periodic-gp data import --help"
+        )
+
+
+def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
+    """Return the content of the file from Madrid's NO of imported years, and its seasons."""
+    check_imported(years)
+    tables = [cache.table(year, magnitude_number("NO")) for year in years]
+    # Stations that measured in all years.
+    stations = sorted(set(tables[0][0]).intersection(*(t[0] for t in tables)))
+    columns = [[list(own).index(station) for station in stations] for own, _ in tables]
+    values = [t[1][:, c].astype(float) for t, c in zip(tables, columns, strict=True)]
+    about = ABOUT_MADRID.format(stations=len(stations), years=" and ".join(map(str, years)))
+    content = learn(
+        values,
+        period=MADRID_HOURS,
+        transform="log1p",
+        places=coordinates_km(stations).round(3),
+        about=about,
+        extra={"stations": [int(station) for station in stations]},
+        # Chosen on 2016 and 2017, learning from the one and judging on the other.
+        tuning=Tuning(unit=1.0, noise_variance=0.15, decays=(0.85, 0.98)),
+    )
+    return content, seasons_in(values, MADRID_HOURS)

@@ -1,3 +1,0 @@
-"""Priors for ``auto-gp-ucb:prior=FILE``, learned from measurements: ``periodic-gp learn-prior``."""
-
-__all__: list[str] = []

@@ -1,0 +1,173 @@
+"""Picture of a check: values, spectrum, autocorrelation, mean by phase, and policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+from matplotlib.figure import Figure
+
+from periodic_decisions.seasons.check import Check
+from periodic_decisions.seasons.schedule import PhaseGain
+from periodic_envs.arrays import Array
+from periodic_envs.labels import short, thinned, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_LINES = 6  # arms drawn as lines; more are drawn as a heat map
+MAX_NAMES = 18  # beside a heat map
+MAX_TICKS = 8  # of a season without weekdays or months
+_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # for all eyes
+_MARK = "#d1495b"
+
+
+def check_figure(check: Check) -> Figure:
+    """Draw values over time, spectrum, autocorrelation, profile by phase, and policies."""
+    rows = 2 if check.gain is None else 3
+    figure = Figure(figsize=(11.0, 2.0 + 2.2 * rows), dpi=110, layout="constrained")
+    places = figure.add_gridspec(rows, 2, height_ratios=[1.15, 0.9, 1.15][:rows])
+    found = f"season of {check.in_steps(check.period)}" if check.period else "no season found"
+    title = wrapped(f"{check.source}: {found}", 100)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=13, parse_math=False)
+    _draw_values(figure.add_subplot(places[0, :]), check)
+    _draw_spectrum(figure.add_subplot(places[1, 0]), check)
+    _draw_autocorrelation(figure.add_subplot(places[1, 1]), check)
+    if check.gain is not None:
+        _draw_profile(figure.add_subplot(places[2, 0]), check, check.gain)
+        _draw_policies(figure.add_subplot(places[2, 1]), check, check.gain)
+    return figure
+
+
+def _title(axes: Axes, text: str) -> None:
+    axes.set_title(text, loc="left", fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+
+
+def _draw_table(axes: Axes, check: Check, values: Array, edges: tuple[float, float]) -> None:
+    """Draw lines for a few arms, a heat map for many."""
+    # Names are not mathematics, and an underscore does not hide a label.
+    plain = [short(name).replace("$", r"\$") for name in check.series.names]
+    names = [f" {name}" if name.startswith("_") else name for name in plain]
+    if len(names) <= MAX_LINES:
+        places = np.linspace(*edges, len(values), endpoint=False)
+        for name, colour, column in zip(names, _COLOURS, values.T, strict=False):
+            axes.plot(places, column, color=colour, lw=1.2, label=name)
+        axes.margins(x=0)
+        axes.grid(alpha=0.25)
+        return
+    extent = (*edges, -0.5, len(names) - 0.5)
+    image = axes.imshow(
+        values.T, aspect="auto", origin="lower", interpolation="nearest", extent=extent
+    )
+    axes.figure.colorbar(image, ax=axes, pad=0.01)
+    shown = thinned(len(names), MAX_NAMES)
+    axes.set_yticks(shown, [names[i] for i in shown], fontsize=7)
+
+
+def _draw_values(axes: Axes, check: Check) -> None:
+    values, grid = check.series.values, check.series.grid
+    shown = min(len(values), max(300, round(4 * (check.period or 0))), 2000)
+    first, last = grid.first, grid.first + shown * grid.step
+    dated = isinstance(first, pd.Timestamp)
+    edges = (float(date2num(first)), float(date2num(last))) if dated else (first, last)
+    _draw_table(axes, check, values[:shown], edges)
+    part = "" if shown == len(values) else f" (the first {shown:,} of {len(values):,} steps)"
+    _title(axes, f"Values{part}")
+    if dated:
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    if len(check.series.names) <= MAX_LINES:
+        above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+        axes.legend(ncols=6, fontsize=8, **above)
+
+
+def _draw_spectrum(axes: Axes, check: Check) -> None:
+    search = check.seasons
+    axes.loglog(1.0 / search.frequencies, np.maximum(search.power, 1e-6), color="0.35", lw=0.8)
+    low = max(float(np.quantile(search.power, 0.02)), 1e-4) if len(search.power) else 1e-4
+    if search.power.max(initial=0.0) > low:
+        axes.set_ylim(bottom=low)
+    axes.set_xlabel("period in steps")
+    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.minorticks_off()
+    _mark_periods(axes, check)
+    _title(axes, "Power by period, with slow drift taken out")
+
+
+def _draw_autocorrelation(axes: Axes, check: Check) -> None:
+    similarity = check.seasons.autocorrelation
+    end = min(len(similarity), round(3.2 * check.period) + 2 if check.period else len(similarity))
+    axes.plot(np.arange(end), similarity[:end], color="0.35", lw=1.0)
+    axes.axhline(0.0, color="0.7", lw=0.8)
+    axes.set(xlabel="lag in steps", ylim=(min(-0.3, similarity[:end].min()) - 0.05, 1.05))
+    axes.margins(x=0)
+    _mark_periods(axes, check)
+    _title(axes, "Autocorrelation")
+
+
+def _mark_periods(axes: Axes, check: Check) -> None:
+    """Mark the seasons found, the best by a full line, and the one of the user."""
+    periods = dict.fromkeys([check.period, *(season.period for season in check.seasons.found)])
+    low, high = axes.get_xlim()
+    shown = [period for period in periods if period is not None and low <= period <= high]
+    for number, period in enumerate(shown):
+        style = "--" if number else "-"
+        label = f"{period:,.5g}"
+        axes.axvline(period, color=_MARK, lw=1.3, ls=style, zorder=0, label=label)
+    if shown:
+        axes.legend(fontsize=8, loc="upper right", labelcolor=_MARK, frameon=False)
+
+
+def _draw_profile(axes: Axes, check: Check, gain: PhaseGain) -> None:
+    slots = check.slots
+    assert slots is not None
+    best = np.broadcast_to(check.schedule.arms, len(gain.profile))  # perhaps one for all slots
+    edges = (0.0, float(len(best)))
+    _draw_table(axes, check, check.word_and_sign[1] * gain.profile, edges)
+    _title(axes, "Mean by phase, and the arm of the schedule")
+    axes.set(xlabel=slots.what, xlim=edges)
+    firsts = [i for i in range(len(slots)) if i == 0 or slots.groups[i] != slots.groups[i - 1]]
+    few = thinned(len(slots), MAX_TICKS)
+    ticks = (
+        {i: slots.groups[i] for i in firsts}
+        if len(firsts) > 1
+        else {i: slots.starts[i] for i in few}
+    )
+    axes.set_xticks(list(ticks), list(ticks.values()))
+    places = np.arange(len(best))
+    if len(check.series.names) > MAX_LINES:
+        axes.plot(places + 0.5, best, "o", color="white", markeredgecolor="black", ms=3.5)
+        return
+    strip = axes.inset_axes((0.0, -0.035, 1.0, 0.035), transform=axes.transAxes)
+    strip.bar(places, 1.0, 1.0, align="edge", color=[_COLOURS[i] for i in best])
+    strip.set(xlim=edges, ylim=(0, 1))
+    strip.axis("off")
+    axes.tick_params(axis="x", pad=7)
+
+
+def _draw_policies(axes: Axes, check: Check, gain: PhaseGain) -> None:
+    word, sign = check.word_and_sign
+    values = {
+        "random arm": sign * gain.random,
+        "best arm": sign * gain.static,
+        "best arm\nof each phase": sign * gain.per_phase,
+        "best arm\nof each step": sign * gain.oracle,
+    }
+    bars = axes.barh(
+        list(values), list(values.values()), color=["0.8", "0.6", _MARK, "0.8"], height=0.62
+    )
+    axes.axvline(sign * gain.static, color="0.4", lw=0.9, ls=":")
+    # The line must not run through the number of a bar that is as long.
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    numbers = [f"{value:,.4g}" for value in values.values()]
+    axes.bar_label(bars, numbers, fontsize=9, padding=3, bbox=paper, zorder=3)
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    _title(axes, f"Mean {word} per step: the phase gets {gain.share:.0%} of the gain")
+    how = "arms of each phase chosen without the season they are judged by"
+    axes.set_xlabel(f"{how}, {gain.seasons:,} seasons", fontsize=8)

@@ -1,0 +1,289 @@
+"""Users' files and DataFrames as raw tables. Neither sizes, nor text, nor names are trusted.
+
+A CSV table holds text, a Parquet table or a DataFrame its own types; :mod:`.columns` decides what
+the columns mean.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from periodic_envs.data.errors import DataError
+
+MAX_BYTES = 64 * 2**20
+MAX_VALUES = 10_000_000  # columns times rows, in a file and on the grid
+MAX_COLUMNS = 2_000
+MAX_NAME_LETTERS = 200
+UNNAMED = "column 1"  # the first column if it lacks a name: mostly a saved index, never an arm
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_EXCEL = re.compile(r"sep=([,;\t])\s*", re.I)  # written by Excel above the header
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_NOT_CP1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a]")
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Named columns of equal length.
+
+    Attributes:
+        source: Name of the table in messages.
+        columns: Values of each column, by name.
+        lines: Line number of each row; None for tables without lines.
+        notes: Guesses made while reading, as text.
+    """
+
+    source: str
+    columns: dict[str, pd.Series]
+    lines: Sequence[int] | None = None
+    notes: tuple[str, ...] = ()
+
+    def place(self, row: int) -> str:
+        """Name the place of a row in the user's file."""
+        where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+        return f"{where} of {self.source}"
+
+
+def read_table(
+    source: Any, *, separator: str | None = None, encoding: str | None = None
+) -> RawTable:
+    """Read a table from a path (.csv, .tsv, .txt, .parquet) or a DataFrame.
+
+    Raises:
+        DataError: If it cannot be read, is too large, or is not a table.
+    """
+    if isinstance(source, pd.DataFrame):
+        return _from_frame(source)
+    if not isinstance(source, str | os.PathLike):
+        raise DataError(f"data must be a path or a DataFrame, got {type(source).__name__}")
+    path = Path(source)
+    content = read_bytes(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return _from_parquet(path.name, content)
+    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        return _from_text(path.name, content, separator, encoding)
+    raise DataError(
+        f"cannot tell the format of {path.name!r}: its name must end in .csv, .tsv, .txt, "
+        ".parquet or .pq"
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a regular file of bounded size."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"{str(path)!r} is not a file")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a path"
+        raise DataError(f"cannot read {str(path)!r}: {reason}") from error
+    if len(content) > MAX_BYTES:
+        raise DataError(
+            f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the columns and the "
+            "times you need, or pass a DataFrame"
+        )
+    if not content.strip():
+        raise DataError(f"{path.name!r} is empty")
+    return content
+
+
+def check_name(name: str, place: str) -> None:
+    """Refuse names that cannot be shown on screens and in pictures."""
+    if not name:
+        raise DataError(f"{place} has no name")
+    if len(name) > MAX_NAME_LETTERS or not name.isprintable():
+        raise DataError(
+            f"{place} has a name that cannot be shown: at most {MAX_NAME_LETTERS} printable "
+            "characters"
+        )
+
+
+def check_size(source: str, n_columns: int, n_values: int) -> None:
+    """Refuse what would not fit into memory."""
+    if n_columns > MAX_COLUMNS:
+        raise DataError(f"{source} has more than {MAX_COLUMNS:,} columns")
+    if n_values > MAX_VALUES:
+        raise DataError(
+            f"{source} has more than {MAX_VALUES:,} values: keep only the columns and the times "
+            "you need"
+        )
+
+
+def as_text(values: pd.Series) -> list[str]:
+    """Return the values as stripped words, "" where a value is missing."""
+    missing = values.isna().to_numpy()
+    pairs = zip(values.tolist(), missing, strict=True)
+    return ["" if gone else str(value).strip() for value, gone in pairs]
+
+
+def _clean_names(names: list[Any], source: str) -> list[str]:
+    """Return column names as printable, distinct words; only the first may be empty."""
+    cleaned = [" ".join(str(name).split()) for name in names]
+    if cleaned and not cleaned[0]:
+        cleaned[0] = UNNAMED
+    for i, name in enumerate(cleaned):
+        check_name(name, f"column {i + 1} of {source}")
+        if name in cleaned[:i]:
+            raise DataError(f"{source} has two columns named {name!r}: rename one")
+    return cleaned
+
+
+def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a file, and a note if its encoding is a guess.
+
+    Without an encoding: its byte order mark, else UTF-8, else Windows' letters for western Europe
+    (cp1252), else Latin-1.
+    """
+    notes: tuple[str, ...] = ()
+    known = encoding or next((_MARKS[mark] for mark in _MARKS if content.startswith(mark)), "utf-8")
+    try:
+        text = content.decode(known).removeprefix("\ufeff")
+    except UnicodeError as error:
+        at = f"byte {error.start:,}" if isinstance(error, UnicodeDecodeError) else "at its end"
+        if encoding is not None or known != "utf-8":
+            raise DataError(
+                f"{name!r} is not {known} text ({at}): give another encoding"
+            ) from error
+        known = "latin-1" if _NOT_CP1252 & set(content) else "cp1252"
+        text = content.decode(known)
+        guess = f"the text is not UTF-8 ({at}) and was read as {known}"
+        notes = (f"{guess}: if letters look wrong, give an encoding",)
+    except (LookupError, ValueError) as error:
+        raise DataError(
+            f"there is no encoding {encoding!r}: try utf-8, cp1252, latin-1 or utf-16"
+        ) from error
+    if _BINARY.search(text) if notes else "\0" in text:
+        raise DataError(f"{name!r} is not text but binary: only CSV and Parquet are read")
+    return text, notes
+
+
+def _from_text(name: str, content: bytes, separator: str | None, encoding: str | None) -> RawTable:
+    """Return the fields of a CSV file as text, without its empty lines."""
+    text, notes = _decode(name, content, encoding)
+    rows = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    excel = _EXCEL.fullmatch(rows[0][1]) if rows else None
+    if excel:
+        separator, rows = separator or excel[1], rows[1:]
+    if not rows:
+        raise DataError(f"{name!r} is empty")
+    lines = [line for _, line in rows]
+    separator = separator or _find_separator(name, lines[:20])
+    if separator not in SEPARATORS:
+        raise DataError(f"separator must be one of {list(SEPARATORS)}, got {separator!r}")
+    header = _clean_names(_split(lines[0], separator), repr(name))
+    if len(lines) == 1:
+        raise DataError(f"{name!r} has a header but no rows below it")
+    check_size(repr(name), len(header), len(header) * len(lines))
+    numbers = [number for number, _ in rows[1:]]
+    columns = _columns(name, lines[1:], len(header), separator, numbers)
+    note = f"fields are separated by a {SEPARATORS[separator]}"
+    return RawTable(repr(name), dict(zip(header, columns, strict=True)), numbers, (note, *notes))
+
+
+def _columns(
+    name: str, lines: list[str], width: int, separator: str, numbers: list[int]
+) -> list[pd.Series]:
+    """Return the columns as text; Arrow's reader is ten times as quick as Python's."""
+    labels = [str(i) for i in range(width)]
+    content = "\n".join(lines).encode()
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(content),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False, block_size=len(content) + 1, column_names=labels
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=separator, invalid_row_handler=lambda row: "skip"
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(labels, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowException as error:
+        raise DataError(f"{name!r} is not a proper CSV file") from error
+    if len(table) == len(lines):
+        return [table.column(i).to_pandas() for i in range(width)]
+    for line, number in zip(lines, numbers, strict=True):
+        fields = len(_split(line, separator))
+        if fields != width:
+            raise DataError(
+                f"line {number} of {name!r} has {fields} fields, but the header has {width}"
+            )
+    raise DataError(f"{name!r} has a line break or an open quotation mark within a field")
+
+
+def _find_separator(name: str, lines: list[str]) -> str:
+    """Return the sign that cuts the first lines into equally many fields, more than one."""
+    widths = {s: {len(_split(line, s)) for line in lines} for s in SEPARATORS}
+    fits = [s for s, found in widths.items() if len(found) == 1 and found != {1}]
+    present = [separator for separator in SEPARATORS if separator in lines[0]]
+    if len(fits) == 1 or len(present) == 1:
+        return (fits if len(fits) == 1 else present)[0]
+    if not present:
+        raise DataError(f"{name!r} has a single column: a time and at least two arms are needed")
+    raise DataError(
+        f"cannot tell what separates the fields of {name!r}: give separator="
+        + " or ".join(map(repr, present))
+    )
+
+
+def _split(line: str, separator: str) -> list[str]:
+    """Return the fields of one line."""
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error:  # a field longer than Python's limit
+        return line.split(separator)
+
+
+def _from_parquet(name: str, content: bytes) -> RawTable:
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        schema, facts = file.schema_arrow, file.metadata
+        sizes = [facts.row_group(i).total_byte_size for i in range(facts.num_row_groups)]
+        check_size(name, len(schema), len(schema) * facts.num_rows)
+        if sum(max(size, 0) for size in sizes) > 4 * MAX_BYTES:
+            raise DataError(f"{name!r} unpacks to more than {4 * MAX_BYTES >> 20} MiB")
+        for field in schema:
+            if pa.types.is_nested(field.type):
+                raise DataError(f"column {field.name!r} of {name!r} holds lists, not single values")
+        # Text stays a dictionary: a short file cannot unpack to a long one.
+        words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_binary(f.type)]
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=words)
+        frame = file.read().to_pandas(ignore_metadata=False)
+    except DataError:
+        raise
+    except Exception as error:  # Arrow raises many kinds on junk
+        raise DataError(f"{name!r} is not a readable Parquet file") from error
+    return _from_frame(frame, repr(name))
+
+
+def _from_frame(frame: pd.DataFrame, source: str = "the DataFrame") -> RawTable:
+    if frame.columns.nlevels > 1 or frame.index.nlevels > 1:
+        raise DataError(f"{source} has several levels of rows or columns: call reset_index() first")
+    if not len(frame):
+        raise DataError(f"{source} has no rows")
+    check_size(source, frame.shape[1] + 1, frame.size)
+    names, series = list(frame.columns), [frame.iloc[:, i] for i in range(frame.shape[1])]
+    index = frame.index
+    if index.name is not None or isinstance(index, pd.DatetimeIndex):
+        names.insert(0, index.name if index.name is not None else "time")
+        series.insert(0, index.to_series())
+    plain = [column.reset_index(drop=True) for column in series]
+    return RawTable(source, dict(zip(_clean_names(names, source), plain, strict=True)))
