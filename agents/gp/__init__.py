@@ -21,7 +21,7 @@ from agents.gp.beta import (
 from agents.gp.fit import Fit, fit
 from agents.gp.kernels.action import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
 from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
-from agents.gp.kernels.context import ContextLinear, ContextSquaredExponential, InThisContext
+from agents.gp.kernels.context import ContextSquaredExponential, InThisContext
 from agents.gp.kernels.time import (
     Constant,
     Decay,
@@ -55,7 +55,6 @@ __all__ = [
     "BoxBeta",
     "Constant",
     "ConstantBeta",
-    "ContextLinear",
     "ContextSquaredExponential",
     "Decay",
     "EmpiricalCovariance",

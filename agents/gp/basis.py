@@ -15,7 +15,6 @@ from agents.arrays import Array
 from agents.gp.actions import Actions, Box, Finite, InContext, Integers, Points
 from agents.gp.designs import chebyshev, sobol
 from agents.gp.kernels.base import Term
-from agents.gp.kernels.context import FAR, ContextLinear, ContextSquaredExponential, without_lines
 
 RESIDUAL = 1e-14
 """Relative variance left unexplained at which the search for features stops."""
@@ -30,7 +29,7 @@ class RankError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ArmFeatures:
     """Features of the arms of a finite set.
 
     Attributes:
@@ -44,9 +43,9 @@ class Table:
         """Largest phi_i^2 over the actions, shape (m_a,)."""
         return np.asarray((self.values**2).max(axis=0))
 
-    def head(self, size: int) -> Table:
+    def head(self, size: int) -> ArmFeatures:
         """The first ``size`` features."""
-        return Table(np.ascontiguousarray(self.values[:, :size]))
+        return ArmFeatures(np.ascontiguousarray(self.values[:, :size]))
 
     def __call__(self, points: Points) -> Array:
         """phi of the given arms, shape (q, m_a)."""
@@ -88,47 +87,17 @@ class Nystrom:
         return np.asarray(slope.transpose(0, 2, 1) @ self.mixing)
 
 
-@dataclass(frozen=True, eq=False)
-class Tilted:
-    """Features of actions in a context that enters in a line: phi(a) z(u).
-
-    Attributes:
-        inner: phi.
-        line: z.
-    """
-
-    inner: Table | Nystrom
-    line: ContextLinear
-
-    @property
-    def weight(self) -> Array:
-        """Largest phi_i^2 z^2, shape (m_a,)."""
-        return self.inner.weight * FAR**2
-
-    def head(self, size: int) -> Tilted:
-        """The first ``size`` features."""
-        return replace(self, inner=self.inner.head(size))
-
-    def __call__(self, points: Points) -> Array:
-        """phi z, shape (q, m_a)."""
-        return self.inner(points) * self.line.z(points.context)[:, None]
-
-    def slope(self, points: Points) -> Array:
-        """Derivative in the action, shape (q, d, m_a)."""
-        return self.inner.slope(points) * self.line.z(points.context)[:, None, None]
-
-
-Basis = Table | Nystrom | Tilted
+Basis = ArmFeatures | Nystrom
 
 
 def find_basis(term: Term, actions: Actions) -> Basis:
     """Features of a term: phi(a) . phi(b) is its variance times its action kernels.
 
     Raises:
-        RankError: If very many features would be needed.
+        RankError: If very many features would be needed, or actions have contexts.
     """
     if isinstance(actions, InContext):
-        return _in_context(term, actions.actions)
+        raise RankError("no short list of features is sought over contexts")
     points = actions.points() if isinstance(actions, Finite) else Points(_candidates(actions))
     L, pivots = _pivoted_cholesky(term, points, MAX_RANK[type(actions)])
     # Rotate to principal axes: L L^T stays, and the tail becomes weak enough to drop.
@@ -137,20 +106,11 @@ def find_basis(term: Term, actions: Actions) -> Basis:
     scale = np.sqrt(term.variance)
     features = scale * (L @ rotation)
     if isinstance(actions, Finite):
-        return Table(features)
+        return ArmFeatures(features)
     mixing = scale * solve_triangular(L[pivots], rotation, lower=True, trans=1)
     nystrom = Nystrom(term, points.x[pivots], mixing, (features**2).max(axis=0))
     _verify(nystrom, actions)
     return nystrom
-
-
-def _in_context(term: Term, actions: Finite | Box) -> Basis:
-    lines, plain = without_lines(term)
-    if len(lines) > 1 or any(isinstance(k, ContextSquaredExponential) for k in plain.actions):
-        raise RankError("no short list of features is sought over contexts, but for a line")
-    inner = find_basis(plain, actions)
-    assert not isinstance(inner, Tilted)
-    return Tilted(inner, lines[0]) if lines else inner
 
 
 def _pivoted_cholesky(term: Term, points: Points, max_rank: int) -> tuple[Array, Integers]:

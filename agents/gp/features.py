@@ -7,14 +7,14 @@ blocks, the weaker the fewer time features. Each stays a full grid: contracting 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from agents.arrays import Array
-from agents.gp.actions import Actions, Finite, Integers, Points
-from agents.gp.basis import Basis, RankError, Tilted, find_basis
+from agents.gp.actions import Actions, Integers, Points
+from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.kernels.base import Kernel, Term
 from agents.gp.kernels.spectrum import TimeFeatures
 
@@ -69,26 +69,6 @@ class Features:
         """Action features, shape (q, M_a)."""
         parts = [basis(points) for basis in self.bases]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-
-    def of_arms(self, arms: Finite) -> Callable[[Array], Array]:
-        """phi of rows (arm, context); what does not depend on the context is looked up."""
-        lines = [basis.line if isinstance(basis, Tilted) else None for basis in self.bases]
-        plain = [basis.inner if isinstance(basis, Tilted) else basis for basis in self.bases]
-        table = np.concatenate([basis(arms.points()) for basis in plain], axis=1)
-        ends = np.cumsum([0, *(len(basis.weight) for basis in plain)]).tolist()
-        tilted = [
-            (line, slice(start, stop))
-            for line, start, stop in zip(lines, ends, ends[1:], strict=False)
-            if line is not None
-        ]
-
-        def phi(rows: Array) -> Array:
-            found = table[rows[:, 0].astype(np.int64)]
-            for line, columns in tilted:
-                found[:, columns] *= line.z(rows[:, 1:])[:, None]
-            return found
-
-        return phi
 
     def slope(self, points: Points) -> Array:
         """Derivative of phi, shape (q, d, M_a)."""

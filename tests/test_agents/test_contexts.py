@@ -13,7 +13,6 @@ from agents.gp import (
     UCB,
     Box,
     Constant,
-    ContextLinear,
     ContextSquaredExponential,
     Decay,
     Finite,
@@ -24,13 +23,8 @@ from agents.gp import (
     Periodic,
     RankError,
     SquaredExponential,
-    StateSpace,
-    TruncatedPeriodic,
     make_posterior,
 )
-from agents.gp.kernels.context import FAR
-from agents.gp.posteriors.engines import peak_variance
-from agents.gp.posteriors.mixture import make_members
 from agents.saving import load
 from tests.dense import Dense
 from tests.test_agents.reloading import reloaded
@@ -71,52 +65,8 @@ def test_the_engine_is_dense(kernel, actions):
     np.testing.assert_array_equal(again.predict(26.0, rows), ours.predict(26.0, rows))
 
 
-TILTED = [
-    (Index() * Decay(0.1) + 0.3 * (Index() * ContextLinear(0.2, 0.5)) + Constant(2.0), 3),
-    (
-        Index() * TruncatedPeriodic(5.0) + Index() * ContextLinear(-0.1, 0.2) * Decay(0.2),
-        3,
-    ),
-    (SquaredExponential() * Periodic(5.0) + SquaredExponential(2.0) * ContextLinear(), None),
-]
-
-
-@pytest.mark.parametrize(("kernel", "arms"), TILTED)
-def test_a_line_in_the_context_has_a_small_state(kernel, arms):
-    """State-space, dense, and saved: one belief; contexts far away count as ``FAR``."""
-    actions = InContext(Box([-1.0], [1.0]) if arms is None else Finite.arms(arms), 1)
-    rng = np.random.default_rng(0)
-    (ours,) = make_members([kernel], actions, 0.1)
-    dense = Dense(kernel, actions, 0.1)
-    assert isinstance(ours, StateSpace)
-    for t in range(30):
-        action = rng.uniform(-1, 1) if arms is None else rng.integers(arms)
-        row, y = actions.joined(action, rng.normal(0, 1, 1))[0], rng.normal()
-        for posterior in (ours, dense):
-            posterior.observe(row, float(t), y)
-    asked = np.array([[0.1], [-0.9]]) if arms is None else None
-    again = reloaded(ours)
-    for shade in (-9.0, 0.3):
-        rows = actions.joined(asked, np.array([shade]))
-        np.testing.assert_allclose(ours.predict(31.0, rows), dense.predict(31.0, rows), atol=1e-9)
-        np.testing.assert_array_equal(again.predict(31.0, rows), ours.predict(31.0, rows))
-        if arms is None:
-            for a, b in zip(ours.gradient(31.0, rows), dense.gradient(31.0, rows), strict=True):
-                np.testing.assert_allclose(a, b, atol=1e-8)
-    assert ours.log_evidence == pytest.approx(dense.log_evidence)
-
-
-def test_a_line_is_one_number_and_has_a_unit():
-    far = np.array([[-9.0], [0.5], [1.0], [2.0], [9.0]])
-    np.testing.assert_allclose(ContextLinear(1.0, 0.5).z(far), [-FAR, -1.0, 0.0, 2.0, FAR])
-    actions = InContext(Finite.arms(2), 1)
-    kernel = 2.0 * (Index() * ContextLinear()) + Index()
-    assert peak_variance(kernel, actions) == pytest.approx(2.0 * FAR**2 + 1.0)
-    with pytest.raises(ValueError, match="positive spread"):
-        ContextLinear(0.0, 0.0)
-    with pytest.raises(TypeError, match="one number"):
-        Dense(Index() * ContextLinear(), ARMS, 0.1).predict(0.0, ARMS.joined(None, np.zeros(2)))
-    with pytest.raises(RankError, match="but for a line"):
+def test_contexts_have_no_state():
+    with pytest.raises(RankError, match="over contexts"):
         make_posterior(CASES[0][0], ARMS, 0.1, engine="state-space")
 
 

@@ -8,12 +8,7 @@ from scipy.special import ndtr
 
 from agents.gp import (
     Box,
-    ContextLinear,
-    ContextSquaredExponential,
     Finite,
-    InContext,
-    Incremental,
-    Index,
     Periodic,
     SquaredExponential,
     StateSpace,
@@ -22,7 +17,6 @@ from agents.gp import (
 )
 from agents.gp.designs import chebyshev
 from agents.gp.posteriors.censored import MIN_EXCEEDING_PROBABILITY, at_most, none_above
-from agents.gp.posteriors.mixture import make_members
 from agents.gp.posteriors.state_space import Shortlist
 from agents.gp.relevance import Relevance, coming_times, time_scale
 
@@ -117,13 +111,3 @@ def test_a_noise_that_is_fixed_stays_with_any_number_of_others_free() -> None:
     found = fit(kernel, Box([0, 0], [5, 5]), data, 0.01, fixed=fixed, fit_scale=False)
     assert found.noise_variance == pytest.approx(0.01, rel=1e-9)
     assert found.kernel.terms[0].variance != 1.0
-
-
-def test_candidates_in_contexts_have_small_states_where_contexts_matter_in_a_line() -> None:
-    arms = InContext(Finite(np.arange(3.0)[:, None]), 1)
-    for context, kind in (
-        (ContextLinear(0.0), StateSpace),
-        (ContextSquaredExponential(0.5), Incremental),
-    ):
-        kernels = [Index() * Periodic(period) * context for period in (5.0, 7.0)]
-        assert {type(member) for member in make_members(kernels, arms, 0.1)} == {kind}

@@ -12,7 +12,7 @@ the actions alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 from agents.arrays import Array, Rng
 from agents.gp.actions import Box, Finite, InContext, Points
-from agents.gp.kernels.base import POSITIVE, ActionKernel, Kernel, Sum, Term
+from agents.gp.kernels.base import POSITIVE, ActionKernel, Kernel
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 
 
@@ -53,67 +53,6 @@ class ContextSquaredExponential(ActionKernel):
     def slope(self, a: Points, b: Points) -> Array:
         """Zero: the context is not the agent's to choose."""
         return np.zeros((len(a.x), len(b.x), a.x.shape[1]))
-
-
-FAR = 2.5
-"""Spreads from the centre beyond which a context is taken to be no further away."""
-
-
-@dataclass(frozen=True)
-class ContextLinear(ActionKernel):
-    """A line in a context of one number: k_U(u, u') = z z', z = (u - centre) / spread up to +-FAR.
-
-    Attributes:
-        centre: Where the line is 0.
-        spread: The unit of the context, > 0.
-    """
-
-    centre: float = 0.0
-    spread: float = 1.0
-    analytic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.centre) and 0 < self.spread < np.inf):
-            raise ValueError(f"a line needs a centre and a positive spread, got {self}")
-
-    def z(self, context: Array | None) -> Array:
-        """Contexts, shape (n, 1), in units of the spread, shape (n,)."""
-        if context is None or context.shape[1] != 1:
-            raise TypeError("a line over contexts needs actions in contexts of one number")
-        far = (context[:, 0] - self.centre) / self.spread
-        return np.minimum(np.maximum(far, -FAR), FAR)
-
-    def __call__(self, a: Points, b: Points) -> Array:
-        """Covariance matrix, by the formula of the class."""
-        return np.outer(self.z(a.context), self.z(b.context))
-
-    def own(self, a: Points) -> Array:
-        """The variance z^2 at each action."""
-        return np.asarray(self.z(a.context) ** 2)
-
-    def slope(self, a: Points, b: Points) -> Array:
-        """Zero: the context is not the agent's to choose."""
-        return np.zeros((len(a.x), len(b.x), a.x.shape[1]))
-
-
-def without_lines(term: Term) -> tuple[list[ContextLinear], Term]:
-    """The lines of a term, and the term without them."""
-    lines = [factor for factor in term.actions if isinstance(factor, ContextLinear)]
-    others = tuple(factor for factor in term.actions if not isinstance(factor, ContextLinear))
-    return lines, replace(term, actions=others)
-
-
-def furthest(kernel: Kernel) -> Kernel:
-    """The kernel in contexts as far from the centres of its lines as any."""
-    apart = [without_lines(term) for term in kernel.terms]
-    return Sum(tuple(replace(t, variance=t.variance * FAR ** (2 * len(k))) for k, t in apart))
-
-
-def is_linear(kernel: Kernel) -> bool:
-    """Whether a context enters in a line, and in no other way."""
-    factors = [factor for term in kernel.terms for factor in term.actions]
-    line = any(isinstance(factor, ContextLinear) for factor in factors)
-    return line and not any(isinstance(f, ContextSquaredExponential) for f in factors)
 
 
 class InThisContext:

@@ -11,10 +11,9 @@ mean and variance: assumed-density filtering [@minka2001expectation].
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from agents.arrays import Array
@@ -50,9 +49,7 @@ def at_most(mean: float, variance: float, bound: float) -> Factor:
     return Factor(y, own, log_z - density)
 
 
-def none_above(
-    posterior: StateSpace, arm: int, t: float, bounds: Array, rows: NDArray[Any] | None = None
-) -> float:
+def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> float:
     """Take in that at time t every arm b but one was at most bounds[b].
 
     The likeliest to exceed its bound is pushed down first, until none is likely to. That is worked
@@ -63,13 +60,12 @@ def none_above(
         arm: The one of which it is not said.
         t: When.
         bounds: Shape (n,).
-        rows: All arms as the posterior knows them, in the context of t if there is one.
 
     Returns:
         The log probability of that under the belief before.
     """
     before = posterior.log_evidence
-    mean, C = posterior.joint(t, rows)
+    mean, C = posterior.joint(t)
     least = MIN_VARIANCE_SHARE * posterior.noise_variance
     open_arms = np.arange(len(bounds)) != arm
     arms: list[int] = []
@@ -88,5 +84,5 @@ def none_above(
         arms.append(b)
         factors.append(factor)
     if arms:
-        posterior.weigh_all(arms if rows is None else rows[arms], t, np.array(factors))
+        posterior.weigh_all(arms, t, np.array(factors))
     return posterior.log_evidence - before

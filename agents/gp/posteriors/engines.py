@@ -12,7 +12,6 @@ from agents.gp.actions import Actions, Finite, InContext
 from agents.gp.basis import RankError
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
-from agents.gp.kernels.context import furthest, is_linear
 from agents.gp.kernels.time import TimeSquaredExponential
 from agents.gp.posteriors.base import Posterior
 from agents.gp.posteriors.incremental import Incremental
@@ -66,7 +65,7 @@ def peak_variance(kernel: Kernel, actions: Actions) -> float:
     if isinstance(actions, Finite):
         return float(kernel.diagonal(actions.points()).max())
     if isinstance(actions, InContext):
-        return peak_variance(furthest(kernel), actions.actions)
+        return peak_variance(kernel, actions.actions)
     probe = [actions.low, actions.high, (actions.low + actions.high) / 2]
     return float(kernel.diagonal(actions.points(np.stack(probe))).max())
 
@@ -76,15 +75,14 @@ def _worthwhile_features(
 ) -> Features | None:
     """Features if they exist and make the cheaper engine."""
     short = horizon is not None and horizon <= 50
-    if short or (isinstance(actions, InContext) and not is_linear(kernel)):
+    if short or isinstance(actions, InContext):
         return None
     try:
         features = find_features(kernel, actions, whole_times=whole_times)
     except RankError:
         return None
-    alone = actions.actions if isinstance(actions, InContext) else actions
     # Actions at which an acquisition looks per step; about as many as that in a box.
-    asked = len(alone) if isinstance(alone, Finite) else 256 if alone.dimension == 1 else 2048
+    asked = len(actions) if isinstance(actions, Finite) else 256 if actions.dimension == 1 else 2048
     cheaper = _state_space_cost(features, asked) < _incremental_cost(horizon or 100_000, asked)
     return features if cheaper and features.size <= MAX_STATE_SIZE else None
 

@@ -27,11 +27,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from agents.arrays import Array, Rng
-from agents.gp.actions import Actions, InContext
+from agents.gp.actions import Actions
 from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel
-from agents.gp.kernels.context import is_linear
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.shared import NEGLIGIBLE, Shared
@@ -71,8 +70,6 @@ def _with_states(
     kernels: Sequence[Kernel], actions: Actions, noise_variance: float
 ) -> list[Posterior]:
     """Action features are found once; a RankError if a state would not be small."""
-    if isinstance(actions, InContext) and not all(is_linear(kernel) for kernel in kernels):
-        raise RankError("a context that matters otherwise than in a line has no small state")
     known: dict[Any, Basis] = {}
     members: list[Posterior] = []
     for kernel in kernels:

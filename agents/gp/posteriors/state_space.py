@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.arrays import Array, Rng
 from agents.checks import finite_observation, positive_weight
-from agents.gp.actions import Actions, Finite, InContext, Integers
+from agents.gp.actions import Actions, Finite, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Gradient, Prediction, feature_sample
@@ -48,8 +48,6 @@ class StateSpace:
         self.kernel, self.actions, self.noise_variance = kernel, actions, noise_variance
         self.features = features or find_features(kernel, actions)
         self._phi = self.features.phi(actions.points()) if isinstance(actions, Finite) else None
-        arms = actions.actions if isinstance(actions, InContext) else None
-        self._in_context = arms if isinstance(arms, Finite) else None
         many = self._phi is not None and len(self._phi) > MANY
         self._shortlist = Shortlist(self._phi) if self._phi is not None and many else None
         self._memo: tuple[Any, Array] = (None, np.empty(0))
@@ -164,10 +162,6 @@ class StateSpace:
         """phi of the actions, shape (q, M_a)."""
         if self._phi is not None:
             return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
-        if self._in_context is not None:
-            rows = np.asarray(actions, dtype=np.float64)
-            of_arms = self.features.of_arms(self._in_context)
-            return of_arms(rows if rows.ndim == 2 else rows[None])
         if actions is self._memo[0]:
             return self._memo[1]
         phi = self.features.phi(self.actions.points(actions))

@@ -30,8 +30,6 @@ FORMULAS = {
     "Index": r"k(a, b) = [a = b]",
     "EmpiricalCovariance": r"k(a, b) = S_{a b}",
     "ContextSquaredExponential": r"k_U(u, u') = \exp\left(-\frac{|u - u'|^2}{2 \ell^2}\right)",
-    "ContextLinear": r"k_U(u, u') = z z', \quad z = \min\left(\max\left("
-    r"\frac{u - \mathrm{centre}}{\mathrm{spread}}, -2.5\right), 2.5\right)",
 }
 """By the name of the class; a kernel that is not here has the formula of its docstring alone."""
 _IN_LETTERS = re.compile(r"(?:^|: )(?:k|c|k_U)\(.*", re.DOTALL)
