@@ -23,6 +23,7 @@ are collected, x = (g, -e) / sqrt(s) as rows of X, and S - X^T X is formed for 1
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
@@ -30,7 +31,6 @@ from scipy.linalg.blas import dgemm, dger
 
 from agents.arrays import Array
 from agents.gp.features import Features
-from agents.gp.posteriors.state_arrays import Room, Slice
 
 LARGE = 500
 """Length of the state from which steps are collected."""
@@ -42,6 +42,42 @@ MIN_LAZY = 100
 """Length of the state from which forgetting is put off; a small one is written at once."""
 LEAST_RHO = 1e-3
 """Decay since the base at which S is brought to the present, so that nothing overflows."""
+
+
+class Slice(NamedTuple):
+    """The belief at one time t: f(a, t) = phi(a) . v with v ~ N(mean, covariance)."""
+
+    t: float
+    psi: Array  # (M_t,)
+    rho: Array  # (M_t,): decay of each time feature from the base of the state to t
+    mean: Array  # (M_a,)
+    covariance: Array  # (M_a, M_a)
+
+
+class Moments(NamedTuple):
+    """Of v of several states, one layer each: mean (k, M_a) and covariance (k, M_a, M_a)."""
+
+    mean: Array
+    covariance: Array
+
+
+class Room(NamedTuple):
+    """The arrays of a state, or of several in layers: what it is, and what is computed from it."""
+
+    S: Array  # (m, m + 1)
+    cross: Array  # (M_a, m + 1)
+    covariance: Array  # (M_a, M_a)
+    X: Array  # (c, m + 1): room for collected steps
+
+    @classmethod
+    def of(cls, layers: tuple[int, ...], m: int, M: int, collected: int) -> Room:
+        """For m features, M of them of actions."""
+        shapes = (m, m + 1), (M, m + 1), (M, M), (collected, m + 1)
+        return cls(*(np.empty(layers + shape) for shape in shapes))
+
+    def layer(self, i: int) -> Room:
+        """The room of one state among several."""
+        return Room(*(array[i] for array in self))
 
 
 class KalmanFilter:

@@ -11,7 +11,7 @@ uncertain, and an upper confidence bound on it goes and looks which of them is r
 
 Where all candidates share one action kernel their beliefs at a time t are vectors of one space,
 f(a, t) = phi(a) . v, and the two moments are taken of v: choosing an action then costs the same as
-with one kernel (``shared.py``).
+with one kernel (``bank.py``).
 
 For a time before the newest reward, candidates with decay that are states do not smooth
 (``StateSpace``), and so the mixture of them does not.
@@ -31,10 +31,9 @@ from agents.gp.actions import Actions
 from agents.gp.basis import Basis, RankError, find_basis
 from agents.gp.features import find_features
 from agents.gp.kernels.base import Kernel
+from agents.gp.posteriors.bank import NEGLIGIBLE, Bank
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 from agents.gp.posteriors.engines import make_posterior
-from agents.gp.posteriors.shared import NEGLIGIBLE, Shared
-from agents.gp.posteriors.stack import Stack, stacks_of
 from agents.gp.posteriors.state_space import StateSpace
 
 SMALL = 1000
@@ -92,7 +91,7 @@ class Mixture:
         prior: How much each is believed beforehand, in any unit; all the same if None.
     """
 
-    _stacks: Sequence[Stack] = ()
+    _bank: Bank | None = None
 
     def __init__(self, members: Sequence[Posterior], prior: Array | None = None) -> None:
         if not members:
@@ -114,13 +113,9 @@ class Mixture:
     def _adopt(self, members: list[Posterior], log_prior: Array) -> None:
         """Take these candidates from now on."""
         self.members, self.log_prior = members, log_prior
-        self._stacks = stacks_of(members, self._stacks)
-        stacked = {id(member) for stack in self._stacks for member in stack.members}
-        self._alone = [member for member in members if id(member) not in stacked]
-        self._shared = Shared.of(members, self._stacks)
-        self._forget()
-
-    def _forget(self) -> None:
+        states = [member for member in members if isinstance(member, StateSpace)]
+        known = self._bank
+        self._bank = Bank(states, known) if len(states) == len(members) else None
         self._weights: Array | None = None
 
     @property
@@ -168,16 +163,17 @@ class Mixture:
 
     def observe(self, action: Any, t: float, y: float) -> None:
         """Every candidate learns."""
-        for stack in self._stacks:
-            stack.observe(action, t, y)
-        for member in self._alone:
-            member.observe(action, t, y)
-        self._forget()
+        if self._bank is not None:
+            self._bank.observe(action, t, y)
+        else:
+            for member in self.members:
+                member.observe(action, t, y)
+        self._weights = None
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t) under the mixture."""
-        if self._shared is not None:
-            return self._shared.predict(t, self.weights, actions)
+        if self._bank is not None and self._bank.shares:
+            return self._bank.predict(t, self.weights, actions)
         weights, members = self._heavy()
         parts = [member.predict(t, actions) for member in members]
         mean, variance = (np.stack(column) for column in zip(*parts, strict=True))
@@ -186,8 +182,8 @@ class Mixture:
 
     def gradient(self, t: float, actions: Any) -> Gradient:
         """Prediction with its derivatives."""
-        if self._shared is not None:
-            return self._shared.gradient(t, self.weights, actions)
+        if self._bank is not None and self._bank.shares:
+            return self._bank.gradient(t, self.weights, actions)
         weights, members = self._heavy()
         parts = [member.gradient(t, actions) for member in members]
         mean, variance, rise, growth = (np.stack(column) for column in zip(*parts, strict=True))

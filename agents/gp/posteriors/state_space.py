@@ -14,9 +14,8 @@ from agents.gp.actions import Actions, Finite, Integers
 from agents.gp.features import Features, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Gradient, Prediction, feature_sample
-from agents.gp.posteriors.kalman import KalmanFilter
+from agents.gp.posteriors.kalman import KalmanFilter, Moments, Slice
 from agents.gp.posteriors.late import LateObservations
-from agents.gp.posteriors.state_arrays import Moments, Slice
 
 MANY = 1000
 """Arms from which a short list saves time."""
@@ -154,7 +153,7 @@ class StateSpace:
         return self.filter.at(t)
 
     def moments(self, t: float) -> Moments:
-        """The same as the only layer of a stack."""
+        """The same as the only layer of a bank."""
         now = self.now(t)
         return Moments(now.mean[None], now.covariance[None])
 

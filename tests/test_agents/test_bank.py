@@ -13,8 +13,7 @@ from agents.gp import (
     SquaredExponential,
     StateSpace,
 )
-from agents.gp.posteriors.shared import Group
-from agents.gp.posteriors.stack import stacks_of
+from agents.gp.posteriors.bank import Bank, Layers
 from tests.test_agents.reloading import reloaded
 
 RATES = (0.0, 0.003, 0.03, 0.3)
@@ -55,10 +54,9 @@ def times(kind):
 @pytest.mark.parametrize("kind", ["in order", "late", "gaps"])
 @pytest.mark.parametrize("actions", [ARMS, Box(0, 3)], ids=["arms", "box"])
 def test_learning_together_is_learning_alone(monkeypatch, actions, kind, collecting):
-    monkeypatch.setattr("agents.gp.posteriors.stack.MIN_COLLECTING", collecting)
+    monkeypatch.setattr("agents.gp.posteriors.bank.MIN_COLLECTING", collecting)
     rng, alone = np.random.default_rng(0), members(actions, kernels())
     mixture = Mixture(members(actions, kernels()))
-    assert sum(len(stack.members) for stack in mixture._stacks) == len(alone)
     query = None if isinstance(actions, Finite) else QUERY
     for i, t in enumerate(times(kind)):
         chosen, y = action(actions, rng), rng.normal()
@@ -80,42 +78,23 @@ def test_learning_together_is_learning_alone(monkeypatch, actions, kind, collect
 
 
 def test_members_come_and_go():
-    """Layers are filled again, and nobody gets another's numbers."""
-    rng, stacks = np.random.default_rng(1), []
+    """Those that stay go on with their own numbers, whatever bank they are in."""
+    rng, together = np.random.default_rng(1), {}  # by number: copies of those alone
     alone = members(ARMS, kernels((5.0, 6.0, 7.0, 8.0, 9.0)))
-    together = {}  # by number: copies of those alone
     for t in range(60):
         if t % 4 == 0:
             staying = [i for i in together if rng.random() < 0.6]
             coming = rng.permutation(len(alone))[: rng.integers(2, 9)].tolist()
             fresh = {i: reloaded(alone[i]) for i in coming if i not in staying}
             together = {i: together[i] for i in staying} | fresh
-            stacks = stacks_of(list(together.values()), stacks)
+            bank = Bank(list(together.values()))
         chosen, y = int(rng.integers(6)), rng.normal()
-        learned = [member for stack in stacks for member in stack.members]
-        for stack in stacks:
-            stack.observe(chosen, float(t), y)
-        for own in together.values():
-            if not any(own is member for member in learned):
-                own.observe(chosen, float(t), y)
+        bank.observe(chosen, float(t), y)
         for posterior in alone:
             posterior.observe(chosen, float(t), y)
         for i, own in together.items():
             expected = alone[i].predict(t + 0.5)
             np.testing.assert_allclose(own.predict(t + 0.5), expected, rtol=0, atol=1e-10)
-
-
-def test_a_mixture_whose_members_have_left_learns_one_by_one():
-    first = Mixture(members(ARMS, kernels()))
-    first.observe(1, 0.0, 1.0)
-    second = Mixture.revived(first.members[:5], first.log_prior[:5])
-    second.observe(2, 1.0, 0.5)
-    first.observe(3, 2.0, -0.5)
-    again = Mixture(members(ARMS, kernels()))
-    for chosen, t, y in ((1, 0.0, 1.0), (2, 1.0, 0.5), (3, 2.0, -0.5)):
-        again.observe(chosen, t, y)
-    for ours, theirs in zip(second.members, again.members, strict=False):
-        np.testing.assert_allclose(ours.predict(3.0), theirs.predict(3.0), atol=1e-12)
 
 
 def test_a_mixture_begins_anew_and_comes_back_to_the_bit():
@@ -146,8 +125,8 @@ def test_what_is_not_finite_changes_nothing():
 
 def test_sums_over_candidates_are_made_once_a_moment(monkeypatch):
     sums = []
-    add_to = Group.add_to
-    monkeypatch.setattr(Group, "add_to", lambda *args: (sums.append(1), add_to(*args)))
+    moments = Layers.moments
+    monkeypatch.setattr(Layers, "moments", lambda *args: (sums.append(1), moments(*args))[1])
     kernels = [SquaredExponential(1.0) * Periodic(period) for period in (5.0, 7.0)]
     mixture = Mixture([StateSpace(kernel, Box(0, 3), 0.2) for kernel in kernels])
     mixture.observe(np.ones(1), 0.0, 1.0)
