@@ -259,14 +259,10 @@ class KalmanFilter:
         """Steps not yet in S, shape (below 16, m + 1)."""
         return self._X[: self.pending]
 
-    def load(self, S: Array, X: Array, time: float, base: float) -> None:
+    def load(self, S: Array, time: float, base: float) -> None:
         """Overwrite the state."""
         self.S[:], self.time, self.base, self.slice = S, time, base, None
-        if len(X) > len(self._X):  # it was large when it was saved, and is not now
-            self.S -= X[:, :-1].T @ X
-            X = X[:0]
-        self.pending = len(X)
-        self.X[:] = X
+        self.pending = 0
 
     def _decay(self, t: float) -> Array:
         lag = 0.0 if math.isinf(self.base) else abs(t - self.base)

@@ -25,13 +25,12 @@ class Mark(NamedTuple):
     """A Gaussian state to return to when a late observation comes."""
 
     S: Array
-    X: Array
     time: float
     base: float
     log_evidence: float
 
 
-NO_MARK = Mark(np.empty((0, 0)), np.empty((0, 0)), -math.inf, -math.inf, 0.0)
+NO_MARK = Mark(np.empty((0, 0)), -math.inf, -math.inf, 0.0)
 """Where nothing decays: no observation is ever late."""
 
 
@@ -80,19 +79,12 @@ class LateObservations:
 
     def _mark(self, spent: Mark | None = None) -> Mark:
         """The present state, in the array of a mark that is spent if there is one."""
-        self.filter.form()
-        self.filter.settle(self.filter.time)
-        S = np.empty_like(self.filter.S) if spent is None else spent.S
-        S[:] = self.filter.S
-        return self._present(S)
-
-    def _present(self, S: Array) -> Mark:
         kalman = self.filter
-        return Mark(S, kalman.X, kalman.time, kalman.base, self.log_evidence)
-
-    def _return(self, mark: Mark) -> None:
-        self.filter.load(mark.S, mark.X, mark.time, mark.base)
-        self.log_evidence = mark.log_evidence
+        kalman.form()
+        kalman.settle(kalman.time)
+        S = np.empty_like(kalman.S) if spent is None else spent.S
+        S[:] = kalman.S
+        return Mark(S, kalman.time, kalman.base, self.log_evidence)
 
     def _take(self, entry: Array) -> None:
         t, y, noise_variance, log_scale = entry[:NUMBERS].tolist()
@@ -115,8 +107,8 @@ class LateObservations:
             self._entries = self._entries[SPAN:]
 
     def _replay(self, entries: list[Array]) -> None:
-        self._return(self._older)
-        self._entries = []
+        self.filter.load(self._older.S, self._older.time, self._older.base)
+        self.log_evidence, self._entries = self._older.log_evidence, []
         for entry in entries:
             self._take(entry)
 
