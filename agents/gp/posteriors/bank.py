@@ -63,7 +63,8 @@ class Bank:
         for shape, where in groups.items():
             group: Layers | StateSpace = members[where[0]]
             if len(where) > 1:
-                group = Layers([members[i] for i in where], before and before._layers(shape))
+                known = None if before is None else before._layers(shape)
+                group = Layers([members[i] for i in where], known)
             else:
                 members[where[0]].filter.move_out()
             self._groups.append((group, np.array(where), _parts(members[where[0]], unit)))
@@ -181,6 +182,7 @@ class Layers:
         self.members, self._filters = members, [member.filter for member in members]
         old = {} if before is None else {id(each): i for i, each in enumerate(before._filters)}
         places = [old.get(id(each), -1) for each in self._filters]
+        self._room: Room
         if before is not None and min(places) >= 0 and places == sorted(places):
             self._room = before._room
         else:
