@@ -20,9 +20,10 @@ from periodic_envs import checks, worlds
 from periodic_envs.data.errors import DataError
 from periodic_envs.delay import DelayedReward
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.process import FiniteProcess, Origin, PublicInfo, RewardProcess, WarmStart, World
+from periodic_envs.process import FiniteProcess, Origin, PublicInfo, RewardProcess, WarmStart
 from periodic_envs.registration import ids, register_world
 from periodic_envs.vector import PeriodicBanditVectorEnv
+from periodic_envs.world import World
 
 # One file per world: a new file in ``worlds`` is a new id, with nothing else to edit.
 for _module in iter_modules(worlds.__path__, f"{worlds.__name__}."):

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
-from periodic_envs.draws import Draws, OtherDraws, gather
 from periodic_envs.episode import Setup, phase_table
 from periodic_envs.fields.basis import FourierBasis
 from periodic_envs.fields.maximise import maximise
 from periodic_envs.process import RewardProcess, WarmStart
+from periodic_envs.world import Draws, OtherDraws
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Batch:
 
 def draw_batch(setup: Setup, rngs: Sequence[np.random.Generator]) -> Batch:
     """Draw an episode of every copy, each from its own generator."""
-    draws = draw_worlds(setup.world, rngs, setup.horizon)
+    draws = setup.world.draw_many(rngs, setup.horizon)
     first, times = setup.public.first_step, setup.times
     periods = draws.periods
     if (periods == periods[0]).all():
@@ -62,20 +62,6 @@ def draw_batch(setup: Setup, rngs: Sequence[np.random.Generator]) -> Batch:
         np.arange(len(rngs)),
         draws.warm_start,
     )
-
-
-def draw_worlds(
-    world: Any, rngs: Sequence[np.random.Generator], horizon: int
-) -> Draws | OtherDraws:
-    """The worlds of all copies: all at once where the world knows how."""
-    for kind in type(world).__mro__:
-        # Whichever is written further down: one that changes ``draw`` alone means that one.
-        if "draw_many" in vars(kind):
-            draws: Draws = world.draw_many(rngs, horizon)
-            return draws
-        if "draw" in vars(kind):
-            break
-    return gather([world.draw(rng, horizon) for rng in rngs])
 
 
 def _observations(setup: Setup, draws: Draws | OtherDraws, periods: Array) -> Array:

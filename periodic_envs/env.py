@@ -15,8 +15,9 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.episode import Described, Episode, Setup, reset_info
 from periodic_envs.info import StepReporter
-from periodic_envs.process import PublicInfo, RewardProcess, World
+from periodic_envs.process import PublicInfo, RewardProcess
 from periodic_envs.rendering import Decision, Viewer
+from periodic_envs.world import World
 
 RENDER_MODES = ["human", "rgb_array", "ansi"]
 

@@ -17,7 +17,8 @@ from gymnasium.envs.registration import EnvSpec
 from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.noise import Noise
-from periodic_envs.process import Origin, PublicInfo, RewardProcess, World
+from periodic_envs.process import Origin, PublicInfo, RewardProcess
+from periodic_envs.world import World
 
 Space = spaces.Discrete | spaces.Box
 DEFAULT_HORIZON = 200
@@ -40,9 +41,7 @@ class Setup:
         checks.whole("horizon", self.horizon, 1)
         checks.truth("reveal_period", self.reveal_period)
         checks.truth("regret", self.regret)
-        check_horizon = getattr(self.world, "check_horizon", None)
-        if check_horizon is not None:  # said now, not at the first draw
-            check_horizon(self.horizon)
+        self.world.check_horizon(self.horizon)
         if self.noise.kind == "poisson" and self.public.n_actions is None:
             raise ValueError(
                 "noise='poisson' needs a finite set of actions with non-negative mean rewards, "
@@ -70,7 +69,7 @@ class Setup:
     @cached_property
     def origin(self) -> Origin | None:
         """Where the rewards come from, if from data."""
-        return origin_of(self.world)
+        return self.world.origin
 
     @cached_property
     def public(self) -> PublicInfo:
@@ -114,8 +113,7 @@ class Setup:
     def _observations(self, process: RewardProcess) -> Array:
         period = float(process.period) if self.reveal_period else None
         table = phase_table(self.public.first_step, self.horizon, period)
-        contexts = getattr(process, "contexts", None)
-        return table if contexts is None else np.hstack([table, contexts])
+        return table if process.contexts is None else np.hstack([table, process.contexts])
 
 
 @lru_cache(maxsize=8)
@@ -199,9 +197,8 @@ def reset_info(episode: Episode) -> dict[str, Any]:
     """The ``info`` of a reset."""
     first = episode.first_step
     info: dict[str, Any] = {"t": first, "phase": first % episode.process.period}
-    warm_start = getattr(episode.process, "warm_start", None)
-    if warm_start is not None:
-        info["warm_start"] = warm_start.as_info()
+    if episode.process.warm_start is not None:
+        info["warm_start"] = episode.process.warm_start.as_info()
     return info | origin_info(episode.origin)
 
 
@@ -213,15 +210,9 @@ def origin_info(origin: Origin | None) -> dict[str, str]:
     return {"data_source": origin.source, **notes}
 
 
-def origin_of(world: Any) -> Origin | None:
-    """Where a world's rewards come from, if from data."""
-    origin: Origin | None = getattr(world, "origin", None)
-    return origin
-
-
 def resolve_horizon(world: World, horizon: int | None) -> int:
     """The horizon asked for; without one, all that there are data for."""
-    origin = origin_of(world)
+    origin = world.origin
     if horizon is None:
         return DEFAULT_HORIZON if origin is None else origin.steps
     checks.whole("horizon", horizon, 1)
@@ -231,31 +222,32 @@ def resolve_horizon(world: World, horizon: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class _Fixed:
+class FixedWorld(World):
     """A world that always is the same reward process."""
 
     process: RewardProcess
 
     @property
     def public(self) -> PublicInfo:
+        """What agents may know."""
         return self.process.public
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
+        """Return the process."""
         return self.process
 
 
 def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> World:
-    """A world from an object or from "module:Class"."""
+    """Return the world of an object or of "module:Class"."""
     if isinstance(world, str):
-        built: World = _class_of(world, kwargs)(**kwargs)
-        return built
-    if kwargs:
+        world = cast("World", _class_of(world, kwargs)(**kwargs))
+    elif kwargs:
         raise ValueError(f"a world that is already built takes no {', '.join(map(repr, kwargs))}")
-    if not hasattr(world, "public"):
-        raise ValueError(f"a world needs an attribute 'public', which {world!r} has not")
-    if hasattr(world, "draw"):
-        return cast("World", world)
-    return _Fixed(world)
+    if isinstance(world, RewardProcess):
+        return FixedWorld(world)
+    if not isinstance(world, World):
+        raise ValueError(f"expected a World or a RewardProcess, got {world!r}")
+    return world
 
 
 def _class_of(world: str, kwargs: dict[str, Any]) -> Any:

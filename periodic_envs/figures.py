@@ -116,7 +116,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
     # Bright actions are the best ones: only a dark rim sets the dots off.
     style: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
     axes.plot(times, path, "o", markersize=3.5, clip_on=False, label="best action", **style)
-    _draw_changes(axes, getattr(process, "changes", None), times)
+    _draw_changes(axes, process.changes, times)
     axes.set_ylim(low, high)
     return values
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import cmath
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,45 +91,43 @@ class Origin:
     notes: tuple[str, ...] = ()
 
 
-class RewardProcess(Protocol):
-    """One realised world.
+class RewardProcess:
+    """One realised world: the mean reward of every action at every time.
 
-    It may also have ``contexts``, ``warm_start`` and ``changes``: see TabularProcess.
+    Subclasses define ``period``, ``mean`` and ``optimum``, and ``public`` if they are made into an
+    environment without a world.
+
+    Attributes:
+        period: length of the season of which ``phase`` is taken.
+        contexts: what the agent sees before each step, shape (horizon + 1, c), or None.
+        warm_start: prior information, or None.
     """
 
-    @property
-    def public(self) -> PublicInfo:
-        """What agents may know; asked of a process that is an environment of its own."""
-
-    @property
-    def period(self) -> float:
-        """Length of the season of which ``phase`` is taken."""
-
-    def mean(self, actions: Any, t: Any) -> Any:
-        """Mean reward; actions (...) or (..., d) and times (...) broadcast."""
-
-    def optimum(self, t: int) -> tuple[Any, float]:
-        """A best action at time t and its mean reward."""
-
-
-class World(Protocol):
-    """A recipe for reward processes. One made from data also has an ``origin``: see Origin."""
+    period: float
+    contexts: Array | None = None
+    warm_start: WarmStart | None = None
 
     @property
     def public(self) -> PublicInfo:
         """What agents may know."""
+        raise NotImplementedError
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
-        """A new reward process, known for t = 0 .. first_step + horizon - 1.
+    @property
+    def changes(self) -> NDArray[np.int64] | None:
+        """Times of the first step after each change, None in a world that does not change."""
+        return None
 
-        A world may also have ``draw_many(rngs, horizon)``, which gives :class:`Draws` of the same
-        processes, one for each generator, in less time, and ``check_horizon(horizon)``, which
-        raises a ValueError where an episode is too short for it.
-        """
+    def mean(self, actions: Any, t: Any) -> Any:
+        """Return the mean reward; actions (...) or (..., d) and times (...) broadcast."""
+        raise NotImplementedError
+
+    def optimum(self, t: int) -> tuple[Any, float]:
+        """Return a best action at time t and its mean reward."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class TabularProcess:
+class TabularProcess(RewardProcess):
     """A process that is tabulated over time: step t is described by row ``rows[t]`` of a table.
 
     Attributes:

@@ -7,13 +7,12 @@ between copies (the worlds, the noise) is stacked in arrays with the copies last
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.utils import seeding
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
@@ -22,18 +21,8 @@ from periodic_envs.arrays import Array
 from periodic_envs.batch import Batch, draw_batch
 from periodic_envs.episode import Described, Setup, origin_info
 from periodic_envs.info import BatchReporter, with_masks
-from periodic_envs.process import PublicInfo, RewardProcess, World
-
-try:
-    from gymnasium.vector import AutoresetMode
-except ImportError:  # Gymnasium 1.0 has the behaviour, but not yet the name
-
-    class AutoresetMode(Enum):  # type: ignore[no-redef]
-        """When finished copies start anew."""
-
-        NEXT_STEP = "NextStep"
-        SAME_STEP = "SameStep"
-        DISABLED = "Disabled"
+from periodic_envs.process import PublicInfo, RewardProcess
+from periodic_envs.world import World
 
 
 class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[Any]]):

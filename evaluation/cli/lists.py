@@ -151,7 +151,7 @@ def _env_lines() -> str:
     for env_id in periodic_envs.ids():
         module, _, name = gym.spec(env_id).kwargs["world"].partition(":")
         world = getattr(import_module(module), name)
-        facts = getattr(world, "listed_as", None) or _facts(env_id)
+        facts = world.listed_as or _facts(env_id)
         lines.append(f"{env_id:<33}" + "{:<14}{:<12}{}".format(*facts))
         lines.append("    " + (world.__doc__ or "").strip().splitlines()[0])
     return "\n".join(lines)

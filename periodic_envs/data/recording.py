@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.draws import Draws
 from periodic_envs.process import Origin, PublicInfo, WarmStart
+from periodic_envs.world import Draws, OtherDraws, World
 
 OBJECTIVES = ("max", "min")
 
@@ -46,48 +44,34 @@ def fingerprint(rewards: Array, names: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(World):
     """A world that always gives the same rewards (steps, arms)."""
 
-    rewards: Array
-    public: PublicInfo
-    origin: Origin
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """What was recorded."""
-        return self.draw_many([rng], horizon)[0]
-
-    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """What was recorded, once for each generator, which is not asked."""
-        shared = np.broadcast_to(self.rewards, (len(rngs), *self.rewards.shape))
-        return replay(shared, self.public, horizon)
-
-
-class Source(Protocol):
-    """What answers for a world that is made from data."""
+    def __init__(self, rewards: Array, public: PublicInfo, origin: Origin) -> None:
+        self.rewards, self._public, self._origin = rewards, public, origin
 
     @property
     def public(self) -> PublicInfo:
         """What agents may know."""
+        return self._public
 
     @property
     def origin(self) -> Origin:
-        """Where the rewards come from."""
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """A reward process."""
+        """The origin of the rewards."""
+        return self._origin
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """A reward process for each generator."""
+        """Return what was recorded, once for each generator."""
+        shared = np.broadcast_to(self.rewards, (len(rngs), *self.rewards.shape))
+        return replay(shared, self.public, horizon)
 
 
-class Recorded:
-    """A world that is made from data: arguments, and a source that answers for all the rest."""
+class Recorded(World):
+    """A world that is made from data: arguments, and a world behind them that does the rest."""
 
     @property
-    def _recording(self) -> Source:
-        """What the arguments name; a subclass makes it once."""
+    def _recording(self) -> World:
+        """The world that the arguments name; a subclass makes it once."""
         raise NotImplementedError
 
     @property
@@ -97,13 +81,11 @@ class Recorded:
 
     @property
     def origin(self) -> Origin:
-        """Where the rewards come from."""
-        return self._recording.origin
+        """The origin of the rewards."""
+        origin = self._recording.origin
+        assert origin is not None
+        return origin
 
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """What was recorded."""
-        return self._recording.draw(rng, horizon)
-
-    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """What was recorded, once for each generator."""
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws | OtherDraws:
+        """Return what was recorded, once for each generator."""
         return self._recording.draw_many(rngs, horizon)

@@ -243,7 +243,7 @@ def _parse_values(frame: pd.DataFrame, name: str) -> Array:
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             raise DataError(f"{name} has values in {column!r} that are not numbers; {OTHER_TABLES}")
-    values = frame.to_numpy(np.float64, na_value=np.nan)
+    values: Array = frame.to_numpy(np.float64, na_value=np.nan)
     if np.isinf(values).any():
         raise DataError(f"{name} has infinite values")
     return values

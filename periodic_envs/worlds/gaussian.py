@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.draws import Draws, empty_tables, stack_tables
 from periodic_envs.fields.basis import (
     Basis,
     LinearBasis,
@@ -23,6 +22,7 @@ from periodic_envs.fields.basis import (
 )
 from periodic_envs.fields.covariance import matern
 from periodic_envs.process import PublicInfo, TabularProcess
+from periodic_envs.world import Draws, World, empty_tables, stack_tables
 
 ACTION_KERNELS = ("linear", "matern", "se")
 Generators = Sequence[np.random.Generator]
@@ -31,7 +31,7 @@ _CACHED = 8_192
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianWorld:
+class GaussianWorld(World):
     """Actions with a covariance; subclasses say how the weights move with time.
 
     Attributes:
@@ -130,14 +130,6 @@ class GaussianWorld:
                 "action_length_scale is too short for action_width and the kernel: got "
                 f"{self.action_length_scale:g} on a width of {self.action_width:g}"
             ) from None
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """Draw one reward process."""
-        return self.draw_many([rng], horizon)[0]
-
-    def draw_many(self, rngs: Generators, horizon: int) -> Draws:
-        """Draw one reward process from each generator."""
-        raise NotImplementedError
 
     def draw_weighted(self, rngs: Generators, features: Array, **timeline: Any) -> Draws:
         """Draw reward processes with the covariance ``features @ features.T`` over the rows.

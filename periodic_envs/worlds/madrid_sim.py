@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,9 @@ from periodic_envs.data.days import parse_day
 from periodic_envs.data.madrid.simulator import MadridSimulator
 from periodic_envs.data.madrid.window import check_window, public_stations
 from periodic_envs.data.recording import OBJECTIVES, replay, rewards_of
-from periodic_envs.draws import Draws
 from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
+from periodic_envs.world import Draws, World
 
 FIRST_DAY = datetime.date(2017, 1, 1)
 """Without a ``start``, a day of the year from here on is drawn."""
@@ -27,7 +26,7 @@ DAYS_TO_START_ON = 365
 
 @register_world("PeriodicGP-MadridSim-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MadridSim:
+class MadridSim(World):
     """Nitric oxide at Madrid's 24 stations, simulated: a new fortnight for every seed.
 
     ## Description
@@ -101,10 +100,6 @@ class MadridSim:
             steps=24 * (self.days - self.warm_start_days),
             replay=False,
         )
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """A new stretch of days."""
-        return self.draw_many([rng], horizon)[0]
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
         """A new stretch of days from each generator."""

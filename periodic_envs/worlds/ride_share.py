@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.draws import Draws
 from periodic_envs.process import PublicInfo
 from periodic_envs.registration import register_world
+from periodic_envs.world import Draws, World
 
 PERIOD_HOURS = 24
 
@@ -43,7 +42,7 @@ PEAKS: tuple[tuple[tuple[float, ...], float], ...] = (
 
 @register_world("PeriodicGP-RideShare-v0", horizon=336, noise="poisson")
 @dataclass(frozen=True, kw_only=True)
-class RideShare:
+class RideShare(World):
     """Ride requests in twelve zones of a city: wait where the demand is.
 
     ## Description
@@ -95,10 +94,6 @@ class RideShare:
             action_features=coordinates,
             action_names=tuple(zone[0] for zone in ZONES),
         )
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """Draw one city."""
-        return self.draw_many([rng], horizon)[0]
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
         """Draw one city from each generator."""

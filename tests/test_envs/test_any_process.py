@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from periodic_envs import PeriodicBanditEnv, PeriodicBanditVectorEnv, PublicInfo, WarmStart
+from periodic_envs import (
+    PeriodicBanditEnv,
+    PeriodicBanditVectorEnv,
+    PublicInfo,
+    RewardProcess,
+    WarmStart,
+)
 from periodic_envs.process import FiniteProcess
 
 
-class Tide:
-    """A plain object: the best spot on the beach follows the tide."""
+class Tide(RewardProcess):
+    """The best spot on the beach follows the tide."""
 
     period = 12.4
     public = PublicInfo(n_actions=None, dim=1, periods=(12.4,), first_step=6)
@@ -60,7 +66,7 @@ def test_a_plain_process_in_a_batch() -> None:
 def test_a_built_world_takes_no_more_arguments() -> None:
     with pytest.raises(ValueError, match="already built takes no 'dim'"):
         PeriodicBanditEnv(Tide(), dim=2)
-    with pytest.raises(ValueError, match="needs an attribute 'public'"):
+    with pytest.raises(ValueError, match="expected a World or a RewardProcess"):
         PeriodicBanditEnv(object())
 
 

@@ -1,7 +1,6 @@
 """Worlds drawn for all copies at once are the worlds drawn one by one."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,11 @@ from scipy.signal import lfilter
 from scipy.special import wrightomega
 
 import periodic_envs
-from periodic_envs.batch import draw_batch, draw_worlds
+from periodic_envs.batch import draw_batch
 from periodic_envs.data.madrid.simulator import wright_omega
 from periodic_envs.fields import seasons
 from periodic_envs.worlds.hidden_period import HiddenPeriod
-from periodic_envs.worlds.stationary import Stationary
 from periodic_envs.worlds.switching import Switching
-from periodic_envs.worlds.synthetic import Synthetic
 
 SEEDS = [0, 1, 77, 2**40, 5]
 VARIANTS = [(env_id, {}) for env_id in periodic_envs.ids()] + [
@@ -57,7 +54,7 @@ def test_all_at_once_is_one_by_one(env_id: str, kwargs: dict) -> None:
     aside = [np.random.default_rng(seed) for seed in SEEDS]
     for _ in range(2):
         batch = draw_batch(setup, together)
-        draws = draw_worlds(setup.world, aside, setup.horizon)
+        draws = setup.world.draw_many(aside, setup.horizon)
         for i, rng in enumerate(alone):
             episode = setup.draw(rng)
             np.testing.assert_array_equal(table_of(draws[i]), table_of(episode.process))
@@ -145,20 +142,6 @@ def test_features_of_a_season_are_made_once(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(made) == times
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flat(Synthetic):
-    """Somebody's world that changes ``draw`` alone."""
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        return Stationary(n_actions=self.n_actions).draw(rng, horizon)
-
-
-def test_a_world_with_a_draw_of_its_own_is_drawn_by_it() -> None:
-    rngs = [np.random.default_rng(seed) for seed in SEEDS]
-    draws = draw_worlds(Flat(n_actions=4), rngs, 10)
-    assert draws.tables.shape == (len(SEEDS), 1, 4)
-
-
 @pytest.mark.parametrize(("phases", "steps"), [(4, 4), (4, 12), (4, 10), (600, 600)])
 def test_products_of_two_kernels(phases: int, steps: int) -> None:
     """Against the product with all products of their features."""
@@ -197,7 +180,7 @@ def test_the_drift_is_a_filter(drift: float) -> None:
 
 def test_periods_of_a_batch_are_each_copys_own() -> None:
     world = HiddenPeriod()
-    draws = draw_worlds(world, [np.random.default_rng(seed) for seed in SEEDS], 20)
+    draws = world.draw_many([np.random.default_rng(seed) for seed in SEEDS], 20)
     assert len(set(draws.periods.tolist())) == len(SEEDS)
 
 

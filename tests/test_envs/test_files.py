@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -78,25 +77,3 @@ def test_a_picture_that_is_interrupted(tmp_path: Path) -> None:
         write_figure(Figure(), path, dpi=80)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["x.PNG"]
-
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.parametrize("package", ["periodic_envs", "evaluation"])
-def test_pictures_and_pages_are_written_no_other_way(package: str) -> None:
-    """A figure may be drawn into memory; nothing else is written at once."""
-    found = [
-        f"{path.relative_to(ROOT)}: {line.strip()}"
-        for path in sorted((ROOT / package).rglob("*.py"))
-        for line in path.read_text().splitlines()
-        if re.search(
-            r"\.(savefig\((?!file|drawn)|write_text\(|to_csv\((?!file)|to_parquet\()", line
-        )
-    ]
-    # The mark of a download that can be gone on with belongs to a file that is a part itself.
-    assert found == (
-        ["periodic_envs/data/madrid/download.py: stamp.write_text(tag)"]
-        if package == "periodic_envs"
-        else []
-    )

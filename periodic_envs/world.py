@@ -1,10 +1,10 @@
-"""The reward processes of many copies in one set of arrays."""
+"""Worlds, and the reward processes of many copies in one set of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,46 @@ from periodic_envs.process import (
     ContinuousProcess,
     FiniteProcess,
     LatticeProcess,
+    Origin,
+    PublicInfo,
     RewardProcess,
     TabularProcess,
     WarmStart,
 )
+
+
+class World:
+    """A recipe for reward processes.
+
+    Subclasses define ``public`` and one of ``draw`` and ``draw_many``.
+
+    Attributes:
+        listed_as: actions, period and horizon in a list of environments, where these are not
+            known before data are read.
+    """
+
+    listed_as: ClassVar[tuple[str, str, str] | None] = None
+
+    @property
+    def public(self) -> PublicInfo:
+        """What agents may know."""
+        raise NotImplementedError
+
+    @property
+    def origin(self) -> Origin | None:
+        """The origin of the rewards, if they come from data."""
+        return None
+
+    def check_horizon(self, horizon: int) -> None:
+        """Raise a ValueError if an episode is too short for this world."""
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> Any:
+        """Return a new reward process, known for t = 0 .. first_step + horizon - 1."""
+        return self.draw_many([rng], horizon)[0]
+
+    def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws | OtherDraws:
+        """Return the reward processes of many copies, one for each generator."""
+        return gather([self.draw(rng, horizon) for rng in rngs])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +170,12 @@ def stack_tables(tables: Sequence[Array]) -> Array:
 
 
 def _contexts(processes: Sequence[Any]) -> Array | None:
-    contexts: list[Any] = [getattr(process, "contexts", None) for process in processes]
+    contexts = [process.contexts for process in processes]
     return None if contexts[0] is None else np.stack(contexts)
 
 
 def _warm_start(processes: Sequence[Any]) -> WarmStart | None:
-    starts: list[Any] = [getattr(process, "warm_start", None) for process in processes]
+    starts = [process.warm_start for process in processes]
     if starts[0] is None:
         return None
     arrays = zip(*((start.t, start.action, start.reward) for start in starts), strict=True)
