@@ -39,6 +39,7 @@ from periodic_decisions.cli.options import (
     given,
     in_a_shell,
     is_log,
+    say_table,
     write,
 )
 
@@ -236,25 +237,16 @@ def plan_lines(tested: Backtest) -> list[str]:
 
 
 def _print_rows(result: BacktestResult) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from evaluation.cli.tables import print_table
     from periodic_decisions.backtest.references import HINDSIGHT, MEANINGS, ORACLE
 
     word = "cost" if result.objective == "min" else "reward"
-    shown = Table(title=f"{result.source}: {word}", title_justify="left", box=box.SIMPLE_HEAD)
-    shown.add_column("agent", no_wrap=True)
-    for heading in (f"total {word}", "per step", f"gain over {result.baseline}", "ms a step"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    for rows, style in ((result.ranking, None), (result.references, "dim")):
-        for row in rows:
-            gain = "" if row == result.baseline else result.gain(row).text()
-            time = f"{result.milliseconds[row]:.2f}" if row in result.milliseconds else ""
-            cells = (_figure(result.total(row)), _figure(result.per_step(row)), gain, time)
-            shown.add_row(row, *cells, style=style)
-        shown.add_section()
-    print_table(shown)
+    rows = [("agent", f"total {word}", "per step", f"gain over {result.baseline}", "ms a step")]
+    for row in (*result.ranking, *result.references):
+        gain = "" if row == result.baseline else result.gain(row).text()
+        time = f"{result.milliseconds[row]:.2f}" if row in result.milliseconds else ""
+        rows.append((row, _figure(result.total(row)), _figure(result.per_step(row)), gain, time))
+    say(f"{result.source}: {word}")
+    say_table(rows)
     for name in result.references:
         say(f"  {name}: {MEANINGS[name]}")
     if HINDSIGHT in result.totals and result.plan.steps <= result.plan.periods[0]:

@@ -21,6 +21,7 @@ from periodic_decisions.cli.options import (
     TimeColumnOption,
     TimeFormatOption,
     TimezoneOption,
+    say_table,
 )
 
 if TYPE_CHECKING:  # pandas and SciPy are too slow for a help text
@@ -210,8 +211,7 @@ def _answer(
         say(json.dumps({"estimates": [_plain(one) for one in found], "refused": refused}, indent=1))
         return
     say("")
-    for line in _table(found):
-        say(line)
+    say_table([HEADER, *map(_row, found)], words=2)
     say_prose(LEGEND)
     notes: dict[str, dict[str, None]] = {}
     for one in found:
@@ -223,24 +223,15 @@ def _answer(
         raise CommandError("; ".join(refused))
 
 
-def _table(estimates: list[Estimate]) -> list[str]:
-    """Return a row for each estimate, below a heading; words to the left, numbers to the right."""
-    rows = [
-        (
-            one.policy,
-            one.estimator,
-            f"{one.value.estimate:,.4g}",
-            f"{one.value.low:,.4g} to {one.value.high:,.4g}",
-            f"{one.effective_size:,.0f}",
-            f"{one.blind:.1%}",
-        )
-        for one in estimates
-    ]
-    aligned = []
-    for i, column in enumerate(zip(HEADER, *rows, strict=True)):
-        width = max(map(len, column))
-        aligned.append([f"{cell:<{width}}" if i < 2 else f"{cell:>{width}}" for cell in column])
-    return ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
+def _row(one: Estimate) -> tuple[str, ...]:
+    return (
+        one.policy,
+        one.estimator,
+        f"{one.value.estimate:,.4g}",
+        f"{one.value.low:,.4g} to {one.value.high:,.4g}",
+        f"{one.effective_size:,.0f}",
+        f"{one.blind:.1%}",
+    )
 
 
 def _plain(one: Estimate) -> dict[str, Any]:

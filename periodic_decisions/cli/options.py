@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,6 +105,17 @@ def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
     say(f"Look at it: periodic-gp data log {shlex.quote(str(file))}")
     say("If it has the rewards of all arms, say so with --table.")
     return True
+
+
+def say_table(rows: Sequence[Sequence[str]], words: int = 1) -> None:
+    """Print rows in columns, the first ones of words to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            f"{cell:<{width}}" if i < words else f"{cell:>{width}}"
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        say("  ".join(cells).rstrip())
 
 
 def check_folder(path: Path) -> None:
