@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.table import Table
 
 import periodic_envs
-from evaluation.cli.sweeps import chosen_results
 from evaluation.report.live import LiveStore
 from evaluation.runner import run
 from periodic_envs.rendering import EpisodePicture
@@ -69,7 +68,7 @@ def live() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         path, agents = Path(folder) / "store.sqlite", ["random", "fixed"]
         run("smoke", agents=agents, store=path, workers=0)
-        store = LiveStore(path, lambda opened: chosen_results(opened, None))
+        store = LiveStore(path)
         found = {"first tables, with pictures": milliseconds(store)}
         run("smoke", agents=[*agents, "ucb1"], store=path, workers=0)
         found["tables again"] = milliseconds(store)

@@ -40,7 +40,7 @@ def main() -> None:
     tried["the same, make an environment and reset it"] = ("-c", FIRST)
     tried["the same with Flights, whose table is read"] = ("-c", READ)
     tried["the same, and 100 times more"] = ("-c", AGAIN)
-    program = "from evaluation.cli import main; main()"
+    program = "from periodic_decisions.cli import main; main()"
     tried |= {f"periodic-gp {word}": ("-c", program, word) for word in COMMANDS}
     taken: dict[str, list[float]] = {name: [] for name in tried}
     for _ in range(repeats + 1):

@@ -30,9 +30,9 @@ def _require_our_agents() -> None:
 
 
 def _is_command_line() -> bool:
-    """Whether this import is the start of ``periodic-gp`` or ``python -m evaluation``."""
+    """Whether this import is the start of ``periodic-gp`` or of its module."""
     if sys.argv[:1] == ["-m"]:
-        return "evaluation" in sys.orig_argv
+        return bool({"evaluation", "periodic_decisions"} & {*sys.orig_argv})
     return bool(sys.argv) and Path(sys.argv[0]).stem == "periodic-gp"
 
 

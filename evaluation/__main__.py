@@ -1,4 +1,4 @@
-"""``python -m evaluation``: the same as ``periodic-gp``."""
+"""``python -m evaluation``: ``periodic-gp`` without the commands on own data."""
 
 from evaluation.cli import main
 

@@ -25,6 +25,7 @@ from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from evaluation.columns import SIMULATED, AllTasks, simulated_tasks
+from evaluation.errors import UserError
 from evaluation.results import Curves, Results
 from evaluation.statistics import (
     MIN_RUNS,
@@ -259,7 +260,7 @@ def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figu
     return figure, grid[: len(titles)]
 
 
-class NothingToDrawError(Exception):
+class NothingToDrawError(UserError):
     """Results that have no picture."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.notation import NotationError, parse_settings, written_settings
 from agents.registry import AgentSpec, UnknownAgentError, online_names
+from evaluation.errors import UnknownNameError, UserError
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -42,7 +43,7 @@ DELAYS = {"delay": "delay", "delay_random": "random", "delay_lost": "lost"}
 """Arguments that are not the world's but of :class:`periodic_envs.DelayedReward`, by its names."""
 
 
-class UnknownWorldError(ValueError):
+class UnknownWorldError(UserError, ValueError):
     """An id that nobody registered, or arguments it does not take."""
 
 
@@ -108,7 +109,7 @@ def _unknown(env_id: str) -> str:
     return f"there is no environment {env_id!r}; {hint}"
 
 
-class ProtocolError(ValueError):
+class ProtocolError(UserError, ValueError):
     """A protocol that cannot be run: one sentence that names the entry."""
 
 
@@ -340,14 +341,14 @@ def check_known(what: str, name: Any, known: Collection[str], where: str = "here
         where: Where they are looked up, for the message.
 
     Raises:
-        ValueError: If the name is unknown.
+        UnknownNameError: If the name is unknown.
     """
     if isinstance(name, str) and name in known:
         return
     close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     mean = " or ".join(repr(each) for each in close)
     hint = f"did you mean {mean}?" if close else f"there are {', '.join(known) or 'none'}"
-    raise ValueError(f"there is no {what} {name!r} {where}; {hint}")
+    raise UnknownNameError(f"there is no {what} {name!r} {where}; {hint}")
 
 
 def require_list(argument: str, value: Any, error: type[ValueError] = ValueError) -> list[Any]:

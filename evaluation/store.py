@@ -20,6 +20,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from evaluation.errors import UnknownNameError, UserError
 from evaluation.protocol import Protocol
 from evaluation.provenance import command_line, version_of
 from evaluation.record import Record, unpack
@@ -53,7 +54,7 @@ SCHEMA = (
 )
 
 
-class StoreError(Exception):
+class StoreError(UserError):
     """A store that cannot be used: one sentence with the reason and a remedy."""
 
 
@@ -196,13 +197,13 @@ class Store:
         """Return a sweep by its name or number, the last one by default.
 
         Raises:
-            LookupError: If no such sweep is in the store.
+            UnknownNameError: If no such sweep is in the store.
         """
         sweeps, text = self.sweeps(), None if wanted is None else str(wanted)
         matching = [each for each in sweeps if text is None or text in (each.name, str(each.id))]
         if not matching:
             known = ", ".join(f"{each.id} ({each.name})" for each in sweeps) or "none"
-            raise LookupError(f"there is no sweep {text!r} in {self.path}; there are: {known}")
+            raise UnknownNameError(f"there is no sweep {text!r} in {self.path}; there are: {known}")
         return matching[-1]
 
     def sweep(self, number: int) -> StoredSweep:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import evaluation  # noqa: F401  (it checks, first of all, which package is named agents)
+
 __all__ = ["Decider", "DeciderError"]
 
 _PLACES = {

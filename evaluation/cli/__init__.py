@@ -1,22 +1,5 @@
-"""The command line, ``periodic-gp``."""
+"""Command line of the evaluation harness; ``periodic_decisions.cli`` adds commands to it."""
 
-from __future__ import annotations
+from evaluation.cli.commands import COMMANDS, Command, main
 
-import gc
-
-NEW_OBJECTS = 50_000
-"""Until Python looks for garbage: imports, tables and pictures make many objects and leave few."""
-
-
-def main() -> None:
-    """Run the command line."""
-    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
-    try:
-        from evaluation.cli.commands import run
-
-        run()
-    except KeyboardInterrupt:  # wherever it was
-        raise SystemExit(130) from None
-
-
-__all__ = ["main"]
+__all__ = ["COMMANDS", "Command", "main"]

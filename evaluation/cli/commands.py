@@ -1,144 +1,116 @@
-"""All commands of ``periodic-gp``, each imported when it is called: together they take seconds."""
+"""The table of commands. A command is imported when it is called: together they take seconds."""
 
 from __future__ import annotations
 
-import ast
+import gc
 import sys
 import warnings
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Annotated, Any
+from importlib.metadata import version
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from evaluation.cli.shared import screen, show_version
+
+class Command(NamedTuple):
+    """A command of the table.
+
+    Attributes:
+        place: The function, or the Typer app of a group, as "module:attribute".
+        summary: The line of ``periodic-gp --help``.
+    """
+
+    place: str
+    summary: str
+
 
 COMMANDS = {
-    "envs": "evaluation.cli.lists:envs",
-    "agents": "evaluation.cli.lists:list_agents",
-    "protocols": "evaluation.cli.lists:list_protocols",
-    "play": "evaluation.cli.play:play_one",
-    "run": "evaluation.cli.sweeps:run_protocol",
-    "show": "evaluation.cli.sweeps:show",
-    "compare": "evaluation.cli.sweeps:compare",
-    "plot": "evaluation.cli.sweeps:plot",
-    "export": "evaluation.cli.sweeps:export",
-    "serve": "evaluation.cli.pages:serve_store",
-    "submit": "evaluation.cli.leaderboard:submit_agent",
-    "verify": "evaluation.cli.leaderboard:verify_bundle",
-    "leaderboard": "evaluation.cli.leaderboard:app",
-    "data": "periodic_decisions.cli.data:app",
-    "backtest": "periodic_decisions.cli.backtest:backtest",
-    "decide": "periodic_decisions.cli.decide:app",
-    "learn-prior": "periodic_decisions.cli.priors:learn_prior",
+    "envs": Command(
+        "evaluation.cli.lists:list_envs", "List the environments, describe one, or draw one."
+    ),
+    "agents": Command(
+        "evaluation.cli.lists:list_agents", "List the agents, or describe one with its settings."
+    ),
+    "protocols": Command(
+        "evaluation.cli.lists:list_protocols",
+        "List the protocols, or show one as a TOML file to copy and change.",
+    ),
+    "play": Command("evaluation.cli.play:play_one", "Run one agent through one episode."),
+    "run": Command(
+        "evaluation.cli.sweeps:run_protocol",
+        "Run a protocol: what is in the store already is not run again.",
+    ),
+    "show": Command(
+        "evaluation.cli.sweeps:show",
+        "Show the table of a sweep with intervals, paired against a baseline if wanted.",
+    ),
+    "compare": Command(
+        "evaluation.cli.sweeps:compare",
+        "Compare two agents on common seeds: paired differences with intervals, task by task.",
+    ),
+    "plot": Command(
+        "evaluation.cli.sweeps:plot",
+        "Draw regret curves with bands, regret by phase, or performance profiles.",
+    ),
+    "export": Command(
+        "evaluation.cli.sweeps:export",
+        "Write every step of every run: agent, env, seed, t, action, reward, regret.",
+    ),
+    "serve": Command(
+        "evaluation.cli.pages:serve_store",
+        "Show a store in the browser while a sweep fills it; Ctrl-C to end.",
+    ),
+    "submit": Command(
+        "evaluation.cli.leaderboard:submit_agent",
+        "Run your agent through a protocol, in a sandbox, and write a bundle to hand in.",
+    ),
+    "verify": Command(
+        "evaluation.cli.leaderboard:verify_bundle",
+        'Check a submission, tier by tier. Up to "replayed" no code of the agent is run.',
+    ),
+    "leaderboard": Command(
+        "evaluation.cli.leaderboard:app",
+        "Editions of the leaderboard: open one, add and judge submissions, check it, build its page.",
+    ),
 }
-"""Names, and the function or the group of commands behind each."""
-
-READERS = ("backtest", "data", "decide", "learn-prior")
-"""Commands that have the reader's arguments as options."""
+"""Commands by name; to build them all costs 45,000 Python calls and seconds of imports."""
 
 
-class Commands(TyperGroup):
-    """Knows the names of all commands, and imports the one that is called."""
+class CommandGroup(TyperGroup):
+    """Group that lists commands by their summaries, and imports the one that is called."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands = {name: TyperCommand(name) for name in COMMANDS}
+    table: Mapping[str, Command] = {}
+
+    def set_table(self, table: Mapping[str, Command]) -> None:
+        """Have these commands."""
+        self.table = table
+        self.commands = {name: TyperCommand(name, help=own.summary) for name, own in table.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Put the command itself in the place of its name."""
-        if args and args[0] in COMMANDS:
-            self.commands[args[0]] = _command(args[0])
-        return super().resolve_command(ctx, args)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Say of each what the first line of its documentation says."""
-        for name, command in self.commands.items():
-            command.help = _summary(name)
-        super().format_help(ctx, formatter)
+        """Return the command that is called, with its name and arguments."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load(self.table[str(name)].place, str(name)), rest
 
 
-def _command(name: str) -> Any:
-    module, _, attribute = COMMANDS[name].partition(":")
-    found = getattr(import_module(module), attribute)
-    if not isinstance(found, typer.Typer):
-        one = typer.Typer(add_completion=False)
-        one.command(name)(found)
-        found = one
-    return typer.main.get_command(found)
+def load(place: str, name: str) -> Any:
+    """Return the command or the group at a place, with its options."""
+    module, _, attribute = place.partition(":")
+    target = getattr(import_module(module), attribute)
+    if isinstance(target, typer.Typer):
+        return typer.main.get_command(target)
+    single = typer.Typer(add_completion=False)
+    single.command(name)(target)
+    return typer.main.get_command(single)
 
 
-def _summary(name: str) -> str:
-    """The first line of a function's documentation, or a group's module's: read, not imported."""
-    module, _, attribute = COMMANDS[name].partition(":")
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    found = next((node for node in functions if node.name == attribute), tree)
-    return (ast.get_docstring(found) or "").partition("\n\n")[0]
-
-
-app = typer.Typer(
-    cls=Commands,
-    help="Decision-making in a world that repeats.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-
-
-def run() -> None:
-    """Run the command that was given."""
-    errors = screen(stderr=True, soft_wrap=True)
-
-    def show(message: Any, *_: Any, **__: Any) -> None:
-        errors.print(f"Note: {_worded(message)}", markup=False, highlight=False, style="yellow")
-
-    warnings.showwarning = show
-    try:
-        app()
-    except Exception as error:
-        if not isinstance(error, _mendable()):
-            raise
-        errors.print(f"Error: {_worded(error)}", markup=False, highlight=False, style="red")
-        raise SystemExit(1) from None
-
-
-def _worded(error: Any) -> str:
-    """What is wrong; where the reader's arguments are options, by these."""
-    if sys.argv[1:2] and sys.argv[1] in READERS:
-        from periodic_decisions.cli.options import in_a_shell
-
-        return in_a_shell(str(error))
-    return str(error)
-
-
-def _mendable() -> tuple[type[Exception], ...]:
-    """What the user can mend: said in one sentence."""
-    from agents.registry import UnknownAgentError
-    from evaluation.cli.shared import CommandError
-    from evaluation.leaderboard.bundle import LeaderboardError
-    from evaluation.report.serve import ServeError
-    from evaluation.running.executors.base import SweepStoppedError
-    from evaluation.running.executors.dask import DaskUnavailableError
-    from evaluation.specs import ProtocolError
-    from evaluation.store import StoreError
-    from periodic_decisions.decider.clock import DeciderError
-    from periodic_envs.data import DataError
-
-    return (
-        *(CommandError, DataError, DeciderError, ProtocolError, StoreError),
-        *(DaskUnavailableError, SweepStoppedError, LeaderboardError, ServeError),
-        UnknownAgentError,
-    )
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        show_version()
+        print(f"periodic-gp {version('periodic-gp')}")
         raise typer.Exit
 
 
@@ -150,3 +122,54 @@ def options(
     ] = False,
 ) -> None:
     """Decision-making in a world that repeats."""
+
+
+def command_group(table: Mapping[str, Command] = COMMANDS) -> CommandGroup:
+    """Return the command line with these commands."""
+    group = typer.main.get_group(app)
+    assert isinstance(group, CommandGroup)
+    group.set_table(table)
+    return group
+
+
+def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str] = str) -> None:
+    """Run the command of ``sys.argv``.
+
+    Args:
+        table: The commands.
+        reword: Change of the text of errors and warnings, such as naming options, not arguments.
+    """
+    gc.set_threshold(50_000)  # imports make many objects and leave little garbage
+    try:
+        _run(table, reword)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+def _run(table: Mapping[str, Command], reword: Callable[[str], str]) -> None:
+    from evaluation.cli.shared import screen
+
+    errors = screen(stderr=True, soft_wrap=True)
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = f"Note: {reword(str(message))}"
+        errors.print(text, markup=False, highlight=False, style="yellow")
+
+    warnings.showwarning = show
+    try:
+        command_group(table).main(args=sys.argv[1:], prog_name="periodic-gp")
+    except Exception as error:
+        if not isinstance(error, user_errors()):
+            raise
+        text = f"Error: {reword(str(error))}"
+        errors.print(text, markup=False, highlight=False, style="red")
+        raise SystemExit(1) from None
+
+
+def user_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that end a command with one sentence."""
+    from agents.registry import UnknownAgentError
+    from evaluation.errors import UserError
+    from periodic_envs.data import DataError
+
+    return UserError, DataError, UnknownAgentError

@@ -13,7 +13,7 @@ import typer
 from agents.registry import AgentSpec
 from evaluation import protocol as protocols
 from evaluation.cli.shared import CommandError, Reporter, say
-from evaluation.cli.sweeps import SweepOption, chosen_results
+from evaluation.cli.sweeps import SweepOption
 from evaluation.cli.waiting import working
 from evaluation.leaderboard import judge as judging
 from evaluation.leaderboard.bundle import read_manifest
@@ -25,8 +25,8 @@ from evaluation.report.content import store_content
 from evaluation.report.edition import edition_content
 from evaluation.report.page import render
 from evaluation.report.sheet import Pictures
+from evaluation.results import load
 from evaluation.specs import TRACKS, agent_entry
-from evaluation.store import Store
 from periodic_envs.files import write_atomically
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
@@ -266,8 +266,7 @@ def build_page(
         raise CommandError(f"cannot write {str(out)!r}: no folder {str(out.parent)!r}")
     with working(f"Building {out}: tables, curves and pictures of worlds"):
         if store is not None:
-            with Store(store, create=False) as opened:
-                content = store_content(chosen_results(opened, sweep), Pictures())
+            content = store_content(load(store, sweep), Pictures())
         else:
             content = edition_content(find_edition(folder, edition))
         write_atomically(out, render(content).encode())

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names
@@ -20,35 +19,34 @@ from evaluation.cli.docstrings import described_settings, named_settings, plain
 from evaluation.cli.shared import CommandError, console, save_picture, say
 from evaluation.own_worlds import look_for
 from evaluation.protocol import Protocol
-from evaluation.specs import MissingPackageError, UnknownWorldError, WorldSpec
+from evaluation.specs import MissingPackageError, WorldSpec
 
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv
 
 MAX_WIDTH = 100
-"""Signs in a line of prose, on a screen that has room for more."""
+"""Largest width of a line of prose."""
 WORLD_HELP = "An environment: its id, or id:argument=value,list=[1,2] in quotes."
 
 
-def envs(
+def list_envs(
     env: Annotated[
         str | None, typer.Argument(help=f"{WORLD_HELP} Without one, all are listed.")
     ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the landscape of one world into this file.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the world to draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the world to draw.")] = 0,
 ) -> None:
     """List the environments, describe one, or draw one."""
     if env is None:
         if picture is not None:
             raise CommandError("--picture needs an id: periodic-gp envs ID --picture FILE")
-        say(_env_lines())
+        _print_envs()
         return
     world = make_world(env)
     if picture is None:
-        text = inspect.cleandoc(type(world.setup.world).__doc__ or "")
-        say(text)
+        say(inspect.cleandoc(type(world.setup.world).__doc__ or ""))
         return
     from periodic_envs.figures import world_figure
 
@@ -59,10 +57,55 @@ def envs(
     say_origin(world)
 
 
+def _print_envs() -> None:
+    """Print the facts of each id, and its description below: fits a narrow window."""
+    import gymnasium as gym
+
+    import periodic_envs
+
+    say(f"{'id':<33}{'actions':<14}{'period':<12}horizon")
+    for env_id in periodic_envs.ids():
+        module, _, name = gym.spec(env_id).kwargs["world"].partition(":")
+        world = getattr(import_module(module), name)
+        facts = world.listed_as or _facts(env_id)
+        say(f"{env_id:<33}" + "{:<14}{:<12}{}".format(*facts))
+        say("    " + (world.__doc__ or "").strip().splitlines()[0])
+
+
+def _facts(env_id: str) -> tuple[str, str, str]:
+    """Return actions, period and horizon of an environment."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as those on missing data
+        env = make_world(env_id)
+    public = env.public
+    finite = public.n_actions is not None
+    actions = f"Discrete({public.n_actions})" if finite else f"Box({public.dim})"
+    periods = ", ".join(f"{period:.4g}" for period in public.periods) or "hidden"
+    return actions, periods, str(env.horizon)
+
+
+def make_world(env: str) -> PeriodicBanditEnv:
+    """Return the environment of an argument; ``say_origin`` prints what its warnings would."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
+        spec = WorldSpec.parse(env)
+        look_for(spec)
+        return spec.make()
+
+
+def say_origin(world: PeriodicBanditEnv) -> None:
+    """Print the source of a world's data."""
+    origin = world.setup.origin
+    if origin is not None:
+        say(f"Data: {origin.source}, fingerprint {origin.fingerprint[:12]}")
+        for note in origin.notes:
+            say(f"  {note}")
+
+
 def list_agents(
     agent: Annotated[
         str | None,
-        typer.Argument(help="The name of an agent, to read about it. Without one, all are listed."),
+        typer.Argument(help="Name of an agent to describe. Without one, all are listed."),
     ] = None,
 ) -> None:
     """List the agents, or describe one with its settings."""
@@ -76,34 +119,30 @@ def list_agents(
         try:
             table.add_row(name, describe(name))
         except UnknownAgentError as error:
-            table.add_row(name, f"[red]broken: {escape(str(error))}[/red]")
+            table.add_row(name, f"broken: {error}", style="red")
     console.print(table)
 
 
 def _describe_agent(agent: str) -> None:
-    try:
-        found = find_class(AgentSpec.parse(agent).name)
-    except UnknownAgentError as error:
-        raise CommandError(str(error)) from error
-    say(plain((inspect.getdoc(found) or "").partition("\nArgs:")[0].rstrip()))
-    settings = named_settings(found)
+    cls = find_class(AgentSpec.parse(agent).name)
+    say(plain((inspect.getdoc(cls) or "").partition("\nArgs:")[0].rstrip()))
+    settings = named_settings(cls)
     if settings:
         say("\nSettings and their defaults:")
-    says = described_settings(found) if inspect.isclass(found) else {}
+    descriptions = described_settings(cls) if inspect.isclass(cls) else {}
     for name, default in settings.items():
         say(f"  {name} = {default}")
-        if name in says:
+        if name in descriptions:
+            text, indent = plain(descriptions[name]), " " * 6
             width = min(console.width, MAX_WIDTH)
-            indent = " " * 6
-            text = plain(says[name])
             say(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent))
-    if algorithm := getattr(found, "algorithm", None):
+    if algorithm := getattr(cls, "algorithm", None):
         say(f"  Any other argument of {algorithm.replace(':', '.')} is a setting, too.")
 
 
 def list_protocols(
     name: Annotated[
-        str | None, typer.Argument(help="The name of a protocol or a .toml file, to see all of it.")
+        str | None, typer.Argument(help="Name of a protocol, or a .toml file, to show.")
     ] = None,
     as_json: Annotated[
         bool,
@@ -112,82 +151,30 @@ def list_protocols(
 ) -> None:
     """List the protocols, or show one as a TOML file to copy and change."""
     if name is not None:
-        found = Protocol.load(name)
+        chosen = Protocol.load(name)
         if as_json:
-            print(json.dumps({**found.to_dict(), "hash": found.hash}, indent=1))
+            print(json.dumps({**chosen.to_dict(), "hash": chosen.hash}, indent=1))
         else:
-            hashes = f"hash {found.hash[:12]}, without its agents {found.challenge[:12]}"
-            say(f"# {found.name}, {hashes}\n{_written(name)}")
+            hashes = f"hash {chosen.hash[:12]}, without its agents {chosen.challenge[:12]}"
+            say(f"# {chosen.name}, {hashes}\n{_toml(name)}")
         return
     for known in protocols.names():
         try:
-            found = Protocol.load(known)
+            listed = Protocol.load(known)
         except MissingPackageError as error:  # the others can be run all the same
             say(f"{known:<16}not installed: {error.install}")
             continue
-        pairs = sum(a.takes_part(e.label) for e in found.envs for a in found.agents)
+        pairs = sum(a.takes_part(e.label) for e in listed.envs for a in listed.agents)
         say(
-            f"{known:<16}{len(found.envs)} envs, {len(found.agents)} agents, "
-            f"{len(found.seeds)} seeds: {pairs * len(found.seeds):,} runs"
+            f"{known:<16}{len(listed.envs)} envs, {len(listed.agents)} agents, "
+            f"{len(listed.seeds)} seeds: {pairs * len(listed.seeds):,} runs"
         )
-        say(f"    {found.description}")
+        say(f"    {listed.description}")
     say("\nA sweep also computes the references, which counts as one run per world and seed.")
 
 
-def _written(name: str) -> str:
-    """The file of a protocol, one that comes with the package or a user's own."""
+def _toml(name: str) -> str:
+    """Return the file of a protocol, one of this package or a user's own."""
     own = Path(name)
     file = resources.files("evaluation") / "protocols" / f"{name}.toml"
     return (own if own.is_file() else file).read_text(encoding="utf-8").rstrip()
-
-
-def _env_lines() -> str:
-    """For each id its facts, and below them what it is: fits a narrow window."""
-    import gymnasium as gym
-
-    import periodic_envs
-
-    lines = [f"{'id':<33}{'actions':<14}{'period':<12}horizon"]
-    for env_id in periodic_envs.ids():
-        module, _, name = gym.spec(env_id).kwargs["world"].partition(":")
-        world = getattr(import_module(module), name)
-        facts = world.listed_as or _facts(env_id)
-        lines.append(f"{env_id:<33}" + "{:<14}{:<12}{}".format(*facts))
-        lines.append("    " + (world.__doc__ or "").strip().splitlines()[0])
-    return "\n".join(lines)
-
-
-def _facts(env_id: str) -> tuple[str, str, str]:
-    """Actions, period and horizon of an environment."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nobody has asked for this one's data yet
-        env = make_world(env_id)
-    public = env.public
-    finite = public.n_actions is not None
-    actions = f"Discrete({public.n_actions})" if finite else f"Box({public.dim})"
-    periods = ", ".join(f"{period:.4g}" for period in public.periods) or "hidden"
-    return actions, periods, str(env.horizon)
-
-
-def make_world(env: str) -> PeriodicBanditEnv:
-    """An environment by what the command line says of it.
-
-    What was done to its data ``say_origin`` says: no warning says it first.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
-            spec = WorldSpec.parse(env)
-            look_for(spec)
-            return spec.make()
-    except UnknownWorldError as error:
-        raise CommandError(str(error)) from error
-
-
-def say_origin(world: PeriodicBanditEnv) -> None:
-    """Say where the data of a world come from."""
-    origin = world.setup.origin
-    if origin is not None:
-        say(f"Data: {origin.source}, fingerprint {origin.fingerprint[:12]}")
-        for note in origin.notes:
-            say(f"  {note}")

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from evaluation.cli.shared import StoreOption, say
-from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption, chosen_results
+from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption
 from evaluation.report.live import LiveStore
 from evaluation.report.serve import serve
-from evaluation.store import Store
+from evaluation.results import load
 
 
 def serve_store(
@@ -24,9 +24,8 @@ def serve_store(
     ] = 8765,
 ) -> None:
     """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
-    with Store(store, create=False) as opened:
-        chosen_results(opened, sweep)  # say now what is missing
-    content = LiveStore(store, lambda opened: chosen_results(opened, sweep))
+    load(store, sweep)  # report now what is missing
+    content = LiveStore(store, sweep)
     serve(
         content,
         progress=content.progress,

@@ -26,6 +26,13 @@ from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 
 FILM = ".gif"
+REWARDS = {
+    "total reward": "total reward",
+    "best-fixed": "best fixed action, in hindsight",
+    "best-per-phase": "best action of each phase, in hindsight",
+    "oracle": "best action of each step",
+    "uniform-random": "chance",
+}
 
 
 def play_one(
@@ -35,7 +42,7 @@ def play_one(
         typer.Argument(help="An agent: name, name:setting=value, module:Class or file.py:Class."),
     ],
     seed: Annotated[
-        int, typer.Option(min=0, help="The seed of the world, its noise and the agent.")
+        int, typer.Option(min=0, help="Seed of the world, its noise and the agent.")
     ] = 0,
     picture: Annotated[
         Path | None,
@@ -58,25 +65,17 @@ def play_one(
         # One thread, as in sweeps: on small matrices more of them get in each other's way.
         with threadpool_limits(1), bar(TaskProgressColumn()) as progress:
             task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
-            played = WorldSpec.parse(env).as_played(world)
 
             def on_step() -> None:
                 progress.advance(task)
                 if film:
                     film.step()
 
-            run = play(played, spec, seed, on_step=on_step)
-    except UnknownAgentError as error:
-        raise CommandError(str(error)) from error
-    except InvalidAction as error:
-        raise CommandError(f"{agent}: {error}") from error
+            run = play(WorldSpec.parse(env).as_played(world), spec, seed, on_step=on_step)
+    except UnknownAgentError:
+        raise
     except Exception as error:  # an agent can fail in any way; its author needs the place
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        ours = isinstance(error, ValueError) and _is_ours(where)
-        place = (
-            "" if ours else f" ({type(error).__name__} in {where.filename}, line {where.lineno})"
-        )
-        raise CommandError(f"{agent}: {error}{place}") from error
+        raise CommandError(f"{agent}: {error}{_place(error)}") from error
     milliseconds = 1e3 * run.agent_seconds.mean()
     engine = getattr(getattr(run.agent, "posterior", None), "name", None)
     total = f"regret {run.regret.sum():,.2f} over {len(run.t)} steps"
@@ -87,34 +86,30 @@ def play_one(
     for line in reward_lines(world, run.reward):
         say(line)
     say_origin(world)
-    if picture is None:
-        return
-    if film:
-        film.write(picture)
-    else:
-        save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
-    say(f"Drew the run into {picture}")
+    if picture is not None:
+        if film:
+            film.write(picture)
+        else:
+            save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
+        say(f"Drew the run into {picture}")
 
 
 def reward_lines(world: PeriodicBanditEnv, rewards: Array) -> Iterator[str]:
-    """The reward of an episode that has just been played, and what references have there.
+    """Yield the reward of the episode that has just been played, and those of references.
 
-    The agent's is what it got, with its noise; those of references are means, without noise.
+    The agent's reward has noise; those of references are means.
     """
     found = {"total reward": rewards, **reference_rewards(world)}
-    labels = {
-        "total reward": "total reward",
-        "best-fixed": "best fixed action, in hindsight",
-        "best-per-phase": "best action of each phase, in hindsight",
-        "oracle": "best action of each step",
-        "uniform-random": "chance",
-    }
-    width = max(map(len, labels.values()))
-    for name, label in labels.items():
+    width = max(map(len, REWARDS.values()))
+    for name, label in REWARDS.items():
         total = float(found[name].sum())
         yield f"  {label:<{width}}  {total:>14,.2f}  {total / len(rewards):>12,.4g} a step"
 
 
-def _is_ours(where: traceback.FrameSummary) -> bool:
-    """Whether one of our own checks spoke: its sentence is enough."""
-    return Path(where.filename).is_relative_to(Path(agents.__file__).parent)
+def _place(error: Exception) -> str:
+    """Return the place of an error, unless a check of this package has raised it."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    own = Path(where.filename).is_relative_to(Path(agents.__file__).parent)
+    if isinstance(error, InvalidAction) or (own and isinstance(error, ValueError)):
+        return ""
+    return f" ({type(error).__name__} in {where.filename}, line {where.lineno})"

@@ -1,14 +1,15 @@
-"""What all commands share: the screen, the errors, the pictures, and how far a sweep is."""
+"""Screen, options, pictures and progress, shared by the commands."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import textwrap
 import threading
 import time
-from collections.abc import Callable
-from importlib.metadata import version
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,21 +24,15 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
+from rich.segment import Segment
 
+from evaluation.errors import UserError
 from evaluation.specs import TRAINING
 
 if TYPE_CHECKING:  # a sweep needs SciPy and pandas: too long for a version
     from evaluation.runner import Progress
 
-
-def screen(**settings: Any) -> Console:
-    """A console that leaves users' words as they are: ``:-1:`` is no emoji."""
-    return Console(emoji=False, **settings)
-
-
-console = screen()
-
-StoreOption = Annotated[Path, typer.Option("--store", help="The file that results are kept in.")]
+StoreOption = Annotated[Path, typer.Option("--store", help="File with the results.")]
 ProcessesOption = Annotated[
     int | None,
     typer.Option(
@@ -45,28 +40,55 @@ ProcessesOption = Annotated[
         help="Number of worker processes; 0 runs everything in this one. By default one per core.",
     ),
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
-SECONDS_BETWEEN_COUNTS = (3.0, 10.0)
-"""Between two lines of a log, where there is no bar: in the first minute, and later."""
-COUNTS_WIDTH = 56
-"""Signs of a line of progress that tell how far it is, and how long it takes."""
+SECONDS_BETWEEN_LINES = 3.0
+"""Time between two lines of progress in a log."""
 PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
-class CommandError(Exception):
-    """What the user can mend: shown as one sentence, without a traceback."""
+
+class CommandError(UserError):
+    """An error in the arguments of a command, or of what they name."""
+
+
+class Screen(Console):
+    """Console that prints users' text as it is; control characters are printed as escapes."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(emoji=False, markup=False, highlight=False, **settings)
+
+    def render(self, *arguments: Any, **options: Any) -> Iterable[Segment]:
+        """Yield the segments of something, without control characters in their text."""
+        for segment in super().render(*arguments, **options):
+            yield segment if segment.control else segment._replace(text=escaped(segment.text))
+
+
+def escaped(text: str) -> str:
+    r"""Return a text with its control characters as escapes.
+
+    >>> escaped("red: \x1b[31m")
+    'red: \\x1b[31m'
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def screen(**settings: Any) -> Screen:
+    """Return a console."""
+    return Screen(**settings)
+
+
+console = screen()
 
 
 def say(text: str) -> None:
-    """A line as it is: not wrapped, not coloured."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    """Print a line as it is, not wrapped."""
+    console.print(text, soft_wrap=True)
 
 
 def say_prose(text: str) -> None:
-    """Sentences, wrapped between words at the width of the terminal; in a pipe one line.
-
-    For what nobody copies into a shell: a command is said as it is.
-    """
+    """Print sentences, wrapped at the width of the terminal; in a pipe one line each."""
     if console.is_terminal or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
         wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
@@ -74,58 +96,94 @@ def say_prose(text: str) -> None:
     say(text)
 
 
-def show_version() -> None:
-    """The package and its version."""
-    say(f"periodic-gp {version('periodic-gp')}")
+# Files
 
 
-def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
-    """Before a long run, not after it; ``also`` are endings that this command knows besides."""
-    known = sorted((*PICTURE_FORMATS, *also))
-    if path.suffix.lower() not in known:
-        raise CommandError(f"a picture's name must end in {', '.join(known)}, got {str(path)!r}")
+def check_folder(path: Path) -> None:
+    """Refuse a file whose folder is missing or read-only, before the work."""
     if not path.parent.is_dir():
         raise CommandError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
     if not os.access(path.parent, os.W_OK):
         raise CommandError(f"cannot write {str(path)!r}: its folder cannot be written")
 
 
+def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
+    """Refuse a picture that cannot be written, before the work.
+
+    Args:
+        path: The file.
+        also: Endings that the command takes besides those of pictures.
+    """
+    known = sorted((*PICTURE_FORMATS, *also))
+    if path.suffix.lower() not in known:
+        raise CommandError(f"a picture's name must end in {', '.join(known)}, got {str(path)!r}")
+    check_folder(path)
+
+
 def save_picture(figure: Any, path: Path) -> None:
-    """Write a figure, or say why not."""
+    """Write a figure into a file."""
     from periodic_envs.files import write_figure  # the package brings Gymnasium with it
 
     check_picture(path)
-    try:
+    with writing(path):
         write_figure(figure, path)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Report errors of the system as errors of the user."""
+    try:
+        yield
     except OSError as error:
         raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
+# Progress
+
+
+@contextmanager
+def lines_in_a_log(errors: Screen, line: Callable[[], str]) -> Iterator[None]:
+    """Print a line now and then, from a thread: a step may take minutes."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(SECONDS_BETWEEN_LINES):
+            if text := line():
+                errors.print(text, soft_wrap=True)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
 def bar(*columns: ProgressColumn, quiet: bool = False, width: int = 40) -> Bar:
-    """A bar of a width on a terminal, with these columns behind it; nothing in a log."""
+    """Return a bar on a terminal, with these columns behind it; nothing in a log."""
     errors = screen(stderr=True)
-    first = (TextColumn("{task.description}", markup=False), BarColumn(width))
     hidden = quiet or not errors.is_terminal
-    if hidden:  # before rich 14.3 even a bar that is disabled ends with an empty line
+    if hidden:  # before rich 14.3 even a disabled bar ends with an empty line
         errors = screen(quiet=True)
+    first = (TextColumn("{task.description}", markup=False), BarColumn(width))
     return Bar(*first, *columns, console=errors, transient=True, disable=hidden)
 
 
 class Reporter:
-    """Progress on a terminal as a bar, in a log as a line now and then.
+    """Progress of runs: a bar on a terminal, a line now and then in a log.
 
     Args:
-        quiet: Say nothing.
-        title: Of what is done.
-        things: What is counted.
+        quiet: Print nothing.
+        title: Name of the work.
+        things: Name of the counted things.
     """
 
     def __init__(self, *, quiet: bool, title: str = "", things: str = "runs") -> None:
         self._screen = screen(stderr=True)
-        self._title = f"{title}: " if title else ""
-        room = self._screen.width - COUNTS_WIDTH
-        bar_width = min(max(room // 3, 5), 40)
-        self._title_width = min(max(room - bar_width, 8), 40)
+        self._title, self._things, self._quiet = f"{title}: " if title else "", things, quiet
+        room = max(self._screen.width - 56, 16)  # beside the counts
+        self._title_width = min(room // 2, 40)
         self._bar = bar(
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
@@ -133,75 +191,59 @@ class Reporter:
             TextColumn("left"),
             TimeRemainingColumn(),
             quiet=quiet,
-            width=bar_width,
+            width=min(room // 3, 40),
         )
-        self._quiet, self._things = quiet, things
-        self._last = self._begun = self._entered = time.monotonic()
+        self._start = self._first_time = time.monotonic()
         self._first: int | None = None
-        self._known: Progress | None = None
-        self._over, self._printing = threading.Event(), threading.Lock()
-        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._last: Progress | None = None
+        self._log = lines_in_a_log(self._screen, self._line)
 
     def __enter__(self) -> Callable[[Progress], None]:
         self._bar.start()
         self._task = self._bar.add_task("Running", total=None, rate="")
         if self._bar.disable and not self._quiet:
-            self._watcher.start()
+            self._log.__enter__()
         return self._report
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._watcher.is_alive():
-            self._watcher.join()
+    def __exit__(self, *error: Any) -> None:
         self._bar.stop()
+        if self._bar.disable and not self._quiet:
+            self._log.__exit__(None, None, None)
+            if line := self._line():
+                self._screen.print(line, soft_wrap=True)
 
     def _report(self, progress: Progress) -> None:
-        if self._first is None or _is_training(progress):  # it says nothing of how long others take
-            self._first, self._begun = progress.done, time.monotonic()
-        self._known = progress
-        if not self._bar.disable:
-            agent = progress.run.agent if progress.run else ""
-            self._bar.update(
-                self._task,
-                completed=progress.done,
-                total=progress.runs,
-                description=(self._title + agent)[: self._title_width].ljust(self._title_width),
-                rate=self._speed(progress),
-            )
-        elif not self._quiet:
-            self._print(progress)
-
-    def _watch(self) -> None:
-        """Long runs, trainings above all, end long after the line before: say that they go on."""
-        while not self._over.wait(SECONDS_BETWEEN_COUNTS[0] / 10):
-            if self._known is not None and self._known.done < self._known.runs:
-                self._print(self._known)
+        if self._first is None or _is_training(progress):  # trainings say nothing of other runs
+            self._first, self._first_time = progress.done, time.monotonic()
+        self._last = progress
+        if self._bar.disable:
+            return
+        description = f"{self._title}{progress.run.agent if progress.run else ''}"
+        self._bar.update(
+            self._task,
+            completed=progress.done,
+            total=progress.runs,
+            description=description[: self._title_width].ljust(self._title_width),
+            rate=self._speed(progress),
+        )
 
     def _rate(self, progress: Progress) -> float:
-        seconds = time.monotonic() - self._begun
+        seconds = time.monotonic() - self._first_time
         return (progress.done - (self._first or 0)) / max(seconds, 1e-9)
 
     def _speed(self, progress: Progress) -> str:
-        """Runs per second, as far as that is known, and failures."""
-        shown = "training" if _is_training(progress) else f"{self._rate(progress):.1f}/s"
-        return f"{shown}, {progress.failed:,} failed" if progress.failed else shown
+        speed = "training" if _is_training(progress) else f"{self._rate(progress):.1f}/s"
+        return f"{speed}, {progress.failed:,} failed" if progress.failed else speed
 
-    def _print(self, progress: Progress) -> None:
-        """A line at the end, and not too often before."""
-        with self._printing:
-            if progress is self._known:  # else somebody else has printed a later one
-                self._print_alone(progress)
-
-    def _print_alone(self, progress: Progress) -> None:
-        now, left = time.monotonic(), progress.runs - progress.done
-        early, late = SECONDS_BETWEEN_COUNTS
-        if left and now - self._last < (early if now - self._entered < 60.0 else late):
-            return
-        self._last, rate = now, self._rate(progress)
-        expected = f", {left / rate:,.0f} s left" if rate > 0 else ""
+    def _line(self) -> str:
+        progress = self._last
+        if progress is None:
+            return ""
+        left, rate = progress.runs - progress.done, self._rate(progress)
         line = f"{progress.done:,} of {progress.runs:,} {self._things}, {self._speed(progress)}"
-        line += f"{expected}, {now - self._entered:,.0f} s so far" if left else ""
-        self._screen.print(f"{self._title}{line}", highlight=False, soft_wrap=True)
+        line += f", {left / rate:,.0f} s left" if left and rate > 0 else ""
+        line += f", {time.monotonic() - self._start:,.0f} s so far" if left else ""
+        return f"{self._title}{line}"
 
 
 def _is_training(progress: Progress) -> bool:

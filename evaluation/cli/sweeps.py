@@ -1,4 +1,4 @@
-"""Commands that compare: ``run``, ``show``, ``compare``, ``plot``, ``export``."""
+"""Commands on sweeps: ``run``, ``show``, ``compare``, ``plot``, ``export``."""
 
 from __future__ import annotations
 
@@ -12,53 +12,46 @@ import typer
 
 from evaluation.cli.shared import (
     CommandError,
+    JsonOption,
     ProcessesOption,
     Reporter,
     StoreOption,
     check_picture,
     save_picture,
     say,
+    writing,
 )
-from evaluation.cli.tables import check_known, comparison_lines, print_table
+from evaluation.cli.tables import check_agent, comparison_lines, print_table
 from evaluation.cli.waiting import working
 from evaluation.exclusions import parts, rankings, remarks
 from evaluation.protocol import Protocol
-from evaluation.results import Results
+from evaluation.results import Results, load
 from evaluation.runner import Progress, run
-from evaluation.specs import REFERENCE_ROWS
-from evaluation.store import Store
+from evaluation.specs import REFERENCE_ROWS, check_known
 from evaluation.tables import ResultsTable, overall_table, task_table
 
 SweepOption = Annotated[
     str | None,
     typer.Option(
-        "--sweep",
-        help="The sweep to show, by its protocol's name or by its number; by default the last one.",
+        "--sweep", help="Name of the sweep's protocol, or its number; by default the last sweep."
     ),
 ]
 BaselineOption = Annotated[
     str | None,
     typer.Option(help="Compare every agent with this one, on the same worlds and seeds."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 DEFAULT_STORE = Path("results.sqlite")
 
 
 def run_protocol(
-    protocol: Annotated[str, typer.Argument(help="The name of a protocol, or a .toml file.")],
+    protocol: Annotated[str, typer.Argument(help="Name of a protocol, or a .toml file.")],
     agents: Annotated[
         list[str] | None,
-        typer.Option(
-            help="An agent to run instead of the protocol's; give the option several times for "
-            "several agents."
-        ),
+        typer.Option(help="Agent to run instead of the protocol's. May be repeated."),
     ] = None,
     envs: Annotated[
         list[str] | None,
-        typer.Option(
-            help="An environment to run instead of the protocol's; give the option several times "
-            "for several environments."
-        ),
+        typer.Option(help="Environment to run instead of the protocol's. May be repeated."),
     ] = None,
     seeds: Annotated[
         str | None,
@@ -78,16 +71,15 @@ def run_protocol(
 ) -> None:
     """Run a protocol: what is in the store already is not run again."""
     if baseline is not None:
-        wanted = Protocol.load(protocol).restricted(agents=agents)
-        names = [entry.label for entry in wanted.agents]
-        if baseline not in (*names, *REFERENCE_ROWS):
-            raise CommandError(f"there is no {baseline!r} in {protocol}: {', '.join(names)}")
-    results = None
-    seen: list[Progress] = []
+        entries = Protocol.load(protocol).restricted(agents=agents).agents
+        labels = [entry.label for entry in entries]
+        check_known("baseline", baseline, [*labels, *REFERENCE_ROWS], f"in {protocol}")
+    results, last = None, Progress(0, 0, 0)
     with Reporter(quiet=as_json) as report, contextlib.suppress(KeyboardInterrupt):
 
         def on_progress(progress: Progress) -> None:
-            seen[:] = [progress]
+            nonlocal last
+            last = progress
             report(progress)
 
         results = run(
@@ -102,7 +94,7 @@ def run_protocol(
             on_progress=on_progress,
         )
     if results is None:
-        done = f"{seen[0].done:,} of {seen[0].runs:,} runs" if seen else "nothing yet"
+        done = f"{last.done:,} of {last.runs:,} runs" if last.runs else "nothing yet"
         text = f"Stopped. In {store}: {done}. Run the same command again to go on."
         say(text) if not as_json else print(json.dumps({"stopped": text}))
         raise typer.Exit(130)
@@ -118,8 +110,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the table of a sweep with intervals, paired against a baseline if wanted."""
-    with Store(store, create=False) as opened:
-        _print(chosen_results(opened, sweep), baseline, as_json)
+    _print(load(store, sweep), baseline, as_json)
 
 
 def compare(
@@ -129,122 +120,102 @@ def compare(
     sweep: SweepOption = None,
 ) -> None:
     """Compare two agents on common seeds: paired differences with intervals, task by task."""
-    with Store(store, create=False) as opened:
-        for line in comparison_lines(chosen_results(opened, sweep), first, second):
-            say(line)
+    for line in comparison_lines(load(store, sweep), first, second):
+        say(line)
 
 
 def plot(
-    out: Annotated[Path, typer.Argument(help="The file to draw into: .png, .svg, .pdf or .jpg.")],
+    out: Annotated[Path, typer.Argument(help="File to draw into: .png, .svg, .pdf or .jpg.")],
     kind: Annotated[
         str, typer.Option(help="What to draw: curves (regret over time), phases or profiles.")
     ] = "curves",
     agents: Annotated[
         list[str] | None,
-        typer.Option(
-            help="An agent to draw, as the table names it; give the option several times for "
-            "several agents. By default all are drawn."
-        ),
+        typer.Option(help="Agent to draw, by default all. May be repeated."),
     ] = None,
     envs: Annotated[
         list[str] | None,
-        typer.Option(
-            help="An environment to draw, as the table names it; give the option several times "
-            "for several environments. By default all are drawn."
-        ),
+        typer.Option(help="Environment to draw, by default all. May be repeated."),
     ] = None,
     dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark page.")] = False,
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
     """Draw regret curves with bands, regret by phase, or performance profiles."""
-    from evaluation.plots import FIGURES, NothingToDrawError
+    from evaluation.plots import FIGURES
 
     check_picture(out)
     if kind not in FIGURES:
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
-    with Store(store, create=False) as opened:
-        results = chosen_results(opened, sweep)
-        try:
-            selected = results.select(agents=agents, envs=envs)
-        except ValueError as error:
-            raise CommandError(str(error)) from error
-        try:
-            with working(f"Drawing {kind} into {out}"):
-                save_picture(FIGURES[kind](selected, dark=dark), out)
-        except NothingToDrawError as error:
-            raise CommandError(str(error)) from error
+    selected = load(store, sweep).select(agents=agents, envs=envs)
+    with working(f"Drawing {kind} into {out}"):
+        save_picture(FIGURES[kind](selected, dark=dark), out)
     say(f"Drew {kind} into {out}")
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="The file to write: .parquet or .csv.")],
+    out: Annotated[Path, typer.Argument(help="File to write: .parquet or .csv.")],
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
     """Write every step of every run: agent, env, seed, t, action, reward, regret."""
     if out.suffix not in (".parquet", ".csv"):
         raise CommandError(f"the name must end in .parquet or .csv, got {str(out)!r}")
-    with Store(store, create=False) as opened:
-        try:
-            rows = chosen_results(opened, sweep).save_steps(out)
-        except OSError as error:
-            raise CommandError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
+    results = load(store, sweep)
+    with writing(out):
+        rows = results.save_steps(out)
     say(f"Wrote {rows:,} rows into {out}")
 
 
-def chosen_results(store: Store, wanted: str | None) -> Results:
-    """The sweep that is asked for, by default the last."""
-    try:
-        return Results(store.source(store.find(wanted).id))
-    except LookupError as error:
-        raise CommandError(str(error)) from error
-
-
 def _print(results: Results, baseline: str | None, as_json: bool) -> None:
-    check_known(results, baseline, *results.tracks)
+    if baseline is not None:
+        check_agent(results, baseline)
     if as_json:
         print(json.dumps(_content(results, baseline), indent=1))
         return
     say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
     with working("Computing intervals"):
-        tables = [shown for track in results.tracks for shown in _tables(results, baseline, track)]
-    for shown in tables:
-        print_table(shown)
+        tables = list(_tables(results, baseline))
+    for table in tables:
+        print_table(table)
     for remark in remarks(results, more="see --json", again="--retry-failed"):
         say(remark)
 
 
-def _tables(results: Results, baseline: str | None, track: str) -> Iterator[ResultsTable]:
-    yield task_table(results, baseline=baseline, track=track)
-    yield from rankings(results, baseline=baseline, track=track)
-
-
-def _apart(part: Results, baseline: str | None, track: str) -> dict[str, Any]:
-    """The ranking over the tasks that some agents are limited to."""
-    ranked = overall_table(part, baseline=baseline, track=track)
-    return {"tasks": list(part.tasks), "overall": json.loads(ranked.to_json(orient="records"))}
+def _tables(results: Results, baseline: str | None) -> Iterator[ResultsTable]:
+    for track in results.tracks:
+        yield task_table(results, baseline=baseline, track=track)
+        yield from rankings(results, baseline=baseline, track=track)
 
 
 def _content(results: Results, baseline: str | None) -> dict[str, Any]:
-    """All of it as plain data."""
+    """Return the tables as plain data."""
+    tracks = {}
+    for track in results.tracks:
+        apart = [
+            {
+                "tasks": list(part.tasks),
+                "overall": _records(overall_table(part, baseline=baseline, track=track)),
+            }
+            for _, part in parts(results, track)
+        ]
+        tracks[track] = {
+            "tasks": _records(task_table(results, baseline=baseline, track=track)),
+            "overall": _records(overall_table(results, baseline=baseline, track=track)),
+            "apart": apart,
+        }
     return {
         "protocol": results.sweep.name,
         "hash": results.sweep.hash,
         "runs": results.size,
         "finished": len(results.runs) + len(results.trainings),
-        "tracks": {
-            track: {
-                name: json.loads(
-                    made(results, baseline=baseline, track=track).to_json(orient="records")
-                )
-                for name, made in {"tasks": task_table, "overall": overall_table}.items()
-            }
-            | {"apart": [_apart(part, baseline, track) for _, part in parts(results, track)]}
-            for track in results.tracks
-        },
+        "tracks": tracks,
         "failures": [
-            {"env": c.env, "agent": c.agent, "seed": c.seed, "reason": c.reason}
-            for c in results.failures
+            {"env": run.env, "agent": run.agent, "seed": run.seed, "reason": run.reason}
+            for run in results.failures
         ],
     }
+
+
+def _records(table: ResultsTable) -> Any:
+    return json.loads(table.to_json(orient="records"))

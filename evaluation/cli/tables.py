@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation import specs
-from evaluation.cli.shared import CommandError, console, say, screen
+from rich.table import Table
+
+from evaluation.cli.shared import console, screen
 from evaluation.results import Results
-from evaluation.specs import REFERENCE_ROWS
+from evaluation.specs import REFERENCE_ROWS, check_known
 from evaluation.statistics import MIN_RUNS
-from evaluation.tables import (
-    NO_INTERVALS,
-    ResultsTable,
-    paired_differences,
-    rich_tables,
-    text_of,
-)
+from evaluation.tables import NO_INTERVALS, ResultsTable, paired_differences, rich_tables
 
 LOG_WIDTH = 1000
 """Largest width of a table in a file."""
 
 
 def print_table(frame: ResultsTable) -> None:
+    """Print a table of results, in parts that fit the terminal."""
+    for table in rich_tables(frame, console.width if console.is_terminal else LOG_WIDTH):
+        print_rich(table)
+        console.print()
+
+
+def print_rich(table: Table) -> None:
     """Print a table as wide as the terminal; in a file, as wide as needed."""
-    if not console.is_terminal:
-        say(text_of(frame, LOG_WIDTH) + "\n")
-        return
-    for table in rich_tables(frame, console.width):
-        screen(markup=False).print(table, crop=False)
-        say("")
+    wide = console if console.is_terminal else screen(width=LOG_WIDTH)
+    wide.print(table, crop=False)
 
 
 def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]:
-    """First minus second, task by task."""
+    """Yield first minus second, task by task."""
     for agent in (first, second):
-        check_known(results, agent, *results.tracks)
+        check_agent(results, agent)
     yield f"{first} minus {second}, regret on common runs (negative: {first} is better)"
     rows = list(paired_differences(results, first, second))
     if not rows:
@@ -47,11 +45,7 @@ def comparison_lines(results: Results, first: str, second: str) -> Iterator[str]
         yield NO_INTERVALS
 
 
-def check_known(results: Results, agent: str | None, *tracks: str) -> None:
+def check_agent(results: Results, agent: str) -> None:
     """Refuse a name that is not in the sweep."""
-    known = [name for track in tracks for name in results.agents(track)] + list(REFERENCE_ROWS)
-    if agent is not None:
-        try:
-            specs.check_known("agent", agent, known, "in this sweep")
-        except ValueError as error:
-            raise CommandError(str(error)) from error
+    agents = [name for track in results.tracks for name in results.agents(track)]
+    check_known("agent", agent, [*agents, *REFERENCE_ROWS], "in this sweep")

@@ -1,62 +1,36 @@
-"""What takes a while says so: by a clock on a terminal, by a line now and then in a log."""
+"""Display of work without a count: a clock on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from evaluation.cli.shared import screen
+from rich.progress import Progress as Bar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-SECONDS_BETWEEN_LINES = 3.0
-"""Nobody should wonder for longer whether anything is being done."""
+from evaluation.cli.shared import lines_in_a_log, screen
 
 
 @contextmanager
 def working(what: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Say what is being done, and for how long, until it is done.
+    """Show the current work and its time until the block ends.
 
     Args:
-        what: In words, with a capital: "Building the page".
-        quiet: Say nothing.
+        what: The work, with a capital: "Building the page".
+        quiet: Print nothing.
 
     Yields:
-        A function that takes what is being done now, instead.
+        A function that takes the next work.
     """
-    news = _News(what)
+    errors, start, works = screen(stderr=True), time.monotonic(), [what]
     if quiet:
-        yield news.set
-        return
-    watcher = threading.Thread(target=_tell, args=(news,), daemon=True)
-    watcher.start()
-    try:
-        yield news.set
-    finally:
-        news.over.set()
-        watcher.join()
-
-
-class _News:
-    """What is being done, and since when."""
-
-    def __init__(self, what: str) -> None:
-        self.what, self.begun, self.over = what, time.monotonic(), threading.Event()
-
-    def set(self, what: str) -> None:
-        self.what = what
-
-    def line(self) -> str:
-        return f"{self.what} ... {time.monotonic() - self.begun:,.0f} s"
-
-
-def _tell(news: _News) -> None:
-    """Until it is over."""
-    errors = screen(stderr=True)
-    if errors.is_terminal:
-        with errors.status(news.line()) as status:
-            while not news.over.wait(0.5):
-                status.update(news.line())
-        return
-    while not news.over.wait(SECONDS_BETWEEN_LINES):
-        errors.print(news.line(), highlight=False, markup=False, soft_wrap=True)
+        yield works.append
+    elif errors.is_terminal:
+        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False)
+        with Bar(*columns, TimeElapsedColumn(), console=errors, transient=True) as clock:
+            task = clock.add_task(what, total=None)
+            yield lambda work: clock.update(task, description=work)
+    else:
+        with lines_in_a_log(errors, lambda: f"{works[-1]} ... {time.monotonic() - start:,.0f} s"):
+            yield works.append

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from evaluation.errors import UserError
 from evaluation.specs import canonical_json
 
 FORMAT = 3
@@ -32,7 +33,7 @@ Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 """A SHA-256 in hexadecimal digits."""
 
 
-class LeaderboardError(Exception):
+class LeaderboardError(UserError):
     """An error in a submission or an edition that a user can fix."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,11 +37,11 @@ class LiveStore:
 
     Args:
         path: The store.
-        choose: Which of its sweeps.
+        sweep: Name or number of its sweep; the last one by default.
     """
 
-    def __init__(self, path: Path, choose: Callable[[Store], Results]) -> None:
-        self._path, self._choose = path, choose
+    def __init__(self, path: Path, sweep: str | int | None = None) -> None:
+        self._path, self._sweep = path, sweep
         self._pictures, self._memory = Pictures(), _Memory()
         self._seen: tuple[int, int, int, str] | None = None
         self._content: dict[str, Any] = {}
@@ -56,7 +55,7 @@ class LiveStore:
         if self._content_of.holds():
             return self._content
         with Store(self._path, create=False) as store:
-            results = self._choose(store)
+            results = self._results(store)
             done = len(results.runs) + len(results.trainings)
             # A run that failed and was tried again counts as done before and after.
             news = (results.sweep.id, done, len(results.failures), results.sweep.hash)
@@ -73,11 +72,14 @@ class LiveStore:
             self._content_of.confirm()
         return self._content
 
+    def _results(self, store: Store) -> Results:
+        return Results(store.source(store.find(self._sweep).id))
+
     def progress(self) -> dict[str, Any]:
         """How far the sweep is now, and of when the content is."""
         if not self._progress_of.holds():
             with Store(self._path, create=False) as store:
-                self._progress = progress_content(self._choose(store))
+                self._progress = progress_content(self._results(store))
             self._progress_of.confirm()
         return {**self._progress, "as_of": self._as_of}
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from evaluation.errors import UserError
+
 Content = Callable[[], Mapping[str, Any]]
 
 MAX_CLIENTS_WAITING = 1024
@@ -22,7 +24,7 @@ _NAMES = {"localhost", "127.0.0.1", "::1"}
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
-class ServeError(Exception):
+class ServeError(UserError):
     """The server cannot start; the message says why in one sentence."""
 
 

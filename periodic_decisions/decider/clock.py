@@ -16,6 +16,8 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from evaluation.errors import UserError
+
 UTC = timezone.utc
 DAY = timedelta(days=1)
 LONGEST_CHANGE = timedelta(hours=3)  # of a clock that is set forward or back
@@ -31,7 +33,7 @@ UNITS = {  # months and years have no fixed length in days
 _DURATION = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)?\s*([a-z]+)", re.ASCII | re.I)
 
 
-class DeciderError(ValueError):
+class DeciderError(UserError, ValueError):
     """Input of a decider that the user can correct; nothing has been changed."""
 
 

@@ -20,7 +20,7 @@ from evaluation.running.process import own_python
 from evaluation.store import Store
 from tests.test_envs.portal_files import csv, csv_line
 
-COMMAND = own_python("from evaluation.cli import main; sys.argv[0] = 'periodic-gp'; main()")
+COMMAND = own_python("from periodic_decisions.cli import main; sys.argv[0] = 'periodic-gp'; main()")
 PROTOCOL = """
 name = "killed"
 envs = ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"]

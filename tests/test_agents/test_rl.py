@@ -166,7 +166,7 @@ def test_without_the_extra_it_is_said_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('there is no torch')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import numpy as np, evaluation.cli.commands\n"
+        "import numpy as np, evaluation.cli.sweeps\n"
         "from agents import make_agent, names, describe\n"
         "from agents.testing import example_problem\n"
         "assert all(describe(name) for name in names())\n"
@@ -181,9 +181,7 @@ def test_without_the_extra_it_is_said_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_torch_is_not_imported_before_it_is_needed() -> None:
-    code = (
-        "import sys, evaluation.cli.commands, agents.rl.algorithms; print('torch' in sys.modules)"
-    )
+    code = "import sys, evaluation.cli.sweeps, agents.rl.algorithms; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -119,7 +119,7 @@ def test_one_sentence(
 def test_check_says_what_it_does_while_it_looks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("evaluation.cli.waiting.SECONDS_BETWEEN_LINES", 0.01)
+    monkeypatch.setattr("evaluation.cli.shared.SECONDS_BETWEEN_LINES", 0.01)
     (tmp_path / "demand.csv").write_bytes(EXAMPLE.read_bytes())
     result = call("data", "check", "demand.csv", cwd=tmp_path)
     assert "Reading demand.csv and looking for its seasons ... " in result.stderr

@@ -80,7 +80,7 @@ def test_asking_and_telling_need_no_pandas(tmp_path: Path) -> None:
             "import atexit, sys\n"
             "atexit.register(lambda: print('MODULES', *sys.modules))\n"
             f"sys.argv = ['periodic-gp', 'decide', *{words!r}]\n"
-            "from evaluation.cli import main\nmain()"
+            "from periodic_decisions.cli import main\nmain()"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True

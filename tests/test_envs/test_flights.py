@@ -301,7 +301,7 @@ def test_without_the_package_commands_end_with_a_sentence(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    main = "from evaluation.cli import main\nsys.argv[0] = 'periodic-gp'\nmain()\n"
+    main = "from periodic_decisions.cli import main\nsys.argv[0] = 'periodic-gp'\nmain()\n"
     done = python(WITHOUT + main, *command)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -310,7 +310,7 @@ def test_without_the_package_commands_end_with_a_sentence(
 
 def test_without_the_package_all_else_works() -> None:
     """The ids are listed, this one with its facts, and another world is played."""
-    main = "from evaluation.cli import main\nsys.argv[0] = 'periodic-gp'\nmain()\n"
+    main = "from periodic_decisions.cli import main\nsys.argv[0] = 'periodic-gp'\nmain()\n"
     listed = python(WITHOUT + main, "envs")
     assert listed.returncode == 0, listed.stderr
     facts = listed.stdout.partition(ID)[2].splitlines()[0].split()

@@ -132,7 +132,7 @@ def test_own_protocol_with_a_bad_agent(tmp_path: Path) -> None:
         (("run", "smoke", "--agents", "gp"), "there is no agent 'gp'"),
         (("run", "smoke", "--envs", "PeriodicGP-X-v0"), "there is no environment"),
         (("run", "smoke", "--seeds", "a"), "seeds are written 0:20"),
-        (("run", "smoke", "--baseline", "nobody"), "there is no 'nobody' in smoke"),
+        (("run", "smoke", "--baseline", "nobody"), "there is no baseline 'nobody' in smoke"),
         (("run", "smoke", "--store", "nowhere/s.sqlite"), "cannot open the store"),
         (("show",), "there is no store 'results.sqlite'; make one with: periodic-gp run"),
         (("show", "--store", "text.sqlite"), "damaged or not a store, and is left unchanged"),

@@ -228,7 +228,9 @@ def command(folder: Path, address: str, agent: str) -> subprocess.Popen[str]:
     """The driver's own path begins with its script's folder, as that of a console script."""
     (folder / "bin").mkdir()
     script = folder / "bin" / "driver.py"
-    script.write_text("from evaluation.cli import main\n\nif __name__ == '__main__':\n    main()\n")
+    script.write_text(
+        "from periodic_decisions.cli import main\n\nif __name__ == '__main__':\n    main()\n"
+    )
     (folder / "mine.toml").write_text(
         'envs = ["PeriodicGP-SyntheticDiscrete-v0"]\nseeds = "0:40"\nhorizon = 50\n'
         f'agents = ["{AGENTS}:{agent}"]\n'

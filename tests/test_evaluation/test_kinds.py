@@ -4,11 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
-from evaluation.cli.commands import app
-from evaluation.cli.sweeps import chosen_results
 from evaluation.exclusions import parts, rankings, remarks, tasks_of
 from evaluation.kinds import fitted, taken_by
 from evaluation.leaderboard.bundle import BundleError
@@ -16,9 +13,9 @@ from evaluation.leaderboard.submit import submit
 from evaluation.protocol import Protocol
 from evaluation.report.content import store_content
 from evaluation.report.sheet import Pictures
-from evaluation.results import Results
+from evaluation.results import Results, load
 from evaluation.specs import ProtocolError
-from evaluation.store import Store
+from tests.test_evaluation.test_cli import call
 
 ARMS = "PeriodicGP-SyntheticDiscrete-v0"
 BOX = "PeriodicGP-Synthetic-v0"
@@ -115,7 +112,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results(folder: Path) -> Results:
-    return chosen_results(Store(folder / "r.sqlite", create=False), None)
+    return load(folder / "r.sqlite")
 
 
 def test_left_out_said_so_and_ranked_apart(folder: Path) -> None:
@@ -135,11 +132,11 @@ def test_left_out_said_so_and_ranked_apart(folder: Path) -> None:
 
 
 def test_commands_and_page_say_it(folder: Path) -> None:
-    shown = CliRunner().invoke(app, ["show", "--store", str(folder / "r.sqlite")])
-    assert shown.exit_code == 0, shown.output
-    assert "in PeriodicGP-Synthetic-v0; it is ranked apart." in shown.output
-    assert "2 of 3 tasks" in shown.output
-    as_json = CliRunner().invoke(app, ["show", "--json", "--store", str(folder / "r.sqlite")])
+    shown = call("show", "--store", str(folder / "r.sqlite"))
+    assert shown.returncode == 0, shown.stderr
+    assert "in PeriodicGP-Synthetic-v0; it is ranked apart." in shown.stdout
+    assert "2 of 3 tasks" in shown.stdout
+    as_json = call("show", "--json", "--store", str(folder / "r.sqlite"))
     (apart,) = json.loads(as_json.stdout)["tracks"]["online"]["apart"]
     assert apart["tasks"] == [ARMS, "PeriodicGP-RideShare-v0"]
     assert len(apart["overall"]) == 3
@@ -172,6 +169,6 @@ def test_an_agent_for_some_worlds_is_not_submitted_to_all(folder: Path, tmp_path
 
 def test_play_says_what_an_agent_takes(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT)
-    done = CliRunner().invoke(app, ["play", BOX, f"{tmp_path / 'mine.py'}:ArmsOnly"])
-    assert done.exit_code == 1
-    assert f"ArmsOnly takes arms only, and {BOX} has boxes" in str(done.exception)
+    done = call("play", BOX, f"{tmp_path / 'mine.py'}:ArmsOnly")
+    assert done.returncode == 1
+    assert f"ArmsOnly takes arms only, and {BOX} has boxes" in done.stderr

@@ -171,7 +171,7 @@ print(*sorted(sys.modules))
 """
 LIST_ALL = """
 import sys
-from evaluation.cli import main
+from periodic_decisions.cli import main
 sys.argv = ["periodic-gp", "protocols"]
 try:
     main()

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from evaluation.cli.sweeps import chosen_results
 from evaluation.report.live import LiveStore
 from evaluation.report.serve import PageServer, ServeError
 from evaluation.runner import run
@@ -111,7 +110,7 @@ def test_progress_does_not_wait_for_the_tables(monkeypatch: pytest.MonkeyPatch) 
 def test_tables_are_late_while_a_sweep_runs_and_at_once_when_it_is_done(tmp_path: Path) -> None:
     """They say of when they are."""
     store = tmp_path / "s.sqlite"
-    live = LiveStore(store, lambda opened: chosen_results(opened, None))
+    live = LiveStore(store)
     run("smoke", agents=["random"], seeds="0:1", store=store, workers=0)
     before = live()
     assert live() is before
@@ -127,7 +126,7 @@ def smoke(store: Path, *agents: str) -> None:
 
 
 def live_store(path: Path) -> LiveStore:
-    return LiveStore(path, lambda opened: chosen_results(opened, None))
+    return LiveStore(path)
 
 
 def test_a_sweep_is_shown_as_soon_as_it_ends(tmp_path: Path) -> None:

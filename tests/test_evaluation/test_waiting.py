@@ -1,6 +1,9 @@
-"""What takes a while says so, in a log and on a terminal, and never for machines."""
+"""Progress of long work, in a log and on a terminal, and none for machines."""
 
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
@@ -9,10 +12,13 @@ from evaluation.cli.shared import Reporter, screen
 from evaluation.runner import Progress
 
 
-def test_a_log_has_a_line_now_and_then(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LINES", 0.02)
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "SECONDS_BETWEEN_LINES", 0.02)
+
+
+@pytest.mark.usefixtures("quick")
+def test_working_prints_lines_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
     with waiting.working("Building [page]") as doing:
         time.sleep(0.15)
         doing("Writing it")
@@ -23,33 +29,35 @@ def test_a_log_has_a_line_now_and_then(
     assert 2 < len(lines) < 16
 
 
-def test_what_is_quick_or_quiet_says_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "work", [lambda: waiting.working("Building", quiet=True), lambda: Reporter(quiet=True)]
+)
+def test_progress_is_silent_when_quiet(
+    capsys: pytest.CaptureFixture[str], work: Callable[[], AbstractContextManager[Any]]
 ) -> None:
-    with waiting.working("Building"):
-        pass
-    monkeypatch.setattr(waiting, "SECONDS_BETWEEN_LINES", 0.01)
-    with waiting.working("Building", quiet=True):
-        time.sleep(0.05)
+    with work():
+        time.sleep(0.1)
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_has_a_clock(
+def test_working_shows_a_clock_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "screen", lambda **more: screen(force_terminal=True, **more))
+    plain = {"force_terminal": True, "color_system": None}
+    monkeypatch.setattr(waiting, "screen", lambda **more: screen(**plain, **more))
     with waiting.working("Building"):
-        time.sleep(0.7)
-    assert "Building ... 1 s" in capsys.readouterr().err
+        time.sleep(1.2)
+    assert "Building 0:00:01" in capsys.readouterr().err
 
 
-def test_an_error_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_working_ends_with_an_error() -> None:
     with pytest.raises(ValueError, match="broken"), waiting.working("Building"):
         raise ValueError("broken")
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_a_bar_fits_the_terminal(
+def test_reporter_fits_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     wide = {"force_terminal": True, "width": width, "color_system": None}
@@ -63,25 +71,21 @@ def test_a_bar_fits_the_terminal(
     assert "…" not in shown
 
 
-def test_a_long_run_is_not_silent_in_a_log(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shared, "SECONDS_BETWEEN_COUNTS", (0.05, 0.05))
+@pytest.mark.usefixtures("quick")
+def test_reporter_prints_lines_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
     with Reporter(quiet=False, title="long") as report:
         report(Progress(2, 0, 0))
-        time.sleep(0.5)  # a training, say
-        going_on = capsys.readouterr().err.splitlines()
+        time.sleep(0.3)  # a training, say
+        lines = capsys.readouterr().err.splitlines()
         report(Progress(2, 2, 1))
-    assert len(going_on) >= 3
-    assert going_on[-1].startswith("long: 0 of 2 runs, 0.0/s")
-    assert going_on[-1].endswith("s so far")
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1].startswith("long: 2 of 2 runs")
-    assert said[-1].endswith("1 failed")
+    assert len(lines) >= 3
+    assert lines[-1].startswith("long: 0 of 2 runs, 0.0/s")
+    assert lines[-1].endswith("s so far")
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("long: 2 of 2 runs")
+    assert last.endswith("1 failed")
 
 
-def test_who_is_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with Reporter(quiet=True) as report:
-        report(Progress(2, 0, 0))
-        report(Progress(2, 2, 0))
-    assert capsys.readouterr().err == ""
+def test_control_characters_are_printed_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    shared.say("agent \x1b[31mred [bold]:smile:\u202e")
+    assert capsys.readouterr().out == "agent \\x1b[31mred [bold]:smile:\\u202e\n"

@@ -7,11 +7,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import periodic_envs  # noqa: F401 (registers the ids)
-from evaluation.cli.commands import app
 from evaluation.protocol import Protocol
+from tests.test_evaluation.test_cli import call
 from tests.test_site.conftest import ROOT
 
 from site_pages.checks import (  # isort: skip
@@ -97,7 +96,7 @@ def test_code_of_the_page_for_users_of_stable_baselines3_runs(
     assert "my PPO" in out
     assert names["results"].failures == []
     (command,) = (c for block in shell_blocks(text) for c in shell_commands(block))
-    assert CliRunner().invoke(app, command).exit_code == 0
+    assert call(*command).returncode == 0
 
 
 def test_batches_are_recorded_by_a_vec_monitor() -> None:

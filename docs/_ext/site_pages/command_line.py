@@ -11,13 +11,10 @@ from site_pages.docstrings import for_myst
 
 def commands() -> dict[str, Any]:
     """All commands of ``periodic-gp`` by their names, groups among them."""
-    import typer
+    from evaluation.cli.commands import load
+    from periodic_decisions.cli import COMMANDS
 
-    from evaluation.cli.commands import COMMANDS, app
-
-    group: Any = typer.main.get_command(app)
-    context = group.make_context("periodic-gp", [], resilient_parsing=True)
-    return {name: group.resolve_command(context, [name])[1] for name in COMMANDS}
+    return {name: load(command.place, name) for name, command in COMMANDS.items()}
 
 
 def leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
@@ -95,7 +92,7 @@ def _default(parameter: Any) -> str:
 
 def command_index(found: dict[str, Any]) -> str:
     """The list of all commands."""
-    from evaluation.cli.commands import COMMANDS
+    from periodic_decisions.cli import COMMANDS
 
     rows = []
     for name in COMMANDS:

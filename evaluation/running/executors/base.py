@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
+from evaluation.errors import UserError
 from evaluation.record import Record, checked
 from evaluation.running.worker import execute_here
 from evaluation.runs import Run
@@ -40,7 +41,7 @@ class ClusterLostError(Exception):
     """
 
 
-class SweepStoppedError(Exception):
+class SweepStoppedError(UserError):
     """The sweep could not go on or is not complete: one sentence that says why and what to do."""
 
 

@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
+from evaluation.errors import UserError
 from evaluation.own_worlds import WorldModule
 from evaluation.record import Record
 from evaluation.running.executors.base import ClusterLostError, SweepStoppedError
@@ -41,7 +42,7 @@ GO_ON = "give the same command again: finished runs are kept"
 Answer = TypeVar("Answer")
 
 
-class DaskUnavailableError(Exception):
+class DaskUnavailableError(UserError):
     """Dask is not installed, or its scheduler does not answer."""
 
 
