@@ -72,7 +72,8 @@ COMMANDS = {
     ),
     "leaderboard": Command(
         "evaluation.cli.leaderboard:app",
-        "Editions of the leaderboard: open one, add and judge submissions, check it, build its page.",
+        "Editions of the leaderboard: open one, add and judge submissions, check it, "
+        "build its page.",
     ),
 }
 """Commands by name; to build them all costs 45,000 Python calls and seconds of imports."""
