@@ -45,7 +45,7 @@ AnyFigure = TypeVar("AnyFigure", bound=Figure)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow."""
 DASHES = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
-"""As Plotly calls them. Every round of colours has its own: 42 agents look different."""
+"""Names of Plotly. Every round of colours has its own dashes: 42 agents look different."""
 FIRST = (
     *("periodic-gp-ucb", "gp-ucb", "auto-gp-ucb", "c-gp-ucb", "r-gp-ucb", "tv-gp-ucb", "random"),
     *("phase-ucb", "ucb1", "linucb", "d-ucb", "sw-ucb", "gp-thompson", "thompson"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -343,13 +344,8 @@ class Results:
         is_reference = track == REFERENCES
         known = REFERENCE_ROWS if is_reference else self.agents(track)
         check_known("agent", agent, known, f"in the track {track}")
-        runs = self._reference_runs if is_reference else self._agent_runs
-        runs = [
-            run
-            for run in runs
-            if run.env in self.tasks[task]
-            and (is_reference or (run.agent, run.track) == (agent, track))
-        ]
+        runs = self._runs_of[REFERENCES if is_reference else agent, track]
+        runs = [run for run in runs if run.env in self.tasks[task]]
         if not runs:
             return Curves([], np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
         columns = [self.source.columns(run.key) for run in runs]
@@ -376,16 +372,22 @@ class Results:
     def _agent_runs(self) -> list[StoredRun]:
         """Runs of agents that did not fail."""
         mine = {(entry["label"], entry["track"]) for entry in self.entries}
-        return [run for run in self._finished if (run.agent, run.track) in mine]
+        finished = (run for run in self.runs if run.reason is None and run.env in self._task_of)
+        return [run for run in finished if (run.agent, run.track) in mine]
 
     @cached_property
     def _reference_runs(self) -> list[StoredRun]:
         """Runs in which the references were computed."""
-        return [run for run in self._finished if run.agent == REFERENCES]
+        return self._runs_of[REFERENCES, REFERENCES]
 
-    @property
-    def _finished(self) -> list[StoredRun]:
-        return [run for run in self.runs if run.reason is None and run.env in self._task_of]
+    @cached_property
+    def _runs_of(self) -> defaultdict[tuple[str, str], list[StoredRun]]:
+        """Runs that did not fail, by agent and track."""
+        found: defaultdict[tuple[str, str], list[StoredRun]] = defaultdict(list)
+        for run in self.runs:
+            if run.reason is None and run.env in self._task_of:
+                found[run.agent, run.track].append(run)
+        return found
 
     # Tables
 

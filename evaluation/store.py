@@ -28,7 +28,7 @@ from evaluation.runs import Run
 from evaluation.specs import canonical_json
 
 APPLICATION_ID = 0x50475053
-"""In the header of the file, "PGPS": marks a store of this package."""
+"""Mark of a store of this package in the header of its file: "PGPS"."""
 FORMAT = 4
 MAX_WAIT_SECONDS = 60.0
 """Longest wait for another process that is writing."""

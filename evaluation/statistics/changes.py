@@ -1,4 +1,4 @@
-"""Regret around changes of a world: what a change costs, and how long it takes to recover."""
+"""Regret around changes of a world: costs of a change, and time until recovery."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike
 from periodic_envs.arrays import Array
 
 FACTOR = 1.5
-"""Regret within this factor of what it was before the first change is back where it was."""
+"""Regret within this factor of that before the first change counts as recovered."""
 
 
 @dataclass(frozen=True)
 class ChangeCosts:
-    """What the changes of one run cost; NaN in a run without changes.
+    """Costs of the changes of one run; NaN in a run without changes.
 
     Regret is per step over a whole season, of the length that it has at that time: so seasons of
     any length can be compared. It is back once a season has at most ``FACTOR`` times the regret of
-    the last season before the *first* change, and it got back after every earlier change, too. Who
-    never recovers from a change is therefore not back after the next one, neither because it was as
-    bad before it, nor because the next one undoes the first.
+    the last season before the *first* change, and it was back after every earlier change, too. An
+    agent that never recovers from a change is therefore not back after the next one, neither
+    because it was as bad before it, nor because the next one undoes the first.
 
     Attributes:
         before: Regret per step in the last season before the first change.
@@ -47,14 +47,14 @@ class ChangeCosts:
 def change_costs(
     regret: ArrayLike, changes: ArrayLike, *, seasons: Sequence[int], factor: float = FACTOR
 ) -> ChangeCosts:
-    """What changes cost in one run.
+    """Return the costs of the changes of one run.
 
     Args:
         regret: Regret of each step, shape (steps,).
         changes: Places of the first step after each change, ascending, shape (k,).
         seasons: Steps of a season before the first change and after each, k + 1 of them. Where two
             changes are closer to each other than a season, all steps between them stand for one.
-        factor: What is taken for recovered.
+        factor: Regret counts as recovered up to this factor of that before the first change.
     """
     regret = np.asarray(regret, dtype=np.float64)
     places = np.asarray(changes, dtype=np.int64).tolist()
@@ -78,7 +78,7 @@ def change_costs(
 def _stretch_costs(
     stretches: Sequence[Array], seasons: Sequence[int], level: float
 ) -> list[tuple[float, float, float]]:
-    """Of each stretch after a change: regret at first, steps until it is back, whether it is."""
+    """Return the first regret, the steps until it is back and if it is, for each stretch."""
     costs = []
     back = True
     for stretch, season in zip(stretches, seasons, strict=True):
@@ -90,18 +90,18 @@ def _stretch_costs(
 
 
 def worst_window(regret: ArrayLike, *, window: int) -> float:
-    """The largest regret over any so many steps one after the other of a run.
+    """Return the largest regret over consecutive steps of a run.
 
     Args:
         regret: Regret of each step, shape (steps,).
-        window: Steps; all of the run if it has fewer.
+        window: Number of steps; all of the run if it has fewer.
     """
     steps = np.asarray(regret, dtype=np.float64)
     return float(_window_means(steps, window).max()) * min(window, len(steps))
 
 
 def _window_means(values: Array, window: int) -> Array:
-    """Means over all windows within the values; over all of them if they are fewer."""
+    """Return means over all windows within the values; over all of them if they are fewer."""
     window = min(window, len(values))
     sums = np.concatenate([[0.0], np.cumsum(values)])
     means: Array = (sums[window:] - sums[:-window]) / window

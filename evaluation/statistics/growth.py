@@ -21,7 +21,7 @@ def growth_exponent(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Interval:
-    """The exponent p of ``R(t) ~ t^p``: 1 never learns, 1/2 is a bandit's usual rate, 0 is done.
+    """Return the exponent p of ``R(t) ~ t^p``: 1 never learns, 1/2 is usual, 0 is done.
 
     The slope of log mean cumulative regret against log t by least squares, after the first quarter
     of the steps: the beginning of a run is exploration and says nothing about the rate. Where
@@ -32,7 +32,7 @@ def growth_exponent(
 
     Args:
         regret: Regret of each step, shape (runs, steps).
-        start: Share of the steps that is left out at the beginning.
+        start: Share of the steps to skip at the beginning.
         level: Coverage of the interval.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
@@ -59,7 +59,7 @@ def growth_exponent(
 
 
 def _window(curves: Array, start: float) -> tuple[Array, Array]:
-    """The curves (runs, k) at k times of the window, and the weights (k,) of the slope."""
+    """Return the curves (runs, k) at k times of the window, and the weights (k,) of the slope."""
     steps = curves.shape[1]
     first = int(start * steps) + 1
     times = np.unique(np.geomspace(first, steps, _POINTS).round().astype(np.intp))
@@ -68,7 +68,7 @@ def _window(curves: Array, start: float) -> tuple[Array, Array]:
 
 
 def _slopes(counts: Array, curves: Array, weights: Array) -> tuple[Array, Array]:
-    """Slope and its standard error for each resample (resamples, runs)."""
+    """Return the slope and its standard error for each resample (resamples, runs)."""
     runs = len(curves)
     mean = counts @ curves / runs
     # d slope / d run i = sum_k weights_k curves_ik / mean_k; these average to sum(weights) = 0.
@@ -78,7 +78,7 @@ def _slopes(counts: Array, curves: Array, weights: Array) -> tuple[Array, Array]
 
 
 def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
-    """Mean regret of a step in each bin of the season, over runs and seasons.
+    """Return the mean regret of a step in each bin of the season, over runs and seasons.
 
     Args:
         regret: Regret of each step, shape (runs, steps).

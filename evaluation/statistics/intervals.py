@@ -16,10 +16,10 @@ from scipy.special import stdtrit
 from periodic_envs.arrays import Array
 
 _NUMBERS = 2**15
-"""Of resamples that are made at once: more do not fit into a processor's cache."""
+"""Numbers that are resampled at once: more do not fit into a processor's cache."""
 MIN_RUNS = 5
 """Fewest runs that are resampled: fewer have too few different resamples for a 2.5 % tail. Tables
-show no intervals of fewer: Student's are then so wide that they say nothing."""
+have no intervals of fewer: Student's are then too wide to be useful."""
 _REACH = 2.0
 """Furthest a bound may lie from the mean, in multiples of Student's."""
 
@@ -33,7 +33,7 @@ class Interval:
     high: float
 
     def at_least(self, least: float) -> Interval:
-        """The interval of what cannot be less: a bootstrap of few runs does not know that."""
+        """Return the interval with bounds of at least ``least``."""
         low, high = (end if end != end else max(end, least) for end in (self.low, self.high))
         return Interval(self.estimate, low, high)
 
@@ -55,7 +55,7 @@ class Band:
 def mean_interval(
     totals: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 5000
 ) -> Interval:
-    """Mean over runs with a studentised bootstrap interval.
+    """Return the mean over runs with a studentised bootstrap interval.
 
     Of percentile, BCa, Student's t and the studentised bootstrap [@efron1993introduction], the last
     covers best on few and skewed runs. Measured coverage of 95 % intervals, in percent
@@ -96,7 +96,7 @@ def mean_interval(
 def curve_band(
     regret: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 1000
 ) -> Band:
-    """Mean cumulative regret after each step, with a pointwise band.
+    """Return the mean cumulative regret after each step, with a pointwise band.
 
     Args:
         regret: Regret of each step, shape (runs, steps).
@@ -112,7 +112,7 @@ def curve_band(
 
 
 def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Band:
-    """``mean_interval`` of every column of values (runs, columns), on the same resamples."""
+    """Return the ``mean_interval`` of every column of values, shape (runs, columns)."""
     counts = seeded_counts(require_runs(values), 1, resamples, seed)[:, :, 0]
     width = max(1, _NUMBERS // resamples)
     starts = range(0, values.shape[1], width)
@@ -140,7 +140,7 @@ def _mean_band(values: Array, counts: Array, level: float) -> Band:
 def studentised(
     estimate: Array, error: Array, shift: Array, shift_error: Array, *, runs: int, level: float
 ) -> Band:
-    """Intervals from quantiles of the bootstrap's t statistic.
+    """Return intervals from quantiles of the bootstrap's t statistic.
 
     Args:
         estimate: Shape (k,).
@@ -173,13 +173,13 @@ def studentised(
 
 
 def resample_counts(runs: int, resamples: int, rng: np.random.Generator) -> Array:
-    """How often each run is drawn in each bootstrap sample, shape (resamples, runs)."""
+    """Return how often each run is drawn in each bootstrap sample, shape (resamples, runs)."""
     return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples).astype(np.float64)
 
 
 @lru_cache(maxsize=8)
 def seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
-    """The counts (resamples, runs, tasks) of a seed, kept: every row needs the same ones."""
+    """Return the counts (resamples, runs, tasks) of a seed, cached for all rows of a table."""
     rng = np.random.default_rng(seed)
     counts = np.stack([resample_counts(runs, resamples, rng) for _ in range(tasks)], axis=2)
     counts.flags.writeable = False
@@ -187,14 +187,14 @@ def seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
 
 
 def tail_probabilities(level: float) -> tuple[float, float]:
-    """Lower and upper tail of a two-sided interval."""
+    """Return the lower and upper tail of a two-sided interval."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
     return 0.5 - level / 2.0, 0.5 + level / 2.0
 
 
 def require_runs(values: Array) -> int:
-    """The number of runs; values (runs, columns) must be finite, and some."""
+    """Return the number of runs of values (runs, columns), which must be finite and not empty."""
     if values.ndim != 2 or values.size == 0:
         raise ValueError(f"there must be a row for each run, got an array of shape {values.shape}")
     if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""Two agents on common seeds: how large is the difference, and could it be chance?"""
+"""Two agents on common seeds: size and significance of their difference."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ENUMERATED = 16
 _ROWS = 4096
 """Patterns of signs held at once."""
 _FURTHEST, _GRID = 50.0, 64
-"""A ratio is sought up to this factor from the estimate, on grids of this many points."""
+"""Largest factor between bound and estimate of a ratio, and points of the search grids."""
 
 
 @dataclass(frozen=True)
 class PairedDifference(Interval):
-    """Mean of a - b over common seeds, its interval, and how surprising it is under no difference.
+    """Mean of a - b over common seeds, its interval, and its p-value.
 
     Many comparisons need ``holm``: the p-value here is uncorrected.
     """
@@ -31,7 +31,7 @@ class PairedDifference(Interval):
 def paired_difference(
     a: ArrayLike, b: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 9999
 ) -> PairedDifference:
-    """Mean of ``a - b`` with a studentised bootstrap interval and a sign-flip test.
+    """Return the mean of ``a - b`` with a studentised bootstrap interval and a sign-flip test.
 
     Entry i of both comes from the same seed, that is, the same world and the same noise: what
     makes a seed hard for both cancels. The interval and the test answer by different means and
@@ -53,10 +53,10 @@ def paired_difference(
 def paired_ratio(
     a: ArrayLike, b: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 5000
 ) -> Interval:
-    """Ratio of the means of ``a`` and ``b`` over common seeds, with an interval.
+    """Return the ratio of the means of ``a`` and ``b`` over common seeds, with an interval.
 
     A ratio r belongs to the interval if 0 belongs to that of the mean of ``a - r b``, as in
-    Fieller's theorem [@fieller1954some], with the studentised bootstrap in place of Student's t. So
+    Fieller's theorem [@fieller1954some], with the studentised bootstrap instead of Student's t. So
     it agrees with ``paired_difference``: 1 is outside where the difference is clear of 0.
 
     Args:
@@ -108,7 +108,7 @@ def _paired(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
 
 
 def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 9999) -> float:
-    """Two-sided p-value of "differences are symmetric about 0", by flipping their signs.
+    """Return the two-sided p-value of "differences are symmetric about 0", by flipping signs.
 
     Up to 16 runs all patterns are tried and the p-value is exact; beyond, ``resamples`` random ones
     and the observed one are [@phipson2010permutation], so that the p-value is never 0 and the test
@@ -116,8 +116,8 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
     0 it rejects too often (exponential ones of 10 to 30 runs in 7 to 10 % of cases at 5 %, heavier
     tails more often). The interval of ``paired_difference`` is about the mean alone.
 
-    The mean as statistic is as good as Student's t here: flips leave the sum of squares alone, so
-    both order the patterns alike.
+    The mean is equivalent to Student's t as a statistic here: flips do not change the sum of
+    squares, so both order the patterns alike.
 
     Args:
         differences: a - b on common seeds, shape (runs,).
@@ -129,7 +129,7 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
 
 
 def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
-    """``sign_flip_test`` of every column of differences (runs, columns), on the same patterns."""
+    """Return the ``sign_flip_test`` of every column of differences (runs, columns)."""
     runs = require_runs(differences)  # a NaN would pass for significant
     # Patterns of equal sums must count as equal whatever the order of their additions.
     observed = np.abs(differences.sum(0)) - 1e-12 * np.abs(differences).sum(0)
@@ -145,16 +145,16 @@ def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
 
 
 def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: Array) -> Array:
-    """Whether each pattern of flips (n, runs), as 0 and 1, gives a sum as large as observed.
+    """Return 1 where a pattern of flips (n, runs), as 0 and 1, gives a sum as large as observed.
 
-    Shape (n, columns), 1 where it does.
+    The result has shape (n, columns).
     """
     sums = differences.sum(0) - 2.0 * (patterns @ differences)
     return np.asarray(np.abs(sums) >= observed, dtype=np.float64)
 
 
 def holm(p_values: ArrayLike) -> Array:
-    """Holm's step-down correction [@holm1979simple]: adjusted p-values, shape (comparisons,).
+    """Return p-values adjusted by Holm's step-down correction [@holm1979simple].
 
     Rejecting where the adjusted value is at most alpha keeps the chance of any false alarm among
     all comparisons at alpha, whatever their dependence.
@@ -171,8 +171,7 @@ def holm(p_values: ArrayLike) -> Array:
 class PairedMatrix:
     """Row minus column: mean difference, its interval and p-value, each of shape (rows, rows).
 
-    NaN on the diagonal. P-values are uncorrected: whoever looks for the smallest of many needs
-    ``holm``.
+    NaN on the diagonal. P-values are uncorrected: use ``holm`` for the smallest of many.
     """
 
     estimate: Array
@@ -184,7 +183,7 @@ class PairedMatrix:
 def paired_matrix(
     totals: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> PairedMatrix:
-    """``paired_difference`` of every pair of rows at once.
+    """Return the ``paired_difference`` of every pair of rows.
 
     Args:
         totals: One number per row and run, shape (rows, runs); column r comes from one seed.

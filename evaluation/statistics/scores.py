@@ -2,8 +2,9 @@
 
 Scores have shape (runs, tasks) and are better when higher. Intervals draw runs again within each
 task (seeds of different tasks have nothing to do with each other), and all agents that are compared
-keep a run together, since they met the same world in it. rliable's estimators, with two mends: the
-seed is used, and percentiles are moved outwards for few runs, whose resamples spread too little.
+keep a run together, since they met the same world in it. These are rliable's
+estimators, with two changes: the seed is used, and percentiles are moved outwards for few runs,
+whose resamples spread too little.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from periodic_envs.arrays import Array
 
 
 def normalised_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike = 0.0) -> Array:
-    """Regret on a scale where 0 is the oracle and 1 choosing uniformly at random.
+    """Return regret on a scale where 0 is the oracle and 1 choosing uniformly at random.
 
     All arguments broadcast. Where random choice loses nothing there is no scale: NaN.
     """
@@ -30,14 +31,14 @@ def normalised_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike
 
 
 def score_of_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike = 0.0) -> Array:
-    """1 - normalised regret: 1 is the oracle, 0 choosing uniformly at random."""
+    """Return 1 - normalised regret: 1 is the oracle, 0 choosing uniformly at random."""
     return 1.0 - normalised_regret(total, uniform=uniform, oracle=oracle)
 
 
 def iqm(
     scores: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Interval:
-    """Interquartile mean: of all runs * tasks scores, the mean of the middle half.
+    """Return the interquartile mean: of all runs * tasks scores, the mean of the middle half.
 
     ``floor(runs * tasks / 4)`` scores are cut off at each end, as ``scipy.stats.trim_mean`` does.
 
@@ -53,33 +54,6 @@ def iqm(
     )[0]
 
 
-def optimality_gap(
-    scores: ArrayLike,
-    *,
-    target: ArrayLike = 1.0,
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = 2000,
-) -> Interval:
-    """How far scores fall short of a target on average; what lies above the target does not count.
-
-    With the oracle as 1 and the default target no score lies above, and the gap is the mean
-    normalised regret. A target per task, shape (tasks,), may be the best action per phase.
-
-    Args:
-        scores: Shape (runs, tasks).
-        target: The score that is good enough, one for all or shape (tasks,).
-        level: Coverage of the interval.
-        seed: Seed of the bootstrap.
-        resamples: Number of bootstrap samples.
-    """
-    scores = _checked(scores, ("runs", "tasks"))
-    missing = np.maximum(np.asarray(target) - scores, 0.0)
-    return stratified_band(
-        entry_mean(missing[None]), *scores.shape, level=level, seed=seed, resamples=resamples
-    )[0]
-
-
 def performance_profile(
     scores: ArrayLike,
     thresholds: ArrayLike,
@@ -88,7 +62,7 @@ def performance_profile(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Band:
-    """Share of runs above each threshold, averaged over tasks.
+    """Return the share of runs above each threshold, averaged over tasks.
 
     Args:
         scores: Shape (runs, tasks).
@@ -110,9 +84,10 @@ def performance_profile(
 def probability_of_improvement(
     x: ArrayLike, y: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Interval:
-    """Chance that a run of x scores higher than a run of y on a random task; ties count half.
+    """Return the chance that a run of x scores higher than one of y on a random task.
 
-    Per task, all pairs of a run of x and a run of y are compared (the Mann-Whitney statistic).
+    Per task, all pairs of a run of x and a run of y are compared (the Mann-Whitney statistic); ties
+    count half.
 
     Args:
         x: Scores of one agent, shape (runs, tasks).
@@ -133,7 +108,7 @@ def probability_of_improvement(
 def mean_ranks(
     scores: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Band:
-    """Mean rank of each agent over all runs of all tasks: 1 is best, equal scores share ranks.
+    """Return the mean rank of each agent over all runs of all tasks: 1 is best, ties share ranks.
 
     Agents are ranked within a run of a task, where they met the same world.
 
@@ -152,7 +127,7 @@ def mean_ranks(
 
 
 def ranks_of(scores: Array) -> Array:
-    """Ranks along the first axis: 1 is best, equal scores share the mean of their ranks."""
+    """Return ranks along the first axis: 1 is best, ties share the mean of their ranks."""
     better, as_good = (
         np.array([beats(scores, mine).sum(0) for mine in scores])
         for beats in (np.greater, np.greater_equal)
@@ -161,13 +136,13 @@ def ranks_of(scores: Array) -> Array:
 
 
 def middle_half(scores: Array) -> Array:
-    """Interquartile means of the rows of scores (rows, runs): see ``iqm``."""
+    """Return the interquartile means of the rows of scores (rows, runs): see ``iqm``."""
     size = scores.shape[1]
     return np.asarray(np.sort(scores, axis=1)[:, size // 4 : size - size // 4].mean(1))
 
 
 def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> Array:
-    """As an array of floats with these axes, none of them empty, all finite."""
+    """Return scores as an array of floats with these axes, not empty and finite."""
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != len(axes) or array.size == 0:
         raise ValueError(f"scores must have shape ({', '.join(axes)}), got {array.shape}")
@@ -183,7 +158,7 @@ Statistic = Callable[[Array], Array]
 def stratified_band(
     statistic: Statistic, runs: int, tasks: int, *, level: float, seed: int, resamples: int
 ) -> Band:
-    """Percentile intervals of k statistics, for few runs moved outwards.
+    """Return percentile intervals of k statistics, moved outwards for few runs.
 
     Resamples of n runs vary (n - 1) / n as much as they should, and with few runs the spread itself
     is uncertain: the percentiles are those of a Student's t of ``tasks * (runs - 1)`` degrees of
@@ -209,7 +184,7 @@ def stratified_band(
 
 
 def entry_mean(values: Array) -> Statistic:
-    """The mean of values (k, runs, tasks) over runs and tasks."""
+    """Return the mean of values (k, runs, tasks) over runs and tasks, as a statistic."""
     k, runs, tasks = values.shape
     flat = values.reshape(k, runs * tasks).T
 
@@ -220,7 +195,7 @@ def entry_mean(values: Array) -> Statistic:
 
 
 def middle_mean(scores: Array) -> Statistic:
-    """The mean of the middle half of scores (runs, tasks)."""
+    """Return the mean of the middle half of scores (runs, tasks), as a statistic."""
     order = np.argsort(scores, axis=None)
     ascending = scores.ravel()[order]
     cut = scores.size // 4
@@ -236,7 +211,7 @@ def middle_mean(scores: Array) -> Statistic:
 
 
 def pair_mean(wins: Array) -> Statistic:
-    """The mean of wins (runs of x, runs of y, tasks) over all pairs and tasks."""
+    """Return the mean of wins (runs of x, runs of y, tasks) over all pairs, as a statistic."""
     runs, _, tasks = wins.shape
 
     def statistic(counts: Array) -> Array:

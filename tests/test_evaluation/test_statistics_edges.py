@@ -15,7 +15,6 @@ from evaluation.statistics import (
     iqm,
     mean_interval,
     mean_ranks,
-    optimality_gap,
     paired_difference,
     paired_matrix,
     paired_ratio,
@@ -115,17 +114,10 @@ def test_tails_are_those_of_students_t_stretched() -> None:
     np.testing.assert_allclose([found.low[0], found.high[0]], [tail, 1 - tail], rtol=1e-9)
 
 
-def test_the_gap_is_to_one_unless_another_target_is_given() -> None:
-    scores = np.full((4, 2), 0.75)
-    assert optimality_gap(scores).estimate == pytest.approx(0.25)
-    assert optimality_gap(scores, target=2.0).estimate == pytest.approx(1.25)
-
-
 RUNS = np.random.default_rng(1).exponential(size=(40, 3))
 SEEDED: list[Callable[..., Any]] = [
     partial(performance_profile, RUNS, np.linspace(0, 2, 20)),
     partial(iqm, RUNS),
-    partial(optimality_gap, RUNS),
     partial(mean_ranks, RUNS.T[..., None]),
     partial(probability_of_improvement, RUNS[:, :1], RUNS[:, 1:2]),
     partial(mean_interval, RUNS[:, 0]),
