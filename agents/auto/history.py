@@ -13,7 +13,7 @@ from agents.auto.structures import FEW_ARMS
 from agents.auto.transform import RewardTransform
 from agents.base import Problem
 from agents.gp import Array, Posterior, StateSpace
-from agents.gp.posteriors.censored import none_above
+from agents.gp.posteriors.state_space import none_above
 
 MAX_HISTORY = 2048
 """Observations that are kept: the newest."""

@@ -6,7 +6,6 @@ Symbols are listed in NOTATION.md, beside this file.
 from agents.arrays import Array
 from agents.gp.acquisition import UCB, argmax, upper_bound
 from agents.gp.actions import Actions, Box, Finite, InContext, Points
-from agents.gp.basis import RankError
 from agents.gp.beta import (
     Beta,
     BoxBeta,
@@ -18,6 +17,8 @@ from agents.gp.beta import (
     SteadyBeta,
     parse_beta,
 )
+from agents.gp.evidence import Normaliser
+from agents.gp.features import RankError
 from agents.gp.fit import Fit, fit
 from agents.gp.kernels.action import EmpiricalCovariance, Index, Linear, Matern, SquaredExponential
 from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
@@ -30,7 +31,6 @@ from agents.gp.kernels.time import (
     TimeSquaredExponential,
     TruncatedPeriodic,
 )
-from agents.gp.normaliser import Normaliser
 from agents.gp.posteriors.base import (
     Gradient,
     Posterior,

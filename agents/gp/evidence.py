@@ -16,17 +16,118 @@ s are common to all, and the log evidence is the sum over stretches.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from agents.arrays import Array
 from agents.gp.actions import Points
-from agents.gp.kernels.base import Kernel
-from agents.gp.normaliser import Normaliser
-from agents.gp.parameters import Parameter, put
+from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
+
+
+@dataclass(frozen=True)
+class Normaliser:
+    """An affine change of unit: reward = mean + scale * y.
+
+    A posterior has prior mean 0 and works on y; this holds the prior mean and the scale.
+    """
+
+    mean: float = 0.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mean) and 0 < self.scale < np.inf):
+            raise ValueError(f"need a finite mean and a positive scale, got {self}")
+
+    @classmethod
+    def of(cls, rewards: ArrayLike) -> Normaliser:
+        """Sample mean and standard deviation; scale 1 if all rewards are equal to round-off."""
+        values = np.asarray(rewards, dtype=np.float64)
+        if not values.size:
+            return cls()
+        scale = float(values.std())
+        varied = scale > 1e-9 * max(1.0, float(np.abs(values).max()))
+        return cls(float(values.mean()), scale if varied else 1.0)
+
+    def forward(self, reward: ArrayLike) -> Array:
+        """Rewards in the unit of the posterior."""
+        return (np.asarray(reward, dtype=np.float64) - self.mean) / self.scale
+
+    def backward(self, y: ArrayLike) -> Array:
+        """y, or a posterior mean, to rewards."""
+        return self.mean + self.scale * np.asarray(y, dtype=np.float64)
+
+
+VARIANCE = (1e-4, 1e4)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One positive number in a kernel.
+
+    Attributes:
+        term: Which term.
+        factor: Which factor of the term; None for its variance.
+        name: "variance", or a field of the factor.
+        item: Position in the field if that is a tuple, else None.
+        bounds: Where it may move.
+    """
+
+    term: int
+    factor: int | None
+    name: str
+    item: int | None
+    bounds: tuple[float, float]
+
+
+def free_parameters(kernel: Kernel, fixed: Collection[str] = ()) -> list[Parameter]:
+    """All hyper-parameters of a kernel but those whose name is in ``fixed``."""
+    everything = (p for i, term in enumerate(kernel.terms) for p in _of_term(i, term))
+    return [p for p in everything if p.name not in fixed]
+
+
+def get(kernel: Kernel, parameters: Collection[Parameter]) -> Array:
+    """Their values, shape (p,)."""
+    return np.array([_value(kernel.terms[p.term], p) for p in parameters])
+
+
+def put(kernel: Kernel, parameters: Collection[Parameter], values: Array) -> Kernel:
+    """The kernel with other values."""
+    terms = list(kernel.terms)
+    for p, value in zip(parameters, values.tolist(), strict=True):
+        terms[p.term] = _with(terms[p.term], p, value)
+    return Sum(tuple(terms))
+
+
+def _of_term(i: int, term: Term) -> Iterator[Parameter]:
+    yield Parameter(i, None, "variance", None, VARIANCE)
+    for j, factor in enumerate(term.factors):
+        for name, bounds in factor.free.items():
+            value = getattr(factor, name)
+            items = range(len(value)) if isinstance(value, tuple) else [None]
+            yield from (Parameter(i, j, name, item, bounds) for item in items)
+
+
+def _value(term: Term, p: Parameter) -> float:
+    if p.factor is None:
+        return term.variance
+    value = getattr(term.factors[p.factor], p.name)
+    return float(value if p.item is None else value[p.item])
+
+
+def _with(term: Term, p: Parameter, value: float) -> Term:
+    if p.factor is None:
+        return replace(term, variance=value)
+    factors, new = list(term.factors), value
+    old = getattr(factors[p.factor], p.name)
+    field = new if p.item is None else (*old[: p.item], new, *old[p.item + 1 :])
+    factors[p.factor] = replace(factors[p.factor], **{p.name: field})  # type: ignore[type-var]
+    actions = tuple(k for k in factors if isinstance(k, ActionKernel))
+    return Term(term.variance, actions, tuple(k for k in factors if isinstance(k, TimeKernel)))
+
 
 STEP = 1e-5
 HOPELESS = 1e25

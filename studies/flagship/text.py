@@ -30,10 +30,10 @@ What it learns, and how ([agents/auto](../agents/auto)):
 - **What others' choices tell.** If past decisions were the best of their moments, all other arms
   were worth no more then. Whether they were is decided by evidence, too (against choices at
   random); each bound then enters the belief by moment matching
-  ([censored.py](../agents/gp/posteriors/censored.py)).
+  ([state_space.py](../agents/gp/posteriors/state_space.py)).
 - **Exploration.** The paper's beta, but at least 1, where the scale of the rewards is not told, and
   a bonus on what a choice can teach for later steps only
-  ([exploration.py](../agents/auto/exploration.py)): what is gone in a few steps counts by what is
+  ([belief.py](../agents/auto/belief.py)): what is gone in a few steps counts by what is
   left of it after six. The paper's schedule and bonus where the scale is told. There the candidates
   are those of the paper and its discussion: level, season, drifting season, persistence; where
   there are contexts, level and season with them and without.

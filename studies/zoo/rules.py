@@ -18,7 +18,7 @@ import numpy as np
 from agents.base import Problem
 from agents.registry import AgentSpec, find_class, settings_of
 from agents.zoo.arms.arm_agent import arms_of
-from agents.zoo.arms.reward_scale import RewardScale
+from agents.zoo.arms.rewards import RewardScale
 from agents.zoo.arms.sw_ucb import window_length
 from agents.zoo.arms.ucb_air import rarity
 from agents.zoo.gp.prior import longest_period, noise_variance_of, scale_of

@@ -21,7 +21,7 @@ from agents.gp import (
     make_posterior,
     upper_bound,
 )
-from agents.gp.interval import is_resolved
+from agents.gp.acquisition import is_resolved
 from agents.gp.posteriors.state_space import Shortlist
 
 

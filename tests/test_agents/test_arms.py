@@ -8,7 +8,7 @@ import pytest
 from agents import Problem
 from agents.testing import example_problem, observe
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.reward_scale import RewardScale
+from agents.zoo.arms.rewards import RewardScale
 
 
 class Diary(ArmAgent):

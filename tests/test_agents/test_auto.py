@@ -9,6 +9,7 @@ from gymnasium import spaces
 
 from agents import Experience, Problem, load, make_agent
 from agents.auto import refit
+from agents.auto.belief import LOOKAHEAD, SHARP_WORTH, Learnable, worth
 from agents.auto.builders import (
     DOUBTS,
     GROWTH,
@@ -19,7 +20,6 @@ from agents.auto.builders import (
     doubted,
     guess_period,
 )
-from agents.auto.exploration import LOOKAHEAD, SHARP_WORTH, Learnable, worth
 from agents.auto.history import MAX_HISTORY, History, replay_all
 from agents.auto.learned_prior import SHIPPED, PriorError, load_prior
 from agents.auto.structures import NOISE, level, structure
@@ -35,7 +35,7 @@ from agents.gp import (
     StateSpace,
     TruncatedPeriodic,
 )
-from agents.gp.posteriors.censored import at_most, none_above
+from agents.gp.posteriors.state_space import at_most, none_above
 from agents.testing import example_problem, observe
 from tests.dense import Dense
 

@@ -17,8 +17,7 @@ from agents.gp import (
     TimeSquaredExponential,
     make_posterior,
 )
-from agents.gp.basis import find_basis
-from agents.gp.features import find_features
+from agents.gp.features import find_basis, find_features
 
 rng = np.random.default_rng(0)
 CITY = Finite(rng.uniform(0, 4, (300, 2)))

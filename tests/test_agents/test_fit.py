@@ -18,8 +18,7 @@ from agents.gp import (
     SquaredExponential,
     fit,
 )
-from agents.gp.evidence import Evidence, Stretch
-from agents.gp.parameters import free_parameters, get, put
+from agents.gp.evidence import Evidence, Stretch, free_parameters, get, put
 from tests.dense import Dense
 
 BOX = Box([0, 0], [10, 10])

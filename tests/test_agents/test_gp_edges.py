@@ -15,9 +15,13 @@ from agents.gp import (
     TimeSquaredExponential,
     fit,
 )
-from agents.gp.designs import chebyshev
-from agents.gp.posteriors.censored import MIN_EXCEEDING_PROBABILITY, at_most, none_above
-from agents.gp.posteriors.state_space import Shortlist
+from agents.gp.actions import chebyshev
+from agents.gp.posteriors.state_space import (
+    MIN_EXCEEDING_PROBABILITY,
+    Shortlist,
+    at_most,
+    none_above,
+)
 from agents.gp.relevance import Relevance, coming_times, time_scale
 
 

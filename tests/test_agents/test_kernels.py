@@ -19,7 +19,7 @@ from agents.gp import (
     SquaredExponential,
     TimeSquaredExponential,
 )
-from agents.gp.kernels.spectrum import TimeFeatures
+from agents.gp.kernels.base import TimeFeatures
 from tests.test_agents.reloading import reloaded
 
 from .strategies import ARMS, any_time, forgetting, over_arms, sums

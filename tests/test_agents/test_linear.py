@@ -7,8 +7,7 @@ from gymnasium import spaces
 from agents import Problem, make_agent
 from agents.testing import example_problem, observe
 from agents.zoo.linear.linear_agent import arm_features
-from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
-from agents.zoo.linear.ridge_table import RidgeTable
+from agents.zoo.linear.ridge import Ridge, RidgeTable, ellipsoid_radius
 
 CLOCK = spaces.Box(np.array([0.0]), np.array([1e6]), dtype=np.float64)
 CIRCLE = np.stack([f(2 * np.pi * np.arange(12) / 12) for f in (np.cos, np.sin)], axis=1)

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from scipy.stats import kstest, norm
 
 from agents import Problem, make_agent
-from agents.zoo.linear.season_features import SeasonFeatures
+from agents.zoo.linear.seasonal_agent import SeasonFeatures
 
 PLAYS = [(0, 30.0), (1, 20.0), (2, 50.0), (0, 10.0), (1, 40.0), (0, 60.0), (2, 0.0), (0, 30.0)]
 """Arm and reward of each step."""

@@ -12,8 +12,7 @@ from scipy.special import ive
 
 from agents.arrays import Array
 from agents.checks import positive, require, share, whole
-from agents.gp.kernels.base import POSITIVE, Term, TimeKernel
-from agents.gp.kernels.spectrum import Spectrum
+from agents.gp.kernels.base import POSITIVE, Spectrum, Term, TimeKernel
 
 
 @dataclass(frozen=True)

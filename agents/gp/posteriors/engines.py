@@ -9,8 +9,7 @@ import numpy as np
 
 from agents.checks import positive
 from agents.gp.actions import Actions, Finite, InContext
-from agents.gp.basis import RankError
-from agents.gp.features import Features, find_features
+from agents.gp.features import Features, RankError, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.kernels.time import TimeSquaredExponential
 from agents.gp.posteriors.base import Posterior

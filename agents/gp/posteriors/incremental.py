@@ -5,6 +5,14 @@ With L the Cholesky factor of K + sigma^2 I, a new observation appends one row t
     v = L^-1 k,   s = k(x, x) + sigma^2 - v . v,   row = [-(v^T L^-1), 1] / sqrt(s),
 
 which takes matrix-vector products only; appending to L takes triangular solves, four times slower.
+
+Predictions at many actions go through a few action features. With phi those of each term and c its
+covariance in time, one after the other,
+
+    A = L^-1 [c_i(t - s) phi_i(b)] over the observations (b, s),    f(., t) = phi . v,
+    mean of v = A^T z,    covariance of v = I - A^T A,
+
+which takes n^2 M_a operations, where asking for q actions one by one takes n^2 q.
 """
 
 from __future__ import annotations
@@ -13,16 +21,210 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
 from agents.arrays import Array, Rng
 from agents.checks import finite_observation, positive_weight
-from agents.gp.actions import Actions, Finite, Integers, Points
+from agents.gp.actions import Actions, Box, Finite, InContext, Integers, Points
+from agents.gp.features import Basis, RankError, find_basis
 from agents.gp.kernels.action import EmpiricalCovariance
 from agents.gp.kernels.base import Kernel, Sum, Term
 from agents.gp.posteriors.base import Gradient, Prediction, gaussian_sample
-from agents.gp.posteriors.compressed import FEW_OBSERVATIONS, Compressed
-from agents.gp.posteriors.history import History
 from agents.gp.relevance import Relevance, overlap
+
+
+class Observations:
+    """Actions, times, rewards, weights, and the factor L^-1 of (K + noise)^-1 with z = L^-1 y."""
+
+    def __init__(self, actions: Actions, capacity: int = 64) -> None:
+        self._actions, self._n, self._limit = actions, 0, 64
+        self._chosen = actions.buffer(capacity)
+        self._columns = np.zeros((4, capacity))  # t, y, weight and z
+        self._L_inverse = np.zeros((capacity, capacity))
+
+    @property
+    def points(self) -> Points:
+        """The actions chosen, n points."""
+        return self.points_from(0)
+
+    def points_from(self, first: int) -> Points:
+        """The same without the first few."""
+        return self._actions.points(self._chosen[first : self._n])
+
+    @property
+    def t(self) -> Array:
+        """Times, shape (n,)."""
+        return self._columns[0, : self._n]
+
+    @property
+    def y(self) -> Array:
+        """Rewards, shape (n,)."""
+        return self._columns[1, : self._n]
+
+    @property
+    def weight(self) -> Array:
+        """What each observation counts for: its noise variance is sigma^2 / weight, shape (n,)."""
+        return self._columns[2, : self._n]
+
+    @property
+    def z(self) -> Array:
+        """L^-1 y, shape (n,)."""
+        return self._columns[3, : self._n]
+
+    @property
+    def L_inverse(self) -> Array:
+        """L^-1, lower triangular, shape (n, n)."""
+        return self._L_inverse[: self._n, : self._n]
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to look for something to forget."""
+        return self._n >= self._limit
+
+    def append(
+        self, action: Any, t: float, y: float, weight: float, z: float, row: Array, last: float
+    ) -> None:
+        """Add an observation, and the row (row, last) to L^-1."""
+        n = self._n
+        self._reserve(n + 1)
+        self._chosen[n], self._columns[:, n] = action, (t, y, weight, z)
+        self._L_inverse[n, :n], self._L_inverse[n, n] = row, last
+        self._n = n + 1
+
+    def forget(self, window: float, kernel: Kernel, noise_variance: float) -> None:
+        """Drop what is older than the window, and factorise the rest afresh.
+
+        Called when a third of the observations may be stale, so O(n^3) here is O(n^2) a step.
+        """
+        self.keep(np.flatnonzero(self.t >= self.t.max() - window), kernel, noise_variance)
+        self._limit = max(64, self._n + self._n // 2)
+
+    def keep(self, which: Integers, kernel: Kernel, noise_variance: float) -> None:
+        """Drop all observations but these."""
+        n = self._n = len(which)
+        self._chosen[:n], self._columns[:, :n] = self._chosen[which], self._columns[:, which]
+        self.refactor(kernel, noise_variance)
+
+    def refactor(self, kernel: Kernel, noise_variance: float) -> None:
+        """L^-1 and z from the observations alone, O(n^3)."""
+        if not self._n:
+            return
+        K = kernel.gram(self.points, self.t, self.points, self.t)
+        K.flat[:: self._n + 1] += noise_variance / self.weight
+        self.L_inverse[:] = solve_triangular(cholesky(K, lower=True), np.eye(self._n), lower=True)
+        self.z[:] = self.L_inverse @ self.y
+
+    def _reserve(self, size: int) -> None:
+        """Make room by doubling: copying then costs O(1) per entry in the long run."""
+        old = len(self._chosen)
+        if size <= old:
+            return
+        extra = max(old, size - old)
+        self._chosen = np.concatenate((self._chosen, self._actions.buffer(extra)))
+        self._columns = np.pad(self._columns, ((0, 0), (0, extra)))
+        self._L_inverse = np.pad(self._L_inverse, ((0, extra), (0, extra)))
+
+
+FEW_POINTS = 64
+"""Points of an interval up to which there is nothing to gain."""
+FEW_OBSERVATIONS = 8
+"""Observations up to which there is nothing to gain."""
+MAX_SHARE = 0.7
+"""Features for each arm beyond which there is nothing to gain."""
+
+
+def _is_smooth(kernel: Kernel, box: Box) -> bool:
+    """Whether a box is an interval on which the kernel has few features."""
+    factors = [factor for term in kernel.terms for factor in term.actions]
+    return box.dimension == 1 and all(factor.analytic for factor in factors)
+
+
+class Compressed:
+    """Action features of a kernel: of the actions that are asked about, and of the observations.
+
+    Args:
+        kernel: Prior covariance.
+        bases: Action features of each of its terms.
+        few: Actions up to which they are better predicted one by one.
+    """
+
+    def __init__(self, kernel: Kernel, bases: list[Basis], few: int) -> None:
+        self._terms, self._bases, self.few = kernel.terms, bases, few
+        self._ends = np.cumsum([0, *(len(basis.weight) for basis in bases)]).tolist()
+        self._asked: tuple[Array | None, Array] = (None, np.empty(0))
+        self._seen, self._n = np.empty((64, self._ends[-1])), 0
+        self._whitened: tuple[float, int, Array] | None = None  # t, n and A
+
+    @classmethod
+    def of(cls, kernel: Kernel, actions: Actions) -> Compressed | None:
+        """None where no list of features is to be hoped for that is short beside the actions."""
+        if isinstance(actions, InContext):
+            return None
+        if isinstance(actions, Box) and not _is_smooth(kernel, actions):
+            return None
+        try:
+            bases = [find_basis(term, actions) for term in kernel.terms]
+        except RankError:
+            return None
+        width = sum(len(basis.weight) for basis in bases)
+        if isinstance(actions, Finite):
+            return (
+                cls(kernel, bases, len(actions) - 1) if width <= MAX_SHARE * len(actions) else None
+            )
+        return cls(kernel, bases, max(width, FEW_POINTS))
+
+    def forget(self) -> None:
+        """Take the observations for new ones."""
+        self._n, self._whitened = 0, None
+
+    def predict(self, past: Observations, t: float, points: Points) -> Prediction:
+        """Mean and variance of f(., t)."""
+        phi, A = self._of_asked(points), self._at(past, t)
+        covariance = A.T @ A
+        np.negative(covariance, out=covariance)
+        covariance.flat[:: len(covariance) + 1] += 1.0
+        variance = np.einsum("qi,qi->q", phi @ covariance, phi)
+        return Prediction(phi @ (past.z @ A), np.maximum(variance, 0.0))
+
+    def column(self, past: Observations, t: float, points: Points) -> Array | None:
+        """L^-1 k of one action, if the last prediction was for t; None otherwise."""
+        known = self._whitened
+        if known is None or known[:2] != (t, len(past.t)):
+            return None
+        return np.asarray(known[2] @ self._phi(points)[0])
+
+    def _at(self, past: Observations, t: float) -> Array:
+        """A, shape (n, M_a)."""
+        n = len(past.t)
+        if self._whitened is None or self._whitened[:2] != (t, n):
+            rows, lag = np.empty((n, self._ends[-1])), (t - past.t)[:, None]
+            seen = self._of_past(past)
+            for term, i, j in zip(self._terms, self._ends, self._ends[1:], strict=False):
+                np.multiply(seen[:, i:j], term.over_time(lag), out=rows[:, i:j])
+            self._whitened = (t, n, past.L_inverse @ rows)
+        return self._whitened[2]
+
+    def _of_asked(self, points: Points) -> Array:
+        """phi of many actions; all arms, or a grid, come back at every step."""
+        if self._asked[0] is not points.x:
+            lasting = points.arm is not None or not points.x.flags.writeable
+            self._asked = (points.x if lasting else None, self._phi(points))
+        return self._asked[1]
+
+    def _of_past(self, past: Observations) -> Array:
+        """phi of the observations, of which only the newest are not known yet."""
+        n = len(past.t)
+        if n > self._n:
+            if n > len(self._seen):
+                self._seen = np.resize(self._seen, (2 * n, self._ends[-1]))
+            self._seen[self._n : n] = self._phi(past.points_from(self._n))
+            self._n = n
+        return self._seen[:n]
+
+    def _phi(self, points: Points) -> Array:
+        parts = [basis(points) for basis in self._bases]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
 
 TABLE_SIZE = 2048
 """Up to that many arms the Gram matrix is computed once and looked up."""
@@ -57,7 +259,7 @@ class Incremental:
     def reset(self) -> None:
         """Forget all observations."""
         self.count, self.log_evidence = 0, 0.0
-        self._past = History(self.actions)
+        self._past = Observations(self.actions)
         self._changed()
 
     @property

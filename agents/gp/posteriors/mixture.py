@@ -28,8 +28,7 @@ from scipy.special import logsumexp
 
 from agents.arrays import Array, Rng
 from agents.gp.actions import Actions
-from agents.gp.basis import Basis, RankError, find_basis
-from agents.gp.features import find_features
+from agents.gp.features import Basis, RankError, find_basis, find_features
 from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.bank import NEGLIGIBLE, Bank
 from agents.gp.posteriors.base import Gradient, Posterior, Prediction

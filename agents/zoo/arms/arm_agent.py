@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from agents.arrays import Array, Rng
 from agents.base import Problem, is_news, time_of
 from agents.saving import Saveable
-from agents.zoo.arms.means import Means
-from agents.zoo.arms.reward_scale import RewardScale
+from agents.zoo.arms.rewards import Means, RewardScale
 
 MAX_BOX_ARMS = 100_000
 """Points into which a box is cut at the most."""

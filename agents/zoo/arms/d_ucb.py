@@ -9,7 +9,7 @@ from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.means import Means
+from agents.zoo.arms.rewards import Means
 
 FORGOTTEN, LARGE = 1e-200, 1e100
 """A weight below which a reward is as good as never given, and the largest in use."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.means import Means
+from agents.zoo.arms.rewards import Means
 
 
 class Fixed(ArmAgent):

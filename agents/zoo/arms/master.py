@@ -12,7 +12,7 @@ from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.means import Means
+from agents.zoo.arms.rewards import Means
 
 
 def average_regret(n_arms: int, t: float) -> float:

@@ -9,7 +9,7 @@ from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.means import SlidingWindow
+from agents.zoo.arms.rewards import SlidingWindow
 
 
 def window_length(problem: Problem, given: float | None) -> float:

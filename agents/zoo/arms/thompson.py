@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.arrays import Array
 from agents.zoo.arms.arm_agent import ArmAgent
-from agents.zoo.arms.means import Means
+from agents.zoo.arms.rewards import Means
 
 
 class Thompson(ArmAgent):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from agents.arrays import Rng
 from agents.gp import Fit, Kernel, Normaliser, fit
-from agents.gp.parameters import free_parameters, get, put
+from agents.gp.evidence import free_parameters, get, put
 
 if TYPE_CHECKING:
     from agents.zoo.gp.gp_agent import GPAgent

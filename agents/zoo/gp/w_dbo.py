@@ -19,7 +19,7 @@ from agents.gp import (
     Periodic,
     TimeSquaredExponential,
 )
-from agents.gp.designs import grid, sobol
+from agents.gp.actions import grid, sobol
 from agents.gp.relevance import coming_times, time_scale
 from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import actions_of, main_period

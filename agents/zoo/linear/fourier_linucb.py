@@ -10,8 +10,8 @@ import numpy as np
 from agents.arrays import Array, Rng
 from agents.base import Problem
 from agents.zoo.linear.linear_agent import LinearAgent
-from agents.zoo.linear.ridge_table import RidgeTable
-from agents.zoo.linear.season_features import SeasonFeatures
+from agents.zoo.linear.ridge import RidgeTable
+from agents.zoo.linear.seasonal_agent import SeasonFeatures
 
 
 class FourierLinUCB(LinearAgent):
