@@ -36,8 +36,6 @@ from agents.gp.posteriors.base import (
     Posterior,
     Prediction,
     Predictive,
-    Selective,
-    Weighing,
 )
 from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.incremental import Incremental
@@ -82,7 +80,6 @@ __all__ = [
     "PrintedBeta",
     "RankError",
     "ScaledBeta",
-    "Selective",
     "SquaredExponential",
     "StateSpace",
     "SteadyBeta",
@@ -91,7 +88,6 @@ __all__ = [
     "TimeKernel",
     "TimeSquaredExponential",
     "TruncatedPeriodic",
-    "Weighing",
     "argmax",
     "fit",
     "make_posterior",

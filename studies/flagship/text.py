@@ -40,7 +40,7 @@ What it learns, and how ([agents/auto](../agents/auto)):
 - **What was learned elsewhere** (`prior=FILE`) is one candidate beside two copies that doubt it
   (variances of levels and seasons 4 and 16 times as large), weighed by evidence; where the belief
   of an agent that was told nothing has more evidence, by 20 nats, that takes their place, which is
-  looked at again at 8, 16, 32, ... rewards ([pretrained.py](../agents/auto/pretrained.py)). While
+  looked at again at 8, 16, 32, ... rewards ([builders.py](../agents/auto/builders.py)). While
   it follows a prior it explores with beta = 1. `periodic-gp learn-prior TABLE` makes such a file.
 
 Two entries, in two tracks that are never ranked together: **told nothing** but the season, which

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -95,29 +95,6 @@ class Posterior(Predictive, Protocol):
 
     def reset(self) -> None:
         """Forget all observations."""
-
-
-@runtime_checkable
-class Weighing(Posterior, Protocol):
-    """A posterior whose observations may count for more or less; every single engine does."""
-
-    def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
-        """Take in one observation whose noise has variance ``noise_variance / weight``."""
-
-    def discount(self, factor: float) -> None:
-        """Let all observations so far count less: their weights times ``factor`` in (0, 1]."""
-
-
-@runtime_checkable
-class Selective(Posterior, Protocol):
-    """A posterior that holds its observations one by one, and can drop some."""
-
-    @property
-    def times(self) -> Array:
-        """When the observations that are held were made, shape (n,)."""
-
-    def keep(self, which: Integers) -> None:
-        """Forget all observations but these."""
 
 
 def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:

@@ -89,7 +89,7 @@ class StateSpace:
         """Multiply the belief by exp(log_scale) N(y; f(action, t), noise_variance).
 
         That is what an observation does, and what anything else that is known of f(action, t) does
-        when it is approximated by such a factor (``censored.py``).
+        when it is approximated by such a factor.
         """
         finite_observation(t, y)
         self._late.observe(self.phi_of(action), t, y, noise_variance, log_scale)
