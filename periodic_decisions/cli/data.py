@@ -32,7 +32,7 @@ from periodic_decisions.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from periodic_envs.data.madrid.cache import Entry
+    from periodic_envs.data.madrid.cache import YearEntry
     from periodic_envs.data.madrid.importing import Imported
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
@@ -126,7 +126,7 @@ def list_data(
         raise DataError("; ".join(damaged))
 
 
-def _say_entry(entry: Entry, provenance: bool) -> None:
+def _say_entry(entry: YearEntry, provenance: bool) -> None:
     from periodic_envs.data.madrid.stations import magnitude_name
 
     say(_entry_line(entry))
@@ -139,7 +139,7 @@ def _say_entry(entry: Entry, provenance: bool) -> None:
         say(f"    {about}, sha256 {one['sha256'][:12]}{origin}")
 
 
-def _entry_line(entry: Entry) -> str:
+def _entry_line(entry: YearEntry) -> str:
     return (
         f"Madrid {entry.year}: {entry.days[2]} days from {entry.days[0]} to {entry.days[1]}, "
         f"{len(entry.stations)} stations, {len(entry.magnitudes)} magnitudes, "
@@ -149,19 +149,13 @@ def _entry_line(entry: Entry) -> str:
 
 def _report(imported: Imported) -> None:
     from periodic_envs.data.madrid import cache
-    from periodic_envs.data.madrid.stations import magnitude_name
 
     for entry in imported.entries:
         say(_entry_line(entry))
-    overlap = imported.overlap
-    if overlap.repeated:
-        names = [f"{magnitude_name(m)} in {year}" for year, m in sorted(overlap.differing)]
-        more = ", ..." if len(names) > 6 else ""
-        differing = f" ({', '.join(names[:6])}{more})" if names else ""
+    if imported.repeated:
         say(
-            f"{overlap.repeated:,} hourly values were there already or came twice; "
-            f"{overlap.different:,} of them differ{differing}: "
-            "csv counts more than txt, and of two csv the later one."
+            f"{imported.repeated:,} hourly values were there already; {imported.different:,} of "
+            "them differ: csv counts more than txt, and of two csv the later one."
         )
     if imported.renewed:
         years = ", ".join(map(str, imported.renewed))

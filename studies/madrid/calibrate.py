@@ -11,8 +11,11 @@ The data: Ayuntamiento de Madrid, datos abiertos. Only summary statistics are wr
 """
 
 import argparse
+import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -20,7 +23,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from periodic_envs.arrays import Array
-from periodic_envs.data.madrid.reading import find_sources, read
+from periodic_envs.data.madrid import cache
+from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.simulator import (
     HOURS_PER_DAY,
     MadridSimulator,
@@ -28,7 +32,6 @@ from periodic_envs.data.madrid.simulator import (
     part_autocorrelation,
 )
 from periodic_envs.data.madrid.stations import magnitude_number
-from periodic_envs.data.madrid.year import tabulate
 from periodic_envs.files import write_atomically
 
 ROOT = Path(__file__).parents[2]
@@ -53,11 +56,12 @@ CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 def no_table(zip_path: Path) -> pd.DataFrame:
     """NO of one year, hours x stations, indexed by local time; NaN where not valid."""
-    parts = [readings for _, readings in map(read, find_sources([zip_path])) if readings]
-    (year,) = tabulate(parts, {})[0].values()
-    table = year.tables[magnitude_number("NO")].astype(float)
-    times = pd.date_range(f"{year.year}-01-01", periods=len(table), freq="h")
-    return pd.DataFrame(table, index=times, columns=list(year.stations))
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {cache.VARIABLE: folder}):
+        (entry,) = import_paths([zip_path]).entries
+        stations, measured = cache.table(entry.year, magnitude_number("NO"))
+    table = measured.astype(float)
+    times = pd.date_range(f"{entry.year}-01-01", periods=len(table), freq="h")
+    return pd.DataFrame(table, index=times, columns=list(stations))
 
 
 @dataclass(frozen=True)

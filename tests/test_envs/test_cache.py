@@ -28,14 +28,10 @@ def test_a_damaged_cache(tmp_path: Path, data_folder: Path) -> None:
         cache.table(2018, 7)
     with np.load(data_folder / write(path, whole).name) as arrays:
         changed = {name: arrays[name].copy() for name in arrays.files}
-    changed["magnitude_7"][24 * 59, 0] = 7
-    np.savez(path, **changed)
-    with pytest.raises(DataError, match=r"the numbers have changed since they were imported"):
-        cache.table(2018, 7)
     about = json.loads(bytes(changed["about"]))
     changed["about"] = np.frombuffer(json.dumps({**about, "format": "x"}).encode(), dtype=np.uint8)
     np.savez(path, **changed)
-    with pytest.raises(DataError, match=r"its format is 'x'"):
+    with pytest.raises(DataError, match="another version wrote it"):
         cache.entry(2018)
 
 

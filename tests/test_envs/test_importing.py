@@ -10,9 +10,9 @@ import pytest
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache, reading
+from periodic_envs.data.madrid.cache import hours_in
 from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.portal import parse
-from periodic_envs.data.madrid.year import Overlap, hours_in
 from tests.test_envs.portal_files import csv, csv_line, txt, txt_line, zipped
 
 
@@ -115,14 +115,14 @@ def test_any_mix_in_a_folder(tmp_path: Path, data_folder: Path) -> None:
 def test_repeated_rows(tmp_path: Path, data_folder: Path) -> None:
     again = csv_line(values=[9, *range(2, 25)])
     imported = import_paths([write(tmp_path / "a.csv", csv(csv_line(), csv_line(), again))])
-    assert imported.overlap == Overlap(48, 1, frozenset([(2018, 7)]))
+    assert imported.repeated == 0
     assert cache.table(2018, 7)[1][24 * 59, 0] == 9  # the later one
 
 
 def test_a_missing_value_replaces_nothing(tmp_path: Path, data_folder: Path) -> None:
     lines = csv(csv_line(), csv_line(values=range(101, 125), flags="N" * 24))
     imported = import_paths([write(tmp_path / "a.csv", lines)])
-    assert imported.overlap == Overlap()
+    assert (imported.repeated, imported.different) == (0, 0)
     assert cache.table(2018, 7)[1][24 * 59, 0] == 1
 
 
@@ -152,9 +152,10 @@ def test_many_imports_at_once_lose_nothing(tmp_path: Path, data_folder: Path) ->
     assert len(cache.entry(2018).imports) == 6
 
 
-def test_a_reading_that_is_repeated_very_often(tmp_path: Path, data_folder: Path) -> None:
-    imported = import_paths([write(tmp_path / "a.csv", csv(*[csv_line()] * 20_000))])
-    assert imported.overlap.repeated == 24 * 19_999
+def test_an_import_counts_values_that_were_there(tmp_path: Path, data_folder: Path) -> None:
+    import_paths([write(tmp_path / "a.csv", csv(csv_line()))])
+    imported = import_paths([write(tmp_path / "b.csv", csv(csv_line(values=[9, *range(2, 25)])))])
+    assert (imported.repeated, imported.different) == (24, 1)
 
 
 def test_too_many_stations_and_magnitudes(tmp_path: Path, data_folder: Path) -> None:

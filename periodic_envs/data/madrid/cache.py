@@ -1,17 +1,18 @@
-"""The user's imported measurements: one file per year, parsed once.
+"""Imported years of measurements: one file for each, parsed once.
 
-A file is a NumPy archive of plain numbers (never pickled): a table per magnitude, the stations,
-and a JSON text that says what was imported from where, with a SHA-256 of every table.
+A file is a NumPy archive of plain numbers (never pickled): a table for each magnitude and a JSON
+text with the stations and the files that were imported.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import io
 import json
 import os
 import zipfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,25 +20,51 @@ from typing import Any
 
 import numpy as np
 import platformdirs
+from numpy.typing import NDArray
 
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.madrid.portal import Readings
 from periodic_envs.data.madrid.stations import magnitude_name
-from periodic_envs.data.madrid.year import Table, Year, fingerprint, hours_in
 from periodic_envs.files import write_atomically
 
 VARIABLE = "PERIODIC_GP_DATA"
-FORMAT = "periodic-gp measurements 1"
-_MAX_BYTES = 256 * 2**20
+FORMAT = "periodic-gp measurements 2"
+MAX_BYTES = 256 * 2**20
+MAX_SERIES = 4000
+"""Stations times magnitudes of a year; Madrid has had about 700. Bounds what a file can ask for."""
+
+Table = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class YearEntry:
+    """An imported year, without its numbers.
+
+    Attributes:
+        year: The year.
+        stations: Numbers of the stations that reported, ascending: the columns of the tables.
+        magnitudes: Numbers of the magnitudes, one table each.
+        fingerprint: SHA-256 over all tables.
+        imports: The imported files, oldest first: name, sha256, lines and time of import.
+        days: The first and the last day with measurements, and the number of such days.
+    """
+
+    year: int
+    stations: tuple[int, ...]
+    magnitudes: tuple[int, ...]
+    fingerprint: str
+    imports: tuple[Mapping[str, Any], ...]
+    days: tuple[str, str, int]
 
 
 def folder() -> Path:
-    """Where imported measurements are kept: ``$PERIODIC_GP_DATA``, or the user's cache."""
+    """Return the folder of imported measurements: ``$PERIODIC_GP_DATA``, or the user's cache."""
     chosen = os.environ.get(VARIABLE)
     return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("periodic-gp"))
 
 
 def absence() -> str:
-    """Where the folder was named and is not there: that, in words; else nothing."""
+    """Return a sentence if the folder is named and does not exist, else an empty text."""
     if not os.environ.get(VARIABLE) or folder().is_dir():
         return ""
     return f"the folder that {VARIABLE} names does not exist: {str(folder())!r}"
@@ -45,62 +72,41 @@ def absence() -> str:
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """One import at a time, over all processes."""
+    """Let one process import at a time."""
+    from filelock import FileLock  # here, since it registers a hook for every fork
+
     try:
         folder().mkdir(parents=True, exist_ok=True)
-        # Here, since it has something to do at every fork.
-        from filelock import FileLock
-
         with FileLock(folder() / "import.lock"):
             for part in folder().glob(".*.part"):  # of an import that was killed
                 part.unlink(missing_ok=True)
             yield
     except OSError as error:
-        raise _unwritable(folder(), error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> DataError:
-    return DataError(
-        f"cannot write {str(path)!r}: {error.strerror or error}; "
-        f"set {VARIABLE} to a folder that can be written"
-    )
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An imported year, without its numbers.
-
-    Attributes:
-        year: Which.
-        stations: Numbers of the stations that reported.
-        magnitudes: For each magnitude's number the SHA-256 of its table.
-        fingerprint: SHA-256 over all tables.
-        imports: What was imported, oldest first: name, sha256, lines, and when.
-        days: The first and the last day with measurements, and how many there are.
-    """
-
-    year: int
-    stations: tuple[int, ...]
-    magnitudes: Mapping[int, str]
-    fingerprint: str
-    imports: tuple[Mapping[str, Any], ...]
-    days: tuple[str, str, int]
+        raise DataError(
+            f"cannot write {str(folder())!r}: {error.strerror or error}; "
+            f"set {VARIABLE} to a folder that can be written"
+        ) from error
 
 
 def years() -> list[int]:
-    """The imported years."""
+    """Return the imported years."""
     names = (path.stem.removeprefix("madrid-") for path in folder().glob("madrid-*.npz"))
     return sorted(int(n) for n in names if n.isascii() and n.isdecimal() and len(n) == 4)
 
 
-def entry(year: int) -> Entry:
-    """What is known about an imported year."""
-    return _read(year, magnitudes=())[0]
+def entry(year: int) -> YearEntry:
+    """Return what is known about an imported year."""
+    return _read(year, ())[0]
 
 
 def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
-    """Stations and the table (hours, stations) of one magnitude of an imported year."""
-    found, tables = _read(year, magnitudes=(magnitude,))
+    """Return the stations and the table (hours, stations) of a magnitude of an imported year.
+
+    Hour 0 is 1 January 00:00 local civil time; every day has 24 hours, so the hour that spring
+    skips is empty and the one that autumn repeats is there once. NaN where nothing valid was
+    measured.
+    """
+    found, tables = _read(year, (magnitude,))
     if not tables:
         names = ", ".join(magnitude_name(m) for m in found.magnitudes)
         raise DataError(
@@ -109,71 +115,131 @@ def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
     return found.stations, tables[magnitude]
 
 
-def load(year: int) -> Year | None:
-    """An imported year with all its tables, or None."""
-    if year not in years():
-        return None
-    found, tables = _read(year)
-    return Year(year, found.stations, tables)
+def add(
+    year: int, parts: Sequence[Readings], imports: list[dict[str, Any]], *, afresh: bool
+) -> tuple[YearEntry, int, int]:
+    """Add readings to a year, and write it whole or not at all.
 
-
-def save(
-    year: Year,
-    imports: list[dict[str, Any]],
-    *,
-    before: tuple[Mapping[str, Any], ...] | None = None,
-) -> Entry:
-    """Write a year, whole or not at all, adding to the record of what was imported.
+    A later reading of the same hour replaces an earlier one; a missing value replaces nothing, and
+    neither does one of the coarse format. So the order of csv and txt files does not matter.
 
     Args:
         year: The year.
-        imports: What is new in it.
-        before: The record so far; by default that of the file.
+        parts: Readings, of this year among others.
+        imports: Their files, for the record.
+        afresh: Whether to leave out what was imported before.
+
+    Returns:
+        The entry, the number of hourly values that were there already, and of those that differ.
     """
+    known, old = (None, {}) if afresh or year not in years() else _read(year, None)
+    parts = [part.only(part.years() == year) for part in parts]
+    before = known.stations if known else ()
+    stations = tuple(sorted({*before, *(s for p in parts for s in np.unique(p.station).tolist())}))
+    numbers = sorted({*old, *(m for p in parts for m in np.unique(p.magnitude).tolist())})
+    if len(stations) * len(numbers) > MAX_SERIES:
+        raise DataError(
+            f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many to be "
+            "Madrid's: the files are damaged"
+        )
+    tables, repeated, different = {}, 0, 0
+    for number in numbers:
+        tables[number] = np.full((hours_in(year), len(stations)), np.nan, dtype=np.float32)
+        if number in old:
+            tables[number][:, np.searchsorted(stations, before)] = old[number]
+        for part in sorted(parts, key=lambda part: part.coarse):
+            again, differs = _insert(tables[number], part.only(part.magnitude == number), stations)
+            repeated, different = repeated + again, different + differs
+    saved = _save(year, stations, tables, imports, known.imports if known else ())
+    return saved, repeated, different
+
+
+def _insert(table: Table, part: Readings, stations: tuple[int, ...]) -> tuple[int, int]:
+    """Write readings into a table; return how many were there already, and how many differ."""
+    first = 24 * (part.day - part.day.astype("datetime64[Y]").astype("datetime64[D]")).astype(int)
+    rows = first[:, None] + np.arange(24)
+    columns = np.broadcast_to(np.searchsorted(stations, part.station)[:, None], rows.shape)
+    valid = ~np.isnan(part.values)
+    rows, columns, values = rows[valid], columns[valid], part.values[valid]
+    before = table[rows, columns]
+    again = ~np.isnan(before)
+    chosen = ~again if part.coarse else np.ones_like(again)
+    table[rows[chosen], columns[chosen]] = values[chosen]
+    return int(again.sum()), int((again & (before != values)).sum())
+
+
+def _save(
+    year: int,
+    stations: tuple[int, ...],
+    tables: dict[int, Table],
+    imports: list[dict[str, Any]],
+    before: tuple[Mapping[str, Any], ...],
+) -> YearEntry:
     fresh = {(one["file"], one["sha256"]) for one in imports}
-    if before is None:
-        before = entry(year.year).imports if year.year in years() else ()
-    before = tuple(one for one in before if (one["file"], one["sha256"]) not in fresh)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    record = (*before, *({**one, "imported": now} for one in imports))
-    saved = Entry(year.year, year.stations, year.fingerprints, year.fingerprint, record, year.days)
-    about = {"format": FORMAT, **asdict(saved)}
-    arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in year.tables.items()}
-    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    record = (
+        *(one for one in before if (one["file"], one["sha256"]) not in fresh),
+        *({**one, "imported": now} for one in imports),
+    )
+    fingerprint = _fingerprint(year, stations, tables)
+    found = YearEntry(year, stations, tuple(tables), fingerprint, record, _days(year, tables))
+    arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in tables.items()}
+    about = json.dumps({"format": FORMAT, **asdict(found)})
+    arrays["about"] = np.frombuffer(about.encode(), dtype=np.uint8)
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)
-    path = _path(year.year)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, packed.getvalue())
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    return saved
+    write_atomically(_path(year), packed.getvalue())
+    return found
+
+
+def _fingerprint(year: int, stations: tuple[int, ...], tables: Mapping[int, Table]) -> str:
+    digest = hashlib.sha256(f"{year} {stations} {list(tables)}".encode())
+    for table in tables.values():
+        # One NaN, one zero and one byte order, so that equal tables have equal bytes.
+        canonical = np.where(np.isnan(table), np.float32(np.nan), table + np.float32(0.0))
+        digest.update(canonical.astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def _days(year: int, tables: Mapping[int, Table]) -> tuple[str, str, int]:
+    measured = np.zeros(hours_in(year) // 24, dtype=bool)
+    for table in tables.values():
+        measured |= (~np.isnan(table)).any(1).reshape(-1, 24).any(1)
+    found = np.datetime64(f"{year}-01-01") + np.flatnonzero(measured)
+    return (str(found[0]), str(found[-1]), len(found)) if len(found) else ("", "", 0)
+
+
+def hours_in(year: int) -> int:
+    """Return the number of hours of a calendar year."""
+    first, end = np.datetime64(f"{year}-01-01"), np.datetime64(f"{year + 1}-01-01")
+    return 24 * int((end - first).astype(int))
 
 
 def _path(year: int) -> Path:
     return folder() / f"madrid-{year}.npz"
 
 
-def _read(
-    year: int, *, magnitudes: Collection[int] | None = None
-) -> tuple[Entry, dict[int, Table]]:
-    """A year's entry, and its tables of these magnitudes: None for all there are.
+def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[int, Table]]:
+    """Return a year's entry and its tables of these magnitudes (None for all).
 
-    Whatever is wrong with the file becomes one sentence.
+    Raises:
+        DataError: One sentence, whatever is wrong with the file.
     """
     path = _path(year)
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
-                raise ValueError("too large")
+            if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
+                raise ValueError("it is too large")
         with np.load(path, allow_pickle=False) as arrays:
-            found = _entry(json.loads(bytes(arrays["about"])), year)
-            wanted = found.magnitudes if magnitudes is None else magnitudes
-            tables = {m: arrays[f"magnitude_{m}"] for m in found.magnitudes if m in wanted}
-        for magnitude, table in tables.items():
-            _check(table, found, magnitude)
-    except Exception as error:
+            about = json.loads(bytes(arrays["about"]))
+            if about.pop("format") != FORMAT or about["year"] != year:
+                raise ValueError("another version wrote it")
+            found = YearEntry(**{**about, **{k: tuple(about[k]) for k in _TUPLES}})
+            wanted = [m for m in found.magnitudes if magnitudes is None or m in magnitudes]
+            tables = {m: arrays[f"magnitude_{m}"] for m in wanted}
+        if any(t.shape != (hours_in(year), len(found.stations)) for t in tables.values()):
+            raise ValueError("a table has another shape")
+    except Exception as error:  # NumPy and zipfile raise nearly any kind for a damaged file
         raise DataError(
             f"the imported year {year} in {str(path)!r} cannot be read "
             f"({error}): delete the file and import the year again"
@@ -181,25 +247,4 @@ def _read(
     return found, tables
 
 
-def _check(table: Table, about: Entry, magnitude: int) -> None:
-    """Whether a table is the one that was imported."""
-    if table.shape != (hours_in(about.year), len(about.stations)):
-        raise ValueError(f"a table has the shape {table.shape}")
-    if fingerprint(about.year, about.stations, table) != about.magnitudes[magnitude]:
-        raise ValueError("the numbers have changed since they were imported")
-
-
-def _entry(about: dict[str, Any], year: int) -> Entry:
-    if about["format"] != FORMAT or about["year"] != year:
-        raise ValueError(f"its format is {about['format']!r}, its year {about['year']!r}")
-    return Entry(
-        year,
-        tuple(int(s) for s in about["stations"]),
-        {int(m): str(digest) for m, digest in about["magnitudes"].items()},
-        str(about["fingerprint"]),
-        tuple(
-            {**one, "file": str(one["file"]), "sha256": str(one["sha256"])}
-            for one in about["imports"]
-        ),
-        (str(about["days"][0]), str(about["days"][1]), int(about["days"][2])),
-    )
+_TUPLES = ("stations", "magnitudes", "imports", "days")

@@ -9,23 +9,23 @@ from pathlib import Path
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.reading import Source, find_sources, read
-from periodic_envs.data.madrid.year import Overlap, Year, tabulate, years_of
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did.
+    """The result of an import.
 
     Attributes:
         entries: The years that were written.
-        overlap: How many hourly values were reported more than once, and how many of these differ
-            (the later one is kept).
+        repeated: Hourly values that were there already.
+        different: Those of them that differ.
         ignored: Files that are not the portal's, and were found rather than named.
         renewed: Years whose earlier import was damaged and has been replaced.
     """
 
-    entries: tuple[cache.Entry, ...]
-    overlap: Overlap
+    entries: tuple[cache.YearEntry, ...]
+    repeated: int
+    different: int
     ignored: tuple[str, ...]
     renewed: tuple[int, ...] = ()
 
@@ -61,30 +61,23 @@ def import_paths(
         records.append(record if origin is None else {**record, "from": origin})
     if not parts:
         raise DataError(f"none of these is a file of the Madrid portal: {', '.join(ignored[:5])}")
-    years = sorted({year for part in parts for year in years_of(part)})
-    if must_have is not None and must_have not in years:
-        raise DataError(f"it holds {', '.join(map(str, years))} and nothing of {must_have}")
+    numbers = sorted({year for part in parts for year in part.years().tolist()})
+    if must_have is not None and must_have not in numbers:
+        raise DataError(f"it holds {', '.join(map(str, numbers))} and nothing of {must_have}")
     with cache.lock():  # another process may be importing another month of the same year
-        known, renewed = _known(years)
-        built, overlap = tabulate(parts, known)
-        entries = []
-        for number, year in built.items():
+        damaged = [year for year in numbers if year in cache.years() and not _is_readable(year)]
+        added = []
+        for year in numbers:
             pairs = zip(parts, records, strict=True)
-            mine = [record for readings, record in pairs if number in years_of(readings)]
-            before = () if number in renewed else None
-            entries.append(cache.save(year, mine, before=before))
-    return Imported(tuple(entries), overlap, tuple(ignored), tuple(renewed))
+            files = [record for part, record in pairs if year in part.years()]
+            added.append(cache.add(year, parts, files, afresh=year in damaged))
+    entries, repeated, different = zip(*added, strict=True)
+    return Imported(entries, sum(repeated), sum(different), tuple(ignored), tuple(damaged))
 
 
-def _known(years: Sequence[int]) -> tuple[dict[int, Year], list[int]]:
-    """What was imported before of these years, and which of them cannot be read any more."""
-    known, damaged = {}, []
-    for year in years:
-        try:
-            found = cache.load(year)
-        except DataError:
-            damaged.append(year)
-            continue
-        if found is not None:
-            known[year] = found
-    return known, damaged
+def _is_readable(year: int) -> bool:
+    try:
+        cache.entry(year)
+    except DataError:
+        return False
+    return True

@@ -52,6 +52,10 @@ class Readings:
     values: NDArray[np.float32]
     coarse: bool = False
 
+    def years(self) -> NDArray[np.int64]:
+        """Return the year of each line."""
+        return self.day.astype("datetime64[Y]").astype(np.int64) + 1970
+
     def only(self, chosen: NDArray[np.bool_]) -> Readings:
         """Some of the lines."""
         return Readings(

@@ -12,8 +12,8 @@ from periodic_envs.arrays import Array
 from periodic_envs.data.days import check_arms, check_days, describe
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
+from periodic_envs.data.madrid.cache import hours_in
 from periodic_envs.data.madrid.stations import STATIONS, coordinates_km, magnitude_name
-from periodic_envs.data.madrid.year import hours_in
 from periodic_envs.process import PublicInfo
 
 GET_DATA = "periodic-gp data download madrid --year {year}"
