@@ -8,8 +8,9 @@ This package never imports ``periodic_envs`` or ``evaluation``.
 """
 
 from agents.base import Agent, Experience, Problem
+from agents.objects import SavedAgentError
 from agents.registry import AgentSpec, UnknownAgentError, describe, make_agent, names
-from agents.saving import Saveable, SavedAgentError, load
+from agents.saving import Saveable, load
 
 DISTRIBUTION = "periodic-gp"
 """Tells this package apart from others that install the import name ``agents``."""

@@ -101,7 +101,7 @@ class Experience:
                 f"{len(self.t)}, {len(self.action)} and {len(self.reward)}"
             )
         for i in np.flatnonzero(np.abs(self.reward) > MAX_REWARD)[:1]:
-            is_news(float(self.reward[i]), float(self.t[i]))
+            is_valid_reward(float(self.reward[i]), float(self.t[i]))
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def time_of(observation: Array) -> float:
     return t
 
 
-def is_news(reward: float, t: float) -> bool:
+def is_valid_reward(reward: float, t: float) -> bool:
     """Whether there is a reward to learn from: a NaN is none.
 
     Raises:

@@ -12,7 +12,7 @@ from agents.auto.belief import Belief
 from agents.auto.builders import Builder, KnownScale, LearnedScale, Pretrained
 from agents.auto.history import MAX_HISTORY, History, Observation
 from agents.auto.transform import RewardTransform
-from agents.base import Problem, is_news, time_of
+from agents.base import Problem, is_valid_reward, time_of
 from agents.gp import (
     Array,
     Harmonics,
@@ -174,7 +174,7 @@ class AutoGPUCB(Saveable):
     ) -> bool:
         """Keep an observation; whether there was any news."""
         t = float(observation[0])
-        if not is_news(reward, t):
+        if not is_valid_reward(reward, t):
             return False
         placed = self.coordinates.placed(action, observation)
         self._kept.append(Observation(placed, t, reward, from_warm_start))

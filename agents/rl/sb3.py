@@ -13,7 +13,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from agents.arrays import Array, Rng
-from agents.base import Problem, is_news
+from agents.base import Problem, is_valid_reward
 from agents.checks import flag
 from agents.registry import UnknownAgentError
 from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
@@ -103,7 +103,7 @@ class SB3Agent:
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Take in a reward; the loop goes on with it when the next action is asked for."""
         reward = float(reward)
-        if not is_news(reward, float(observation[0])):
+        if not is_valid_reward(reward, float(observation[0])):
             return
         action = self._problem.checked(action)
         if self._loop is not None:

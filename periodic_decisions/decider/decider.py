@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agents import AgentSpec, UnknownAgentError, names
-from agents.saving import pack, unpack
+from agents.objects import pack, unpack
 from periodic_decisions.decider import file
 from periodic_decisions.decider.clock import DeciderError
 from periodic_decisions.decider.journal import ASKED, COLUMNS, Event, Journal

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agents.saving import pack, unpack
+from agents.objects import pack, unpack
 
 
 def reloaded(value: Any) -> Any:

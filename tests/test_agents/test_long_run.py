@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from agents.gp import Decay, Finite, Matern, Periodic, make_posterior
-from agents.saving import pack
+from agents.objects import pack
 
 PERIOD, ARMS, NOISE = 7, 6, 0.5
 

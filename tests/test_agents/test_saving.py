@@ -3,6 +3,7 @@
 import json
 from collections import deque
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from agents.gp import (
     TimeSquaredExponential,
     make_posterior,
 )
-from agents.saving import SavedAgentError, pack, unpack
+from agents.objects import SavedAgentError, pack, unpack
 from tests.test_agents.reloading import reloaded
 
 from .strategies import any_time, cases, over_arms, sums
@@ -34,6 +35,10 @@ class Row(NamedTuple):
 class Fixed:
     length: float
     half: float = field(init=False, default=0.5)
+
+
+class Colour(Enum):
+    RED = 1
 
 
 class Slotted:
@@ -139,6 +144,7 @@ def local() -> Any:
         (local(), r"cannot save Whole.value \(<.*Local object"),
         ({"a": json.JSONDecoder()}, r"cannot save Whole.value\['a'\] \(<json"),
         (spaces.MultiDiscrete([2, 2]), "cannot save Whole.value"),
+        (Colour.RED, r"cannot save Whole.value \(<Colour.RED: 1>\)"),
         (np.array(["a"]), "cannot save Whole.value: it is an array of <U1"),
         (np.array([1j]), "cannot save Whole.value: it is an array of complex128"),
     ],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.arrays import Array, Rng
-from agents.base import Problem, is_news, time_of
+from agents.base import Problem, is_valid_reward, time_of
 from agents.saving import Saveable
 from agents.zoo.arms.rewards import Means, RewardScale
 
@@ -103,7 +103,7 @@ class ArmAgent(Saveable):
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward; one that is missing (NaN) changes nothing."""
         t, reward = float(observation[0]), float(reward)
-        if not is_news(reward, t):
+        if not is_valid_reward(reward, t):
             return
         if not (self._finite and type(action) is int and 0 <= action < self.n_arms):
             action = nearest_arm(self._arms, self._problem.checked(action))

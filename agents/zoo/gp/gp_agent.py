@@ -11,7 +11,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from agents.arrays import Rng
-from agents.base import Problem, is_news, time_of
+from agents.base import Problem, is_valid_reward, time_of
 from agents.checks import flag, number, one_of, positive, require
 from agents.gp import (
     UCB,
@@ -156,7 +156,7 @@ class GPAgent(Saveable):
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from a reward, late and out of order if need be; a NaN is ignored."""
         t, reward = float(observation[0]), float(reward)
-        if not is_news(reward, t) or t < self._since:
+        if not is_valid_reward(reward, t) or t < self._since:
             return
         placed = self.coordinates.placed(action, observation)
         if self.scale is not None:

@@ -10,7 +10,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from agents.arrays import Array, Rng
-from agents.base import Problem, is_news, time_of
+from agents.base import Problem, is_valid_reward, time_of
 from agents.checks import not_negative, require, whole
 from agents.registry import UnknownAgentError
 from agents.saving import Saveable
@@ -80,7 +80,7 @@ class InContextUCB(Saveable):
         self._history = [
             (t, float(problem.checked(arm)), reward, 1.0)
             for t, arm, reward in past[-self._window :]
-            if is_news(reward, t)
+            if is_valid_reward(reward, t)
         ]
         self.rebuild()
 
@@ -108,7 +108,7 @@ class InContextUCB(Saveable):
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Read a reward; one that is missing (NaN) changes nothing."""
         t, reward = float(observation[0]), float(reward)
-        if not is_news(reward, t):
+        if not is_valid_reward(reward, t):
             return
         self._history.append((t, float(self._problem.checked(action)), reward, 0.0))
         full = len(self._history) > self._window
