@@ -13,8 +13,8 @@ from gymnasium import spaces
 from agents import AgentSpec, Problem
 from agents.arrays import Array, Rng
 from agents.base import Agent
-from agents.registry import find_class
 from agents.objects import pack, unpack
+from agents.registry import find_class
 from agents.saving import Saveable
 from periodic_decisions.decider.clock import DeciderError
 from periodic_decisions.decider.journal import ASKED, Event
