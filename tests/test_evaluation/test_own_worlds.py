@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from periodic_envs import FiniteProcess, PublicInfo, register_world
+from periodic_envs import FiniteProcess, PublicInfo, World, register_world
 from {name}_tools import PERIOD
 
 
 @register_world("PeriodicGP-{name}-v0", horizon=12, noise_std=0.1)
 @dataclass(frozen=True, kw_only=True)
-class Pier:
+class Pier(World):
     """Three places on a pier."""
 
     @property
