@@ -14,7 +14,7 @@ __all__ = ["Decider", "DeciderError"]
 
 _PLACES = {
     "Decider": "periodic_decisions.decider.decider",
-    "DeciderError": "periodic_decisions.decider.clock",
+    "DeciderError": "periodic_decisions.decider.settings",
 }
 
 

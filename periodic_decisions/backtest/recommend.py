@@ -19,8 +19,12 @@ from periodic_decisions.backtest.references import (
     UNIFORM,
 )
 from periodic_decisions.backtest.result import BacktestResult
-from periodic_decisions.decider.clock import MAX_DURATION, written
-from periodic_decisions.decider.settings import DEFAULT_REMEMBERED, MAX_REMEMBERED
+from periodic_decisions.decider.settings import (
+    DEFAULT_REMEMBERED,
+    MAX_DURATION,
+    MAX_REMEMBERED,
+    written,
+)
 
 NOTHING_TO_GAIN = (
     "No gain was shown: no agent, and nothing learned from earlier data, was clearly better than "

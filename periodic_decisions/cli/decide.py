@@ -81,7 +81,7 @@ def init(
     ] = None,
 ) -> None:
     """Make a decider, and the file that it is kept in."""
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     if state.exists():
         raise CommandError(f"{str(state)!r} is there already: remove it first, or take another")
@@ -113,7 +113,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Choose an arm, and print it with the id under which its reward is told."""
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
         choice = decider.choose(at)
@@ -139,7 +139,7 @@ def tell(
     agent: AgentOption = None,
 ) -> None:
     """Tell the reward of a choice."""
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     try:
         value = float(reward)
@@ -156,7 +156,7 @@ def tell(
 @app.command("open")
 def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOption = False) -> None:
     """List the choices whose rewards were not told yet, with their ids."""
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     log = Decider.load(state, agent=agent).log
     waiting = log.loc[log["reward"].isna(), ["choice_id", "time", "arm"]]
@@ -198,7 +198,7 @@ def learn(
     """
     from evaluation.cli.shared import Reporter
     from evaluation.runner import Progress
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     reading = given(
         time_column=time_column,
@@ -239,7 +239,7 @@ def plan(
 
     Steps marked as a trial are taken to learn: another arm is expected to be better.
     """
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     if picture is not None:
         check_picture(picture)
@@ -266,7 +266,7 @@ def write_log(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write all choices that are remembered, with rewards, probabilities and ids."""
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     _check_free(out, overwrite)
     decider = Decider.load(state, agent=agent)
@@ -283,7 +283,7 @@ def add_arm(
     agent: AgentOption = None,
 ) -> None:
     """Let an arm be chosen from now on."""
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
         decider.add_arm(arm)
@@ -297,7 +297,7 @@ def retire_arm(
     agent: AgentOption = None,
 ) -> None:
     """Let an arm be chosen no more; its choices may still be told."""
-    from periodic_decisions import Decider
+    from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
         decider.retire_arm(arm)

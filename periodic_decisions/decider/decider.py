@@ -16,19 +16,19 @@ import numpy as np
 
 from agents import AgentSpec, UnknownAgentError, names
 from agents.objects import pack, unpack
-from periodic_decisions.decider import file
-from periodic_decisions.decider.clock import DeciderError
-from periodic_decisions.decider.journal import ASKED, COLUMNS, Event, Journal
+from periodic_decisions.decider import storage
 from periodic_decisions.decider.learner import Learner
 from periodic_decisions.decider.settings import (
     DEFAULT_REMEMBERED,
     MAX_ARMS,
+    DeciderError,
     Settings,
     check_whole,
     checked_arm,
     checked_arms,
     checked_reward,
 )
+from periodic_decisions.decider.storage import ASKED, COLUMNS, Event, Journal
 
 if TYPE_CHECKING:  # pandas takes half a second, and most methods need none of it
     import pandas as pd
@@ -293,7 +293,7 @@ class Decider:
     def save(self, path: str | Path) -> None:
         """Write everything into one file: all of it, or nothing."""
         place = Path(path).resolve()  # a symbolic link has no lock of its own
-        with file.locked(place):
+        with storage.locked(place):
             self._write(place)
 
     @classmethod
@@ -305,7 +305,7 @@ class Decider:
             agent: The agent, if it is not registered: a file cannot name a place to import from.
         """
         made = cls.__new__(cls)
-        with file.opened(Path(path)) as (header, arrays):
+        with storage.opened(Path(path)) as (header, arrays):
             made._restore(header, arrays, None if agent is None else _spec(agent))
         return made
 
@@ -317,8 +317,8 @@ class Decider:
         After an error in between, the file stays as it is. Arguments are those of ``load``.
         """
         place = Path(path).resolve()
-        file.check_exists(place)  # else a lock would be left without a decider
-        with file.locked(place):
+        storage.check_exists(place)  # else a lock would be left without a decider
+        with storage.locked(place):
             decider = cls.load(place, agent=agent)
             yield decider
             decider._write(place)
@@ -402,7 +402,7 @@ class Decider:
             "generation": self._generation,
             "explorer": pack(self._explorer, arrays),
         }
-        file.write(path, header, arrays | self._journal.arrays())
+        storage.write(path, header, arrays | self._journal.arrays())
 
     def _restore(
         self, header: dict[str, Any], arrays: dict[str, Any], spec: AgentSpec | None

@@ -16,9 +16,8 @@ from agents.base import Agent
 from agents.objects import pack, unpack
 from agents.registry import find_class
 from agents.saving import Saveable
-from periodic_decisions.decider.clock import DeciderError
-from periodic_decisions.decider.journal import ASKED, Event
-from periodic_decisions.decider.settings import Settings
+from periodic_decisions.decider.settings import DeciderError, Settings
+from periodic_decisions.decider.storage import ASKED, Event
 
 DEVIATIONS = 1.96  # half the width of a 95 % interval
 
@@ -44,11 +43,12 @@ class Learner:
     ) -> None:
         self._spec, self._settings = spec, settings
         self._problem = _problem(n_arms, settings.periods)
-        seasons = ", ".join(settings.seasons)
-        known = f"seasons of {seasons}" if seasons else "no season"
         if saved is None:
             rng = np.random.default_rng([settings.seed, generation])
-            with _failing(f"the agent {spec} cannot be made for {n_arms} arms and {known}"):
+            seasons = (
+                f"seasons of {', '.join(settings.seasons)}" if settings.seasons else "no season"
+            )
+            with _failing(spec, f"cannot be made for {n_arms} arms and {seasons}"):
                 saved = spec.make(self._problem, rng), rng
         self._agent, self._rng = saved
 
@@ -60,13 +60,13 @@ class Learner:
     def act(self, step: int) -> tuple[int, bool]:
         """Return the agent's arm, and whether it is certain: nothing was drawn for it."""
         before = self._rng.bit_generator.state
-        with _failing(f"the agent {self._spec} could not choose"):
+        with _failing(self._spec, "could not choose"):
             arm = int(self._problem.checked(self._agent.act(self._observation(step))))
         return arm, before == self._rng.bit_generator.state
 
     def update(self, step: int, arm: int, reward: float) -> None:
         """Pass a reward to the agent."""
-        with _failing(f"the agent {self._spec} could not learn"):
+        with _failing(self._spec, "could not learn"):
             self._agent.update(self._observation(step), arm, self._settings.sign * reward)
 
     def replay(
@@ -149,10 +149,10 @@ def _problem(n_arms: int, periods: Sequence[float]) -> Problem:
 
 
 @contextlib.contextmanager
-def _failing(what: str) -> Iterator[None]:
+def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
     """Report any error of an agent in one sentence: a user's agent can fail in any way."""
     try:
         yield
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise DeciderError(f"{what}: {reason}") from error
+        raise DeciderError(f"the agent {spec} {what}: {reason}") from error

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from agents.base import MAX_REWARD
-from periodic_decisions.decider.clock import DeciderError
-from periodic_decisions.decider.settings import Settings
+from periodic_decisions.decider.settings import DeciderError, Settings
 from periodic_decisions.tables.columns import Roles, find_roles, read_roles
 from periodic_decisions.tables.files import RawTable, as_text
 from periodic_decisions.tables.grid import TimeGrid

@@ -17,8 +17,14 @@ from gymnasium import spaces
 
 from agents.base import Problem
 from agents.registry import AgentSpec
-from periodic_decisions.logs.estimators import block_interval, effective_size
-from periodic_decisions.logs.evaluate import ESTIMATED, Estimate, OffPolicy, require_size
+from periodic_decisions.logs.evaluate import (
+    ESTIMATED,
+    Estimate,
+    OffPolicy,
+    block_interval,
+    effective_size,
+    require_size,
+)
 from periodic_decisions.logs.log import DecisionLogError
 from periodic_envs.arrays import Array
 

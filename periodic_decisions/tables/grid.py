@@ -16,8 +16,6 @@ from periodic_envs.data.errors import DataError
 
 OFF_GRID = 1e-3  # largest distance from the grid, as a share of the step: room for round-off only
 MIN_SHARE_OF_STEPS = 0.02  # least share of the grid that is present: below, a time is a misprint
-_MIN_GAPS = 3
-_MIN_SHARE_ALIKE = 0.7
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,6 @@ class Report:
     Attributes:
         taken_for: Roles of the columns and guesses, as text.
         missing_steps: Steps of the grid without any reading.
-        pattern: Regular pattern of these steps, as text, or "".
         missing: Share of the readings (steps times arms) that are missing.
         dropped: Repeated readings of the same value.
         averaged: Repeated readings of different values.
@@ -150,7 +147,6 @@ class Report:
 
     taken_for: tuple[str, ...]
     missing_steps: int
-    pattern: str
     missing: float
     dropped: int
     averaged: int
@@ -162,7 +158,7 @@ class Report:
         """Return the report on values (steps, arms), NaN where a reading is missing."""
         gone = np.asarray(np.isnan(values).all(axis=1))
         missing = float(np.isnan(values).mean())
-        return cls(taken_for, int(gone.sum()), _pattern(gone), missing, dropped, averaged)
+        return cls(taken_for, int(gone.sum()), missing, dropped, averaged)
 
     def troubles(self) -> list[str]:
         """Describe gaps and duplicates; empty without any."""
@@ -170,8 +166,6 @@ class Report:
         if self.missing:
             steps = count(self.missing_steps, "whole step")
             among = f", {steps} among them" if self.missing_steps else ""
-            advice = f", {self.pattern}: number the steps 0, 1, 2, ... to leave them out"
-            among += advice if self.pattern else ""
             found.append(f"{self.missing:.2%} of the readings are missing{among}")
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
@@ -180,23 +174,3 @@ class Report:
         if self.averaged:
             found.append(f"{self.averaged:,} readings were averaged with others of the same time")
         return found
-
-
-def _pattern(gone: NDArray[np.bool_]) -> str:
-    """Describe gaps of equal length at equal distances, such as weekends; a few may differ."""
-    edges = np.diff(np.concatenate([[False], gone, [False]]).astype(int))
-    starts = np.flatnonzero(edges == 1)
-    lengths = np.flatnonzero(edges == -1) - starts
-    if len(starts) < _MIN_GAPS:
-        return ""
-    (length, alike), (_, spaced) = _most_common(lengths), _most_common(np.diff(starts))
-    if min(alike, spaced) < _MIN_SHARE_ALIKE:
-        return ""
-    how = "always" if alike == spaced == 1.0 else "mostly"
-    return f"{how} {length} in a row" if length > 1 else f"{how} at the same distance"
-
-
-def _most_common(numbers: NDArray[np.intp]) -> tuple[int, float]:
-    """Return the most common of the numbers, and its share."""
-    found, counts = np.unique(numbers, return_counts=True)
-    return int(found[counts.argmax()]), float(counts.max() / len(numbers))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from periodic_decisions.logs.estimators import ESTIMATORS
-from periodic_decisions.logs.evaluate import OffPolicy
+from periodic_decisions.logs.evaluate import ESTIMATORS, OffPolicy
 from periodic_decisions.logs.log import DecisionLogError
 from periodic_decisions.logs.policies import BestPerPhase, FixedArm, Policy, ScheduledArms
 from periodic_envs.arrays import Array

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from periodic_decisions.logs.estimators import ESTIMATORS
-from periodic_decisions.logs.evaluate import MAX_BLIND, MIN_EFFECTIVE_SIZE
+from periodic_decisions.logs.evaluate import ESTIMATORS, MAX_BLIND, MIN_EFFECTIVE_SIZE
 from studies.markdown import folded, markdown_table
 from studies.ope.measure import TARGETS, Score
 from studies.ope.simulate import (

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from periodic_decisions.decider.clock import DeciderError, StepClock, parse_duration, written
+from periodic_decisions.decider.settings import DeciderError, StepClock, parse_duration, written
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MADRID = "Europe/Madrid"

@@ -10,8 +10,13 @@ from scipy.special import stdtrit
 from agents import AgentSpec
 from agents.base import Problem
 from agents.gp import Constant, Finite, Index, Periodic
-from periodic_decisions.logs.estimators import block_interval, effective_size, ratios, value
-from periodic_decisions.logs.evaluate import OffPolicy
+from periodic_decisions.logs.evaluate import (
+    OffPolicy,
+    block_interval,
+    effective_size,
+    ratios,
+    value,
+)
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, split_seasons
 from periodic_decisions.logs.model import Cells, cross_fit, evidence, fit_model, posterior
 from periodic_decisions.logs.policies import BestPerPhase, FixedArm, ScheduledArms

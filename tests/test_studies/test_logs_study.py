@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from periodic_decisions.logs.estimators import ESTIMATORS
+from periodic_decisions.logs.evaluate import ESTIMATORS
 from studies.ope.__main__ import CASES
 from studies.ope.measure import TARGETS, Score, score
 from studies.ope.page import coverage_table, ordered, page, too_low

@@ -1,35 +1,42 @@
-"""Memory of a decider: its choices, and the rewards that its agent received."""
+"""Memory of a decider, and its file: plain arrays and one JSON header.
+
+A file is replaced whole, by one process at a time, which holds the lock: another file beside it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import json
 import math
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.numpy import save as to_bytes
 
-from periodic_decisions.decider.clock import UTC, DeciderError
+from periodic_decisions.decider.settings import UTC, DeciderError
+from periodic_envs.files import settle, whole_file
 
+FORMAT = "periodic-gp decider"
+MAX_BYTES = 2**30
+MAX_HEADER_BYTES = 2**24
+MAX_WAITING_SECONDS = 60.0
 COLUMNS = ("time", "arm", "reward", "probability", "choice_id")  # readers take "id" for the arm
 ASKED = -1  # instead of an arm: the agent was asked, and received nothing
 TOKENS = 2**24
 MAX_STEP = 2**53  # up to which a step is a float without loss
 _EPOCH, _TICK = datetime(1970, 1, 1), timedelta(microseconds=1)
-_KINDS = {
-    "number": np.int64,
-    "token": np.int64,
-    "time": np.int64,
-    "step": np.int64,
-    "arm": np.int64,
-    "probability": np.float64,
-    "reward": np.float64,
-}
 Event = tuple[int, int, float]  # step, arm (or ``ASKED``) and reward
 
 
@@ -134,21 +141,11 @@ class Journal:
         return text.getvalue()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything as arrays for a file."""
-        rows = [
-            (c.number, c.token, _ticks(c.moment), c.step, c.arm, c.probability, c.reward)
-            for c in self
-        ]
-        columns: Sequence[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(_KINDS)
-        steps, arms, rewards = zip(*self.events, strict=True) if self.events else ((), (), ())
+        """Return everything as arrays for a file: whole numbers below 2^53 are exact floats."""
+        choices = [astuple(replace(one, moment=_ticks(one.moment))) for one in self]  # type: ignore[arg-type]
         return {
-            **{
-                f"choices.{name}": np.array(column, dtype=kind)
-                for (name, kind), column in zip(_KINDS.items(), columns, strict=True)
-            },
-            "events.step": np.array(steps, dtype=np.int64),
-            "events.arm": np.array(arms, dtype=np.int64),
-            "events.reward": np.array(rewards, dtype=np.float64),
+            "choices": np.array(choices, dtype=np.float64).reshape(-1, 7),
+            "events": np.array(self.events, dtype=np.float64).reshape(-1, 3),
             "next": np.array([self._next], dtype=np.int64),
         }
 
@@ -158,12 +155,13 @@ class Journal:
     ) -> Journal:
         """Return the journal that ``arrays`` gave, for a number of arms."""
         made = cls(remember)
-        columns = [arrays[f"choices.{name}"].tolist() for name in _KINDS]
-        for number, token, ticks, *others in zip(*columns, strict=True):
-            choice = LoggedChoice(number, token, _moment(ticks, zone), *others)
+        for row in arrays["choices"].tolist():
+            number, token, ticks, step, arm = map(int, row[:5])
+            choice = LoggedChoice(number, token, _moment(ticks, zone), step, arm, *row[5:])
             made._choices[choice.id] = choice
-        parts = (arrays[f"events.{name}"].tolist() for name in ("step", "arm", "reward"))
-        made.events = list(zip(*parts, strict=True))
+        made.events = [
+            (int(step), int(arm), reward) for step, arm, reward in arrays["events"].tolist()
+        ]
         made._next = int(arrays["next"][0])
         places = [(c.step, c.arm) for c in made] + [(step, arm) for step, arm, _ in made.events]
         if not all(0 <= step < MAX_STEP and ASKED <= arm < n_names for step, arm in places):
@@ -180,3 +178,83 @@ def _ticks(moment: datetime) -> int:
 def _moment(ticks: int, zone: Any) -> datetime:
     plain = _EPOCH + ticks * _TICK
     return plain if zone is None else plain.replace(tzinfo=UTC).astimezone(zone)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file: another file beside it.
+
+    Raises:
+        DeciderError: If another process holds it for a minute, or there is no folder for it.
+    """
+    if not path.parent.is_dir():  # the lock would make it
+        raise DeciderError(f"cannot use {str(path)!r}: there is no folder {str(path.parent)!r}")
+    lock = FileLock(path.with_name(f"{path.name}.lock"), timeout=MAX_WAITING_SECONDS)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise DeciderError(
+            f"{str(path)!r} has been in use by another process for {MAX_WAITING_SECONDS:g} seconds"
+        ) from None
+    except OSError as error:
+        raise DeciderError(f"cannot lock {str(path)!r}: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Replace a file whole, and wait until it is on the disk; its mode stays.
+
+    Raises:
+        DeciderError: If it cannot be written; the old file is kept.
+    """
+    said = {"format": FORMAT, "version": version("periodic-gp")}
+    try:
+        data = to_bytes(arrays, {**said, "header": json.dumps(header)})
+        with whole_file(path) as part:
+            part.write_bytes(data)
+            if path.exists():
+                shutil.copymode(path, part)
+        settle(path.parent)
+    except (OSError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DeciderError(f"cannot write {str(path)!r}: {reason}") from error
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Read the header and the arrays of a file.
+
+    Raises:
+        DeciderError: If it is missing, too large, damaged, or not a decider; also for any error
+            while its content is used, since a damaged file can fail anywhere.
+    """
+    check_exists(path)
+    writer = "it is damaged, or not a decider"
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header_bytes = int.from_bytes(file.read(8), "little")
+        if size > MAX_BYTES or header_bytes > min(size, MAX_HEADER_BYTES):
+            raise DeciderError("it is not a decider, or too large for one")
+        with safe_open(path, framework="numpy") as tensors:
+            said = tensors.metadata() or {}
+            if said.get("format") != FORMAT:
+                raise DeciderError("it is not a decider")
+            writer = f"it is damaged (written by version {said.get('version')})"
+            arrays = {name: tensors.get_tensor(name) for name in list(tensors.keys())}
+        yield json.loads(said["header"]), arrays
+    except DeciderError as error:
+        raise DeciderError(f"cannot load {str(path)!r}: {error}") from None
+    except Exception as error:
+        raise DeciderError(f"cannot load {str(path)!r}: {writer}") from error
+
+
+def check_exists(path: Path) -> None:
+    """Refuse a missing file."""
+    if not path.is_file():
+        raise DeciderError(
+            f"there is no file {str(path)!r}: make a decider with periodic-gp decide init"
+        )
