@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from periodic_decisions.tables.series import cut, read_series
+from periodic_decisions.tables.series import read_series
 from periodic_envs.data import DataError
 from tests.test_decisions.tables import WIDE, long_of, same, write
 
@@ -152,20 +152,6 @@ def test_gaps_and_exact_duplicates_are_reported(wide: pd.DataFrame) -> None:
     words = " ".join(found.report.troubles())
     assert "30.00% of the readings are missing, 1 whole step among them" in words
     assert "2 repeated readings with the same value were dropped" in words
-
-
-def test_steps_that_are_missing_regularly(wide: pd.DataFrame) -> None:
-    days = pd.date_range("2022-01-03", periods=70)
-    frame = pd.DataFrame({"date": days, "a": np.arange(70.0), "b": 1.0})
-    work = frame[days.day_of_week < 5]
-    words = "18 whole steps among them, always 2 in a row: number the steps 0, 1, 2, ... to leave"
-    assert words in read_series(work).report.troubles()[0]
-    holiday = read_series(work.drop(index=10)).report.troubles()[0]
-    assert "19 whole steps among them, mostly 2 in a row" in holiday
-    accidents = read_series(frame.drop(index=[3, 4, 20, 21, 50, 51])).report.troubles()[0]
-    assert accidents.endswith("6 whole steps among them")
-    part = cut(read_series(work), steps=10)
-    assert part.report.troubles()[0].endswith("2 whole steps among them")
 
 
 def test_conflicting_duplicates(wide: pd.DataFrame) -> None:
