@@ -14,24 +14,23 @@ agent. Listing names imports no agent.
 from __future__ import annotations
 
 import difflib
-import importlib.util
 import inspect
 import re
-import sys
 import traceback
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from agents.arrays import Rng
 from agents.base import Agent, Problem, Trainable
+from agents.from_source import import_from_source, load_file
 from agents.notation import NotationError, parse_settings, written_settings
 
 GROUP = "periodic_gp.agents"
@@ -283,7 +282,7 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     if place.endswith(".py") and not Path(place).is_file():
         raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")
     try:
-        module = _load_file(Path(place)) if place.endswith(".py") else import_module(place)
+        module = _import(place)
     except Exception as error:  # somebody else's file can fail in any way
         if isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}."):
             raise UnknownAgentError(
@@ -302,27 +301,16 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     return found
 
 
+def _import(place: str) -> ModuleType:
+    """The module of an agent; that of a third party is compiled from the text that is hashed."""
+    if place.endswith(".py"):
+        return load_file(Path(place))
+    return (import_module if place.startswith("agents.") else import_from_source)(place)
+
+
 def describe(name: str) -> str:
     """Return the first line of an agent's documentation."""
     return (inspect.getdoc(find_class(name)) or "").partition("\n")[0]
-
-
-def _load_file(path: Path) -> Any:
-    """A module from a file, under a name of its own."""
-    # The same name in every process, so that its objects can be sent between them.
-    name = f"_agent_file_{path.stem}_{zlib.crc32(str(path.resolve()).encode())}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
 
 
 def _unknown(name: str) -> str:

@@ -2,7 +2,7 @@
 
 - Two workers against one on the standard protocol.
 - What the harness itself costs per step: everything that is neither world nor agent.
-- What a run costs beside its steps: the process that it is run in, and what is written of it.
+- Cost of a run beside its steps.
 - The paper's synthetic study (five agents, T = 200) end to end, beside the same study with
   scikit-learn's regressor refitted at every step, through the same harness.
 
@@ -12,7 +12,6 @@ The study with scikit-learn is run on few seeds; times are compared per seed.
 """
 
 import argparse
-import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,9 @@ from agents import AgentSpec
 from evaluation.play import play
 from evaluation.protocol import Protocol
 from evaluation.runner import run
-from evaluation.running import worker
-from evaluation.running.supervision import supervised
 from evaluation.runs import Run, runs_of
 from evaluation.specs import parse_seeds
+from evaluation.workers import execute
 
 STUDY = ("periodic-gp-ucb", "gp-ucb", "c-gp-ucb", "r-gp-ucb", "tv-gp-ucb")
 console = Console()
@@ -180,25 +178,17 @@ def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
         )
 
 
-def processor_seconds() -> float:
-    """Of this process and its children that have ended."""
-    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
 def measure_run(seeds: int = 40) -> None:
     """A run of one step is all overhead: the median, in processor time."""
-    worker.prepare()
 
     def cost(one: Run) -> float:
-        start = processor_seconds()
-        assert supervised(one, worker.execute).reason is None
-        return processor_seconds() - start
+        start = time.process_time()
+        assert execute(one).reason is None
+        return time.process_time() - start
 
     for env in ("PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"):
         table = {"envs": [env], "agents": ["random"], "seeds": f"0:{seeds}", "horizon": 1}
         runs = [r for r in runs_of(Protocol.from_dict(table)) if r.agent_spec is not None]
-        worker.preload(runs[0])
         middle = 1e3 * np.median([cost(one) for one in runs])
         console.print(
             f"a run in {env}: {middle:.1f} ms beside its steps (target: 10)", highlight=False

@@ -115,7 +115,7 @@ def excluded_kinds(results: Results) -> dict[str, str]:
     Only this package's own agents are looked up: results may come from anywhere, and must not
     choose the code that is read.
     """
-    from evaluation.kinds import taken_by
+    from evaluation.entries import taken_by
 
     found = {}
     for entry in results.entries:

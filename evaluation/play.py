@@ -1,11 +1,12 @@
-"""One agent in one world: the only place where both are in the same room."""
+"""One episode: an agent in an environment, with the regret of every step."""
 
 from __future__ import annotations
 
+import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -13,19 +14,20 @@ from numpy.typing import NDArray
 
 from agents.base import Agent, Experience, Problem
 from agents.registry import AgentSpec
-from evaluation.running.channel import AgentChannel
-from evaluation.running.isolation import IsolatedAgent
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import Origin
 
+Arrived = Sequence[tuple[int, float]]
+"""Numbers of decisions, from 0 on, and their rewards, in the order in which they arrive."""
+
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What happened, one entry per step, and where the rewards came from if from data.
+    """Steps of an episode, one entry per step, and the origin of the rewards if they are data.
 
-    The agent itself is there if it lived in this process. A reward is that of its step's decision,
-    whenever the agent heard of it, and even if it never did.
+    The agent is None if it was in a sandbox. A reward is that of its step's decision, even if it
+    reached the agent later or not at all.
     """
 
     agent: Agent | None
@@ -38,15 +40,77 @@ class Trajectory:
 
     @property
     def cumulative_regret(self) -> Array:
-        """Regret so far."""
+        """Cumulative regret after each step."""
         return np.cumsum(self.regret)
 
 
-def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
-    """What an agent may know of a world: nothing from ``info`` but the warm start.
+class Player(Protocol):
+    """An agent as an episode needs it, in this process or in a sandbox.
 
-    It is the world's own word: a wrapper around the environment does not change it.
+    Attributes:
+        agent: The agent, None if it is elsewhere.
+        seconds: Time of each decision and of the update with its reward.
     """
+
+    agent: Agent | None
+    seconds: list[float]
+
+    def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
+        """Update the agent with rewards and return its action, None without an observation."""
+
+
+class LocalAgent:
+    """An agent in this process: the one implementation of ``Player`` that holds the agent itself.
+
+    It remembers the decisions whose rewards are under way.
+    """
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        problem: Problem,
+        rng: np.random.Generator,
+        learned: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        self.agent: Agent | None = spec.make(problem, rng, learned)
+        self.seconds: list[float] = []
+        self._open: dict[int, tuple[Any, Any]] = {}
+
+    def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
+        """Update the agent with rewards and return its action, None without an observation."""
+        agent = self.agent
+        assert agent is not None
+        start = time.perf_counter()
+        for number, reward in arrived:
+            agent.update(*self._open.pop(number), reward)
+        updated = time.perf_counter()
+        if self.seconds:
+            self.seconds[-1] += updated - start
+        if observation is None:
+            return None
+        action = agent.act(observation)
+        self._open[len(self.seconds)] = (observation, action)
+        self.seconds.append(time.perf_counter() - updated)
+        return plain(action)
+
+
+def plain(action: Any) -> Any:
+    """Return an action as a Python number, or as an array that the agent does not hold.
+
+    Anything else is returned as it is: the environment explains what is wrong with it.
+    """
+    if type(action) in (int, float):
+        return action
+    array = np.array(action, subok=False)
+    if array.dtype.kind not in "biuf":
+        return action
+    if array.ndim == 0:
+        return array.item()
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False)
+
+
+def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
+    """Return what an agent may know of a world: nothing from ``info`` but the warm start."""
     public, warm_start = env.public, reset_info.get("warm_start")
     return Problem(
         action_space=env.setup.action_space(),
@@ -63,13 +127,12 @@ def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
 
 
 def agent_generator(seed: int) -> np.random.Generator:
-    """The agent's own randomness: fixed by the seed, apart from the world's."""
-    # Through a hash, so that it is not the world's stream over again.
+    """Return the agent's generator: fixed by the seed, independent of the world's."""
     return np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
 
 
 def _arrived(info: Mapping[str, Any], step: int, earned: float) -> list[tuple[int, float]]:
-    """Numbers and rewards of the decisions that the agent is told of after a step."""
+    """Return the numbers and rewards of the decisions that the agent learns after a step."""
     if "arrived" not in info:
         return [(step, earned)]
     return [(t - info["t"] + step, gained) for t, _, gained in info["arrived"]]
@@ -82,12 +145,12 @@ def play(
     on_step: Callable[[], object] = lambda: None,
     learned: Mapping[str, NDArray[Any]] | None = None,
     agent_seed: int | None = None,
-    open_channel: Callable[..., AgentChannel | IsolatedAgent] = AgentChannel,
+    player: Callable[..., Player] = LocalAgent,
 ) -> Trajectory:
-    """One episode.
+    """Play one episode.
 
-    Where rewards come late, ``update`` gets the observation that the decision was made on, in the
-    order of arrival; of what is lost or still under way at the end the agent hears nothing.
+    Delayed rewards are passed to ``update`` in the order of arrival, each with the observation of
+    its decision; rewards that are lost or still under way at the end are not.
 
     Args:
         env: An environment of this suite, in ``DelayedReward`` if rewards come late.
@@ -95,33 +158,33 @@ def play(
         seed: Of the world and, apart from it, of the agent.
         on_step: Called after every step, for a progress bar.
         learned: What the agent learned in its training, if it had one.
-        agent_seed: Of the agent, where it must not give the world's away.
-        open_channel: Where the agent is: in this process, or ``IsolatedAgent`` in one of its own.
+        agent_seed: Seed of the agent, where it must not reveal that of the world.
+        player: Makes the agent: in this process, or in a sandbox.
     """
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
     observation, info = env.reset(seed=seed)
     rng = agent_generator(seed if agent_seed is None else agent_seed)
-    channel = open_channel(spec, problem_of(world, info), rng, learned)
+    playing = player(spec, problem_of(world, info), rng, learned)
     rows: list[tuple[int, Any, float, float]] = []
     arrived: list[tuple[int, float]] = []
     truncated = False
     while not truncated:
         # A copy: the agent may keep and change what it is given.
-        action = channel.act(arrived, observation.copy())
+        action = playing.act(arrived, observation.copy())
         observation, reward, _, truncated, info = env.step(action)
         earned = float(info.get("earned", reward))
         arrived = _arrived(info, len(rows), earned)
         rows.append((info["t"], action, earned, info["regret"]))
         on_step()
-    channel.act(arrived, None)
+    playing.act(arrived, None)
     t, actions, rewards, regrets = zip(*rows, strict=True)
     return Trajectory(
-        channel.agent,
+        playing.agent,
         world.setup.origin,
         np.array(t),
         np.array(actions),
         np.array(rewards),
         np.array(regrets),
-        np.array(channel.seconds),
+        np.array(playing.seconds),
     )

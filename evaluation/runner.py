@@ -1,30 +1,25 @@
-"""Running a protocol: what is missing is run, what is finished is kept."""
+"""Runner: what is missing of a protocol is run, what is finished is kept."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from agents.checks import one_of, require
-from evaluation.kinds import fitted
-from evaluation.own_worlds import look_for
+from evaluation.entries import AgentArgument, checked_agents, entries_of
 from evaluation.progress import default_reporter
 from evaluation.protocol import Protocol
 from evaluation.record import Record
 from evaluation.results import Results
-from evaluation.running.executors import Executor, InProcess, Pool, dispatch
-from evaluation.running.executors.own_worlds import world_modules
-from evaluation.running.given import Given, entries_of
-from evaluation.running.isolation import NONE, PROCESS, SANDBOX
-from evaluation.running.makeable import check_settings
-from evaluation.running.trainable import check_trainings
 from evaluation.runs import Run, runs_of
 from evaluation.specs import (
     REFERENCES,
@@ -34,20 +29,22 @@ from evaluation.specs import (
     parse_seeds,
     require_list,
 )
-from evaluation.store import Store, path_of
+from evaluation.store import Store
+from evaluation.workers import Executor, InProcess, Processes
+from evaluation.worlds import look_for
 from periodic_envs.checks import whole
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Attributes:
         runs: All runs of the protocol.
-        done: Finished by now, those of earlier runs included.
+        done: Finished by now, those of earlier calls included.
         failed: Failed among these.
-        run: The one that has just been finished, None at the start.
-        record: What came of it.
+        run: The run that has just finished, None at the start.
+        record: Its record.
     """
 
     runs: int
@@ -60,35 +57,33 @@ class Progress:
 def run(
     protocol: Protocol | Path | str = "smoke",
     *,
-    agents: Collection[Given] | None = None,
+    agents: Collection[AgentArgument] | None = None,
     envs: Collection[str] | None = None,
     seeds: str | Collection[int] | None = None,
     store: Store | Path | str | None = None,
     workers: int | None = None,
     dask: str | None = None,
     retry_failed: bool = False,
-    isolation: str = NONE,
+    isolation: str = "none",
     references: bool = True,
     on_progress: Callable[[Progress], object] | None = None,
 ) -> Results:
-    """Run a protocol and return what came of it.
+    """Run a protocol and return its results.
 
     Args:
         protocol: A protocol, the name of one that comes with the package, or a TOML file.
         agents: Agents instead of the protocol's: its labels, the command line's notation, an
             ``AgentSpec``, or a class; with settings, ``functools.partial(Mine, epsilon=0.1)``; with
             a track or a training, a table as in a protocol, ``{"name": Mine, "track":
-            "pretrained", "training_steps": 6400}``. The code of a class that was typed into a
-            notebook is kept beside the store.
+            "pretrained", "training_steps": 6400}``.
         envs: Worlds instead of the protocol's: its labels, or the command line's notation.
         seeds: Seeds instead of the protocol's: "0:20" for twenty, or a list of numbers.
         store: Where results are kept; None for memory. What is in it is not run again.
         workers: Processes; 0 to run everything in this one. By default one per core.
         dask: ``tcp://host:port`` of a Dask scheduler, or "local", instead of processes.
         retry_failed: Whether runs that failed before are tried again.
-        isolation: Where agents run: "none" (with the worlds), or, for agents that you do not trust,
-            "sandbox", or "process" where there is no sandbox: processes of their own, without the
-            worlds. Slower by the start of Python for every run, and by some 0.1 ms a step.
+        isolation: "none" for agents in the process of the world, or "sandbox" for agents that you
+            do not trust. A sandbox costs the start of Python for every run, and some 0.1 ms a step.
         references: Whether oracle, best fixed action and their like are computed, too.
         on_progress: Called with how far it is, at the start and after every run. By default a bar
             in a notebook, nothing elsewhere, and a warning at the end if runs have failed.
@@ -96,11 +91,11 @@ def run(
     Raises:
         ValueError: One sentence, if an argument cannot be used.
     """
-    one_of("isolation", isolation, (SANDBOX, PROCESS, NONE))
+    one_of("isolation", isolation, ("none", "sandbox"))
     _check_workers(workers)
     report = default_reporter() if on_progress is None else on_progress
     require(callable(report), "on_progress must be a function", on_progress)
-    protocol = _asked(_loaded(protocol), agents, envs, seeds, path_of(store))
+    protocol = _asked(_loaded(protocol), agents, envs, seeds, trusted=isolation == "none")
     if not isinstance(store, Store):
         store = Store(store)
     runs = [run for run in runs_of(protocol) if references or run.track != REFERENCES]
@@ -139,7 +134,7 @@ def _loaded(protocol: Any) -> Protocol:
 
 
 def _warn_of_failures(results: Results) -> None:
-    """Where nobody watches, an empty table must not be all there is to see."""
+    """Warn of failures, which an empty table would hide."""
     if not results.failures:
         return
     first = results.failures[0]
@@ -152,28 +147,27 @@ def _warn_of_failures(results: Results) -> None:
 
 def _asked(
     protocol: Protocol,
-    agents: Collection[Given] | None,
+    agents: Collection[AgentArgument] | None,
     envs: Collection[str] | None,
     seeds: str | Collection[int] | None,
-    path: Path | None,
+    *,
+    trusted: bool,
 ) -> Protocol:
-    """The protocol with what is asked for instead, without what agents do not take."""
+    """Return the checked protocol with what is asked for instead."""
     if seeds is not None and not isinstance(seeds, Iterable):
         raise ProtocolError(f'seeds must be a text ("0:20") or a list ([1, 4, 9]), got {seeds!r}')
     written = seeds if seeds is None or isinstance(seeds, str) else _plain(seeds)
     chosen = protocol.restricted(
-        agents=None if agents is None else entries_of(agents, path),
+        agents=None if agents is None else entries_of(agents),
         envs=None if envs is None else require_list("envs", envs, ProtocolError),
         seeds=None if written is None else parse_seeds(written),
     )
     _look_for_worlds(chosen)
-    check_trainings(chosen)
-    check_settings(chosen)
-    return fitted(chosen)
+    return checked_agents(chosen, trusted=trusted)
 
 
 def _plain(seeds: Iterable[Any]) -> list[Any]:
-    """NumPy's whole numbers as Python's."""
+    """Return seeds with Python's numbers for NumPy's."""
     return [int(seed) if isinstance(seed, np.integer) else seed for seed in seeds]
 
 
@@ -186,7 +180,7 @@ def _look_for_worlds(protocol: Protocol) -> None:
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
-    """Packed records of the trainings that runs build on and that are in the store."""
+    """Return packed records of the trainings that runs build on and that are in the store."""
     needed = {run.training for run in runs if run.training is not None}
     return {key: packed for key in needed if (packed := store.packed(key)) is not None}
 
@@ -197,16 +191,7 @@ def execute_all(
     workers: int | None = None,
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> dict[str, Record]:
-    """Run a few runs in processes, trainings that they build on among them.
-
-    Args:
-        runs: Which.
-        workers: Processes; by default one per core.
-        on_progress: Called with how far it is.
-
-    Returns:
-        What came of each, by its key.
-    """
+    """Run a few runs in processes, with the trainings that they build on; return records by key."""
     _check_workers(workers)
     found: dict[str, Record] = {}
     on_progress(Progress(len(runs), 0, 0))
@@ -224,8 +209,8 @@ def _records(
     """Run trainings first, then what builds on them.
 
     Args:
-        executor: Who runs them.
-        runs: Which.
+        executor: Runs them.
+        runs: What to run.
         trained: Packed records of the trainings that were finished before, by their keys.
     """
     for record in dispatch(executor, (run for run in runs if run.track == TRAINING)):
@@ -243,12 +228,33 @@ def _records(
     yield from dispatch(executor, ready)
 
 
+def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Record]:
+    """Run all runs; yield records as they are finished."""
+    waiting = iter(runs)
+    running: dict[Future[Record], Run] = {}
+    while True:
+        for run in islice(waiting, executor.capacity - len(running)):
+            running[executor.submit(run)] = run
+        if not running:
+            return
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            del running[future]
+            yield future.result()
+
+
 def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> Executor:
     if dask is None and workers == 0:
         return InProcess()
-    modules = world_modules(runs)  # what a worker could not import is said before it is started
+    for run in runs:
+        if run.world_module == "__main__":
+            raise ProtocolError(
+                f"{run.world.env_id} is defined in this script or notebook, which other processes "
+                "do not import: put it into a file of its own and import that, or run with "
+                "workers=0"
+            )
     if dask is not None:
-        from evaluation.running.executors.dask import Dask
+        from evaluation.cluster import Dask
 
-        return Dask(dask, workers or 2, modules)
-    return Pool(os.cpu_count() or 1 if workers is None else workers)
+        return Dask(dask, workers or 2)
+    return Processes(os.cpu_count() or 1 if workers is None else workers)

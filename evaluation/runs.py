@@ -1,13 +1,13 @@
-"""A run: one agent in one world on one seed, and what came of it."""
+"""Runs: one agent in one world on one seed."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agents.registry import AgentSpec, UnknownAgentError
-from evaluation.keys import sources_of
+from evaluation.keys import code_of, digest
+from evaluation.notebook import pickled
 from evaluation.specs import (
     REFERENCES,
     TRAINING,
@@ -17,11 +17,11 @@ from evaluation.specs import (
     Limits,
     ProtocolError,
     WorldSpec,
-    canonical_json,
     delay_arguments,
 )
+from evaluation.worlds import module_of
 
-if TYPE_CHECKING:  # the worker, which runs runs, needs no protocol
+if TYPE_CHECKING:  # workers need no protocol
     from evaluation.protocol import Protocol
 
 
@@ -30,22 +30,23 @@ class Run:
     """What to run: plain data that can be sent anywhere.
 
     Attributes:
-        key: SHA-256 of all that fixes the result: the address in the store.
+        key: SHA-256 of everything that the result depends on: the address in the store.
         env: Label of the world.
         agent: Label of the agent, or ``REFERENCES``.
         track: Track of the agent.
-        seed: Of the world and, apart from it, of the agent.
+        seed: Seed of the world and, independent of it, of the agent.
         world: The world.
         agent_spec: The agent, None for the references.
         limits: What it may use.
         data: Fingerprint of the world's data, None if it has none.
-        sources: SHA-256 of the code that the result depends on.
+        sources: Hashes of the code that the result depends on.
+        world_module: Module of a third party's world, which a process has to import.
+        made_here: The agent by value, if it is defined in a notebook or script.
         training_steps: Interactions of a training, which is a run of the track ``TRAINING``.
         training: Key of the training that an agent builds on, None if there is none.
-        learned: The packed record of that training: added when it is there.
-        agent_seed: Of the agent, where it must not give the world's away; None for ``seed``.
-        isolation: Where the agent is: "sandbox", "process" (of its own, without the world) or
-            "none" (with the world).
+        learned: The packed record of that training, added when it is there.
+        agent_seed: Seed of the agent, where it must not reveal the world's; None for ``seed``.
+        isolation: "sandbox", or "none" for an agent in the process of the world.
         horizon: Steps that the run has, None if it is not known.
     """
 
@@ -59,6 +60,8 @@ class Run:
     limits: Limits
     data: str | None
     sources: str
+    world_module: str = ""
+    made_here: bytes = b""
     training_steps: int = 0
     training: str | None = None
     learned: bytes | None = None
@@ -68,8 +71,7 @@ class Run:
 
 
 def runs_of(protocol: Protocol) -> list[Run]:
-    """All runs of a protocol: trainings first, then seed by seed, so that a part of a sweep
-    compares all agents."""
+    """Return all runs of a protocol: trainings first, then seed by seed."""
     references = AgentEntry(REFERENCES, AgentSpec(REFERENCES), REFERENCES)
     trainings: list[Run] = []
     runs: list[tuple[int, Run]] = []
@@ -101,19 +103,21 @@ def _first_run(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Run:
         limits=protocol.limits,
         data=protocol.data_fingerprints[entry.label],
         sources=_sources(protocol, entry, agent_spec),
+        world_module=module_of(world),
+        made_here=pickled(agent_spec.name) if agent_spec else b"",
         horizon=world.arguments.get("horizon") or protocol.setups[entry.label].horizon,
     )
 
 
 def _sources(protocol: Protocol, entry: EnvEntry, agent_spec: AgentSpec | None) -> str:
     try:
-        return sources_of(protocol.setups[entry.label].world, agent_spec)
+        return code_of(protocol.setups[entry.label], agent_spec)
     except UnknownAgentError as error:
         raise ProtocolError(f"agents: {error}") from error
 
 
 def _training(protocol: Protocol, run: Run, steps: int) -> Run:
-    """The training that an agent has in a world, in worlds of other seeds."""
+    """Return the training of an agent in a world, in worlds of other seeds."""
     origin = protocol.origins[run.env]
     if origin is not None and origin.replay:
         raise ProtocolError(
@@ -131,10 +135,7 @@ def _training(protocol: Protocol, run: Run, steps: int) -> Run:
 
 
 def with_key(run: Run) -> Run:
-    """The run under its address in the store.
-
-    Labels and limits are not part of it: the same run under another name is the same run.
-    """
+    """Return the run with its key; labels and limits are not part of it."""
     content: dict[str, Any] = {
         "world": [run.world.env_id, run.world.arguments, run.data],
         "agent": [run.agent_spec.name, run.agent_spec.settings] if run.agent_spec else REFERENCES,
@@ -148,5 +149,4 @@ def with_key(run: Run) -> Run:
         content["after training"] = run.training
     if run.agent_seed is not None:
         content["agent seed"] = run.agent_seed
-    key = hashlib.sha256(canonical_json(content).encode()).hexdigest()
-    return replace(run, key=key)
+    return replace(run, key=digest(content))

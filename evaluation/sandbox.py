@@ -1,40 +1,43 @@
-"""A sandbox for agents that are not trusted: bubblewrap (``bwrap``), where the system has it.
+"""Sandbox for agents that are not trusted: bubblewrap (``bwrap``) around a fresh interpreter.
 
-The agent's process has namespaces of its own (user, pid, mount, ipc, network, host name), no
-privileges, a read-only system and Python environment, an empty home and ``/tmp`` in memory, none of
-the user's files but its own code, no environment variables but those that choose the kernels of the
-BLAS, and a filter of system calls (``seccomp.py``). It ends with its judge. Limits of memory, time,
-files and processes are set by the process itself before it loads the agent
-(``process.limit_for_good``), and hold since it has no privilege to raise them.
+The world, its seed and the regret stay in the worker; the agent's process (``sandboxed.py``) gets
+the problem and observations and answers actions, one line of JSON each. It has namespaces of its
+own (user, pid, mount, ipc, network, host name), no privileges, a read-only system and Python
+environment, an empty home and ``/tmp`` in memory, no file of the user but its own code, and no
+environment variables but those that choose the kernels of the BLAS. It ends with its worker.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
+import pickle
+import secrets
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import IO
+from importlib.util import find_spec
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Problem
 from agents.registry import AgentSpec, names
-from evaluation.keys import CACHE, find_package
-from evaluation.running.agent_process import STARTED, receive
-from evaluation.running.process import ONE_THREAD, ROOT, own_python
-from evaluation.running.seccomp import program
+from evaluation.keys import OURS, ROOT
+from evaluation.play import Arrived
 
 DID_NOT_START = "the sandbox did not start"
 """Begins the reason of a run that failed before there was an agent."""
-MAX_KEPT_BYTES = 2**26
+MAX_TEMPORARY_BYTES = 2**26
 """All that an agent may write into its ``/tmp``, and as much into its home."""
-START_SECONDS = 120.0
-PACKAGES = ("agents", "evaluation", "periodic_envs")
+MAX_ANSWER_BYTES = 2**20
 _HOME = "/home/agent"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = (
@@ -44,11 +47,10 @@ _SETTINGS = (
 """Read by the linker, by clocks, and by libraries that count processors; nothing of the user's."""
 _BLAS = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")
 """Variables that choose how sums are rounded: an agent must compute as it does elsewhere."""
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _NAMESPACES = (
-    *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts"),
-    *("--unshare-cgroup-try", "--disable-userns", "--uid", "65534", "--gid", "65534"),
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"),
     *("--hostname", "agent", "--cap-drop", "ALL", "--new-session", "--die-with-parent"),
-    "--as-pid-1",  # no other process is there, not even one of bubblewrap's own
 )
 
 
@@ -56,13 +58,131 @@ class SandboxError(Exception):
     """A sandbox that did not start: one sentence that begins with ``DID_NOT_START``."""
 
 
+class AgentFailedError(Exception):
+    """An agent that raised an error, or whose process ended: the reason."""
+
+
+class SandboxedAgent:
+    """An agent in a sandbox: a player of ``play``.
+
+    Attributes:
+        agent: None, as it is elsewhere.
+        seconds: Time of each answer, as the worker measures it.
+
+    Args:
+        spec: The agent.
+        problem: What it may know.
+        rng: Its generator.
+        learned: What it learned in its training, if it had one.
+        memory_mb: Memory that it may take on top of what the interpreter has.
+        code: Its class by value, if it is defined in a notebook or script.
+    """
+
+    agent: None = None
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        problem: Problem,
+        rng: np.random.Generator,
+        learned: Mapping[str, NDArray[Any]] | None = None,
+        *,
+        memory_mb: float,
+        code: bytes = b"",
+    ) -> None:
+        self.seconds: list[float] = []
+        self._token = ""
+        spec = _located(spec)
+        self._process = self._start(spec)
+        weakref.finalize(self, _end, self._process)
+        if self._line() != b"started\n":
+            raise SandboxError(": ".join([DID_NOT_START, *self._last_words()]))
+        # The worker's own words may be pickled; the agent's may not.
+        self._write(pickle.dumps((spec, problem, rng, learned, memory_mb, code)))
+        self._answer()
+
+    def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
+        """Send rewards and the next observation, and return the action."""
+        shown = None if observation is None else observation.tolist()
+        # An answer repeats what only the question says: it cannot be given ahead.
+        self._token = secrets.token_hex(8)
+        start = time.perf_counter()
+        self._write(json.dumps([arrived, shown, self._token]).encode() + b"\n")
+        action = self._answer()
+        seconds = time.perf_counter() - start
+        if observation is None:
+            self.seconds[-1] += seconds
+        else:
+            self.seconds.append(seconds)
+        return np.array(action) if isinstance(action, list) else action
+
+    def _start(self, spec: AgentSpec) -> subprocess.Popen[bytes]:
+        own = _own_places(spec)
+        folders = [os.path.dirname(place) for place in own]
+        python = own_python("from evaluation.sandboxed import main; main()", folders=folders)
+        command = [shutil.which("bwrap") or "bwrap", *_NAMESPACES, *_mounts(own), "--"]
+        try:
+            return subprocess.Popen(
+                [*command, *python],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={},
+            )
+        except OSError as error:
+            raise SandboxError(f"{DID_NOT_START}: {error}") from None
+
+    def _write(self, data: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError):  # reading reports that the process ended
+            stdin.write(data)
+            stdin.flush()
+
+    def _line(self) -> bytes:
+        stdout = self._process.stdout
+        assert stdout is not None
+        return stdout.readline(MAX_ANSWER_BYTES)
+
+    def _answer(self) -> Any:
+        line = self._line()
+        if not line:
+            raise AgentFailedError("the agent's process ended")
+        with contextlib.suppress(ValueError):
+            match json.loads(line):
+                case ["action", action, self._token]:
+                    return action
+                case ["action", _, str()]:
+                    raise AgentFailedError("the agent's process spoke before it was asked")
+                case ["error", str(reason)]:
+                    # These words would void the run, so that it would not count as a failure.
+                    forged = reason.startswith(DID_NOT_START)
+                    raise AgentFailedError(f"the agent says: {reason}" if forged else reason)
+        raise AgentFailedError("the agent's process gave no answer to the question")
+
+    def _last_words(self) -> list[str]:
+        _, errors = self._process.communicate()
+        return errors.decode(errors="replace").strip().splitlines()[-1:]
+
+
+def own_python(code: str, *, folders: Sequence[str] = ()) -> list[str]:
+    """Return the command of a Python process that imports nothing from the current folder.
+
+    Args:
+        code: What it does; ``sys`` is imported.
+        folders: To import from as well, after all others.
+    """
+    path = f"import sys; sys.path += {[ROOT, *folders]!r}; "
+    return [sys.executable, "-I", "-B", "-c", path + code]
+
+
 def available() -> str | None:
-    """The sandbox of this system with its version, None if there is none that works."""
+    """Return the sandbox of this system with its version, None if none works."""
     return _probe()[0]
 
 
 def why_not() -> str:
-    """Why there is no sandbox here, and what to do about it."""
+    """Return why there is no sandbox here, and a remedy."""
     return _probe()[1]
 
 
@@ -71,98 +191,47 @@ def _probe() -> tuple[str | None, str]:
     found = shutil.which("bwrap")
     if found is None:
         return None, "bubblewrap is not installed (bwrap; Debian's package is called bubblewrap)"
-    if program() is None:
-        return None, "the numbers of system calls on this kind of machine are not known"
-    try:
-        line, process = start(AgentSpec("random"))
-        line.close()
-        process.kill()
-        process.wait()
-    except SandboxError as error:
-        return None, f"{error} (bubblewrap 0.8 and user namespaces are needed)"
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
-    return " ".join(said.split()) or "bubblewrap", ""
+    command = [found, *_NAMESPACES, *_mounts([]), "--", sys.executable, "-I", "-c", ""]
+    done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = ": ".join([DID_NOT_START, *done.stderr.strip().splitlines()[-1:]])
+        return None, f"{reason} (bubblewrap 0.8 and user namespaces are needed)"
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    return " ".join(version.stdout.split()), ""
 
 
-def shows(path: Path) -> bool:
-    """Whether an agent in the sandbox could read this file."""
-    seen = [*_SYSTEM, *_SETTINGS, *_environment()]
-    return any(path.resolve().is_relative_to(Path(place).resolve()) for place in seen)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        with contextlib.suppress(OSError):
+            if stream is not None:
+                stream.close()
 
 
-def located(spec: AgentSpec) -> AgentSpec:
-    """The agent by a name that means the same in any folder."""
+def _located(spec: AgentSpec) -> AgentSpec:
+    """Return the agent under a name that means the same in any folder."""
     place, colon, attribute = spec.name.partition(":")
     if not place.endswith(".py"):
         return spec
-    return replace(spec, name=f"{Path(place).resolve()}{colon}{attribute}")
+    return replace(spec, name=f"{os.path.realpath(place)}{colon}{attribute}")
 
 
-def start(spec: AgentSpec) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """Start an agent's process, which has not touched the agent's code yet.
-
-    Returns:
-        The line to it, and the process, which ends with the one that called this.
-
-    Raises:
-        SandboxError: If it does not come up.
-    """
-    ours, theirs = socket.socketpair()
-    with contextlib.ExitStack() as opened:
-        opened.callback(theirs.close)
-        errors = opened.enter_context(tempfile.TemporaryFile())
-        code = f"from evaluation.running.agent_process import main; main({theirs.fileno()})"
-        own = _own_places(spec.name)
-        # A package is imported from the folder that it is in; a file is loaded by its name.
-        packages = [str(place.parent) for place in own if place.suffix != ".py" or _is_module(spec)]
-        command = own_python(code, folders=packages)
-        try:
-            process = _popen(command, own, theirs.fileno(), errors)
-        except OSError as error:
-            ours.close()
-            raise SandboxError(f"{DID_NOT_START}: {error}") from None
-        theirs.close()
-        try:
-            ours.settimeout(START_SECONDS)
-            if receive(ours, len(STARTED)) != STARTED:
-                raise EOFError
-            ours.settimeout(None)
-        except (EOFError, OSError, ValueError):
-            ours.close()
-            process.kill()
-            process.wait()
-            errors.seek(0)
-            said = errors.read(10_000).decode(errors="replace").strip().splitlines()[-1:]
-            raise SandboxError(": ".join([DID_NOT_START, *said])) from None
-    return ours, process
+def _own_places(spec: AgentSpec) -> list[str]:
+    """Return the file of an agent, or the folder of its package, if it is not ours."""
+    place = names().get(spec.name, spec.name).partition(":")[0]
+    if place.endswith(".py"):
+        return [place]
+    top = place.partition(".")[0]
+    if top in (*OURS, "__main__"):
+        return []
+    found = find_spec(top)
+    places = (found.submodule_search_locations or [found.origin]) if found else []
+    return [os.path.realpath(place) for place in places if place]
 
 
-def _popen(
-    command: Sequence[str], own: Iterable[Path], line: int, errors: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    with tempfile.TemporaryFile() as rules:
-        rules.write(program() or b"")
-        rules.seek(0)
-        seccomp = ("--seccomp", str(rules.fileno()))
-        return subprocess.Popen(
-            [
-                shutil.which("bwrap") or "bwrap",
-                *_NAMESPACES,
-                *_mounts(own),
-                *seccomp,
-                "--",
-                *command,
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            pass_fds=(line, rules.fileno()),
-            env={},
-        )
-
-
-def _mounts(own: Iterable[Path]) -> Iterator[str]:
-    """What the agent sees of the disk."""
+def _mounts(own: Iterable[str]) -> Iterator[str]:
+    """Yield the options that say what the agent sees of the disk and of the environment."""
     for place in _SYSTEM:
         if os.path.islink(place):
             yield from ("--symlink", os.readlink(place), place)
@@ -171,64 +240,44 @@ def _mounts(own: Iterable[Path]) -> Iterator[str]:
     for place in _SETTINGS:
         yield from ("--ro-bind-try", place, place)
     for place in ("/tmp", _HOME):
-        yield from ("--size", str(MAX_KEPT_BYTES), "--tmpfs", place)
+        yield from ("--size", str(MAX_TEMPORARY_BYTES), "--tmpfs", place)
     yield from ("--proc", "/proc", "--dev", "/dev")
-    for place in _outermost([*_environment(), *map(str, own)]):
+    for place in _outermost([*_environment(), *own]):
         yield from ("--ro-bind", place, place)
-    # Nobody has looked at compiled code: the sources are what was hashed.
-    for cache in (found for place in own for found in place.rglob(CACHE)):
-        yield from ("--size", "4096", "--tmpfs", str(cache), "--remount-ro", str(cache))
     # Root in a user namespace may still write what belongs to root: /proc/sys, among others.
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)
     yield from ("--clearenv", "--chdir", _HOME)
-    blas = {name: os.environ[name] for name in _BLAS if name in os.environ}
-    variables = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **ONE_THREAD, **blas}
+    variables = {"HOME": _HOME, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    variables |= dict.fromkeys(_THREADS, "1")
+    variables |= {name: os.environ[name] for name in _BLAS if name in os.environ}
     for name, value in variables.items():
         yield from ("--setenv", name, value)
 
 
 @functools.cache
 def _environment() -> tuple[str, ...]:
-    """Python, the installed packages and ours: what an isolated Python imports from."""
+    """Return the places that an isolated Python imports from: its own, packages', and ours."""
     asked = subprocess.run(
         own_python("print(*sys.path, sep='\\n')"), capture_output=True, text=True, check=False
     )
     folders = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
-    folders |= set(asked.stdout.splitlines()) - {str(ROOT)}
-    folders |= {str(ROOT / package) for package in PACKAGES} | set(_links(sys.executable))
+    folders |= set(asked.stdout.splitlines()) - {ROOT}
+    folders |= {f"{ROOT}/{package}" for package in OURS} | set(_links(sys.executable))
     return tuple(filter(os.path.exists, folders))
 
 
 def _outermost(places: Iterable[str]) -> Iterator[str]:
-    """Those that are in none of the others, nor in the system's folders."""
-    seen = [Path(place) for place in _SYSTEM]
+    """Yield those that are in none of the others, nor in the system's folders."""
+    seen = list(_SYSTEM)
     for place in sorted(places):
-        if not any(Path(place).is_relative_to(outer) for outer in seen):
-            seen.append(Path(place))
+        if not any(place == outer or place.startswith(f"{outer}/") for outer in seen):
+            seen.append(place)
             yield place
 
 
 def _links(path: str) -> Iterator[str]:
-    """The places that a chain of links leads through."""
+    """Yield the places that a chain of links leads through."""
     while os.path.islink(path):
         path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
         yield path
-
-
-def _is_module(spec: AgentSpec) -> bool:
-    return not names().get(spec.name, spec.name).partition(":")[0].endswith(".py")
-
-
-def _own_places(name: str) -> list[Path]:
-    """The file of an agent, or the folder of its package, if it is not ours."""
-    place = names().get(name, name).partition(":")[0]
-    if place.endswith(".py"):
-        return [Path(place).resolve()]
-    top = place.partition(".")[0]
-    if top in PACKAGES:
-        return []
-    found = find_package(top)
-    folders = [*(found.submodule_search_locations or ())] if found else []
-    files = folders or ([found.origin] if found and found.origin else [])
-    return [Path(file).resolve() for file in files if os.path.exists(file)]

@@ -8,7 +8,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from greenlet import greenlet
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
@@ -34,9 +33,8 @@ class TrainingError(Exception):
 class Budget(VectorEnv[Any, Any, Any]):
     """Worlds to train in that count every interaction and end when the budget is spent.
 
-    They choose their seeds, so that nobody trains in the worlds of the judge, and keep ``info`` to
-    themselves. It is a door, not a wall: a program that searches the memory of its process finds
-    what is behind it, as it does in a run.
+    They choose their seeds, so that no agent trains in the worlds that it is judged in, and pass on
+    nothing of ``info`` but final observations.
 
     Args:
         envs: The worlds.
@@ -51,37 +49,32 @@ class Budget(VectorEnv[Any, Any, Any]):
         self.observation_space, self.action_space = envs.observation_space, envs.action_space
         self.single_observation_space = envs.single_observation_space
         self.single_action_space = envs.single_action_space
-        self.used, seeds = 0, [TRAINING_SEED]
-
-        def reset() -> Any:
-            return envs.reset(seed=seeds.pop() if seeds else None)[0]
-
-        def step(actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-            if self.used + self.num_envs > steps:
-                raise BudgetSpentError("more interactions than training_steps allows")
-            self.used += self.num_envs
-            observations, rewards, terminated, truncated, info = envs.step(actions)
-            shown = {"final_obs": info["final_obs"]} if "final_obs" in info else {}
-            return observations, rewards, terminated, truncated, shown
-
-        self._reset, self._step = reset, step
+        self.used, self._steps, self._envs = 0, steps, envs
+        self._seed: int | None = TRAINING_SEED
 
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """New worlds; a seed is not for the agent to choose."""
-        return self._reset(), {}
+        """Draw new worlds; the agent cannot choose the seed."""
+        observations, _ = self._envs.reset(seed=self._seed)
+        self._seed = None
+        return observations, {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """One interaction with every copy."""
-        return self._step(actions)
+        """Take one step in every copy."""
+        if self.used + self.num_envs > self._steps:
+            raise BudgetSpentError("more interactions than training_steps allows")
+        self.used += self.num_envs
+        observations, rewards, terminated, truncated, info = self._envs.step(actions)
+        shown = {"final_obs": info["final_obs"]} if "final_obs" in info else {}
+        return observations, rewards, terminated, truncated, shown
 
     def close(self, **_: Any) -> None:
-        """Nothing is left open."""
+        """Do nothing: nothing is left open."""
 
 
 def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """What an agent learns in a training run, with the interactions and seconds that it took.
+    """Return what an agent learns in a training, with the interactions and seconds that it took.
 
     Args:
         run: The training.
@@ -99,8 +92,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
         **world_arguments(run.world.arguments),
     )
     budget = Budget(envs, run.training_steps)
-    # On a stack of its own, as in a run: the frames here hold the worlds themselves.
-    learned = greenlet(run.agent_spec.trainable().train).switch(
+    learned = run.agent_spec.trainable().train(
         problem_of(one, info),
         budget,
         steps=run.training_steps,
@@ -115,7 +107,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
 
 
 def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
-    """What the agent of a run learned before, if anything."""
+    """Return what the agent of a run learned before, if anything."""
     if run.learned is None:
         return None
     columns = unpack(run.learned)
@@ -123,7 +115,7 @@ def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
 
 
 def _plain(learned: Any) -> dict[str, NDArray[Any]]:
-    """Arrays of numbers by name, or a sentence: who wrote ``train`` is not to be trusted."""
+    """Return arrays of numbers by name, or raise an error that says what is wrong."""
     if not isinstance(learned, Mapping):
         raise TrainingError(f"train() must return a dictionary of arrays, got {type(learned)}")
     arrays: dict[str, NDArray[Any]] = {}

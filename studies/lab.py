@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +18,6 @@ from evaluation.cli.shared import Reporter
 from evaluation.protocol import Protocol
 from evaluation.results import Results
 from evaluation.runner import Progress, run
-from evaluation.running.executors.starting import answer_of, stop, worker_pool
 from evaluation.specs import Limits, agent_entry, env_entry, parse_seeds
 from evaluation.store import Store
 from periodic_envs.files import write_figure
@@ -167,16 +167,8 @@ def _mapping(workers: int | None) -> Iterator[Any]:
     if workers == 0:
         yield map
         return
-    pool: Any = worker_pool(workers or os.cpu_count() or 1)
-
-    def in_processes(function: Any, items: Any) -> Iterator[Any]:
-        futures = [pool.schedule(function, args=[item]) for item in items]
-        return (answer_of(pool, future) for future in futures)
-
-    try:
-        yield in_processes
-    finally:
-        stop(pool)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield pool.map
 
 
 def regrets(results: Results) -> pd.DataFrame:

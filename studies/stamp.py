@@ -8,33 +8,20 @@ of the study. ``periodic-gp stale`` holds these against the installed code.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import Literal
 
-import gymnasium as gym
 import msgspec
 
-from agents.registry import UnknownAgentError, online_names
-from evaluation.keys import agent_source, hash_of_ours, runner_source, world_source
+from agents.registry import online_names
+from evaluation.keys import our_code
 from evaluation.provenance import machine
-from evaluation.running.imports import closure, file_of
-from evaluation.running.process import ROOT
 
 Kind = Literal["agents", "worlds", "runner", "study"]
 Code = dict[Kind, dict[str, str]]
 """Of every kind the names and the hashes of their code."""
 RUNNER = "evaluation.running"
-COMPUTING = (
-    "agents",
-    *(f"evaluation/{name}" for name in ("backtest", "logs", "priors", "statistics", "studies")),
-    *(f"evaluation/{name}.py" for name in ("compared", "phases", "results", "seasons")),
-)
-"""Of all that a study imports, what its figures may depend on besides worlds and runner."""
-CARRYING = tuple(f"studies/{name}.py" for name in ("__init__", "lab", "pages", "stamp"))
-"""What all studies share, and no figure depends on."""
 DIGITS = 16
 """Of a SHA-256 in hexadecimal digits."""
 GONE = ""
@@ -113,40 +100,9 @@ def make_stamp(
     )
 
 
-def code_of(names: Mapping[Kind, Iterable[str]], root: Path = ROOT) -> Code:
-    """The hashes of all names as they are now, ``GONE`` where there is nothing of that name."""
-    return {kind: {name: _hash(kind, name, root) for name in names[kind]} for kind in names}
-
-
-def _hash(kind: Kind, name: str, root: Path) -> str:
-    try:
-        return _SOURCES[kind](name, root)[:DIGITS]
-    except (UnknownAgentError, gym.error.Error, ImportError, OSError):
-        return GONE
-
-
-def _source_of_world(env_id: str, root: Path) -> str:
-    module, _, name = gym.spec(env_id).kwargs["world"].partition(":")
-    world: type = getattr(import_module(module), name)
-    return world_source(object.__new__(world), root)
-
-
-def _source_of_study(module: str, root: Path) -> str:
-    own = file_of(module, root)
-    if own is None:
-        raise ImportError(f"there is no study {module!r}")
-    starts = own.parent.rglob("*.py") if own.name == "__init__.py" else [own]
-    found = {path.relative_to(root).as_posix(): path for path in closure(starts, root)}
-    kept = (name for name in found if name.startswith(COMPUTING) and name not in CARRYING)
-    return hash_of_ours((found[name] for name in kept), root)
-
-
-_SOURCES: dict[Kind, Callable[[str, Path], str]] = {
-    "agents": agent_source,
-    "worlds": _source_of_world,
-    "runner": lambda name, root: runner_source(root),
-    "study": _source_of_study,
-}
+def code_of(names: Mapping[Kind, Iterable[str]]) -> Code:
+    """Return the hash of the code of this package, for all names."""
+    return {kind: {name: our_code()[:DIGITS] for name in names[kind]} for kind in names}
 
 
 def stamps_in(page: str) -> list[Stamp]:

@@ -23,7 +23,7 @@ import os, pkgutil, signal, socket, sys, warnings
 warnings.simplefilter("ignore")
 # Other people's code first: it may ask the system what it is.
 import filelock, greenlet, gymnasium, jinja2, matplotlib.pyplot, msgspec, numpy
-import pandas, pebble, plotly.graph_objects, pyarrow.parquet, rich.progress, safetensors
+import cloudpickle, pandas, plotly.graph_objects, pyarrow.parquet, rich.progress, safetensors
 import scipy.stats
 import starlette.applications, threadpoolctl, typer.testing, uvicorn
 import multiprocessing.resource_tracker, multiprocessing.util, subprocess

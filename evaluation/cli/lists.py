@@ -17,9 +17,9 @@ from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, 
 from evaluation import protocol as protocols
 from evaluation.cli.docstrings import described_settings, named_settings, plain
 from evaluation.cli.shared import CommandError, console, save_picture, say
-from evaluation.own_worlds import look_for
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, WorldSpec
+from evaluation.worlds import look_for
 
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv

@@ -17,7 +17,7 @@ import agents
 from agents import AgentSpec, UnknownAgentError
 from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
 from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
-from evaluation.kinds import ARMS, BOX, check_takes
+from evaluation.entries import ARMS, BOX, check_takes
 from evaluation.pictures import Film, run_figure
 from evaluation.play import play
 from evaluation.references import reference_rewards

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from evaluation.leaderboard.bundle import STEPS, BundleError
-from evaluation.running.process import own_python
+from evaluation.sandbox import own_python
 from periodic_envs.arrays import Array
 
 Actions = list[NDArray[Any]]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluation import sandbox
-from evaluation.keys import agent_source, own_hash
-from evaluation.kinds import refused
+from evaluation.entries import refused
+from evaluation.keys import agent_code
 from evaluation.leaderboard.bundle import (
     MANIFEST,
     STEPS,
@@ -109,7 +109,7 @@ def submit(
 
 def code_hash(name: str) -> str:
     """Return the SHA-256 of an agent's code: its own files, or all it imports from ``agents``."""
-    return own_hash(name) or agent_source(name)
+    return agent_code(name)
 
 
 def agent_runs(protocol: Protocol) -> list[Run]:

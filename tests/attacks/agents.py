@@ -91,10 +91,14 @@ class ReadsSecrets(Signals):
 
 
 class PhonesHome(Signals):
+    def __init__(self, problem, rng, port):
+        super().__init__(problem, rng)
+        self.port = port
+
     def attack(self):
         with socket.socket() as out:
             out.settimeout(1.0)
-            return out.connect_ex(("127.0.0.1", 9)) is not None
+            return out.connect_ex(("127.0.0.1", self.port)) == 0
 
 
 def peer():
@@ -194,9 +198,12 @@ class BehavesWhenWatched(Honest):
 
 
 class BruteForce(Honest):
-    """Draws worlds of many seeds until one gives the rewards that it has seen."""
+    """Draws worlds of many seeds until one gives the rewards that it has seen.
 
-    SEEDS = 200
+    Its own draws may be rounded otherwise than the judge's: by another processor, or BLAS.
+    """
+
+    SEEDS, ROUNDING = 200, 1e-6
 
     def __init__(self, problem, rng):
         super().__init__(problem, rng)
@@ -221,7 +228,7 @@ class BruteForce(Honest):
 
     def update(self, observation, action, reward):
         super().update(observation, action, reward)
-        self.envs = [env for env in self.envs if env.step(action)[1] == reward]
+        self.envs = [e for e in self.envs if abs(e.step(action)[1] - reward) < self.ROUNDING]
 
 
 # Rewriting what is judged
@@ -275,7 +282,7 @@ class AnswersAhead(Honest):
     def act(self, observation):
         for fd in range(3, 64):
             with contextlib.suppress(OSError):
-                os.write(fd, b"\x0b" + b"\0" * 7 + b'["value",0]')
+                os.write(fd, b'["action", 0, "x"]\n')
         return 0
 
 
@@ -286,7 +293,7 @@ class ForgesAnswers(Honest):
         bomb = b"cos\nsystem\n(S'touch /tmp/pwned'\ntR."
         for fd in range(3, 64):
             with contextlib.suppress(OSError):
-                os.write(fd, struct.pack("<Q", len(bomb)) + bomb)
+                os.write(fd, bomb + b"\n")
         return 0
 
 

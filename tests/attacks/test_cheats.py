@@ -1,14 +1,18 @@
 """Agents that know beforehand, or rewrite what is judged: their way through the tiers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from agents.testing import example_problem
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.hidden import FALSE_ALARM, HiddenSeeds, permutation_test
 from evaluation.runner import run
 from tests.platforms import linux_only
 from tests.test_evaluation.submissions import edit
 
+from .agents import BruteForce
 from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL, TOML, judged
 
@@ -31,6 +35,16 @@ def test_brute_force_of_public_seeds(sandboxed, handed_in) -> None:
     verdict, _ = judged(handed_in("BruteForce"), "BruteForce")
     assert (verdict.tier, verdict.passed) == ("hidden-seed", False)
     assert "it knows the public seeds" in verdict.words
+
+
+def test_brute_force_recognises_seeds_of_another_processor() -> None:
+    """Where it recognises none it claims nothing, and no tier has anything to find."""
+    env = PROTOCOL.envs[0].spec.make()
+    agent = BruteForce(replace(example_problem("arms"), horizon=15), np.random.default_rng(0))
+    env.reset(seed=3)
+    for arm in range(3):
+        agent.update(None, arm, env.step(arm)[1] + 1e-10)
+    assert len(agent.envs) == 1
 
 
 @attack(

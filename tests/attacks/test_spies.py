@@ -1,13 +1,11 @@
 """Agents that look around for what they must not know."""
 
-import os
-
-import pytest
+import socket
 
 from evaluation.runner import run
 from tests.platforms import linux_only
 
-from .catalogue import attack
+from .catalogue import NOT_STOPPED, attack
 from .conftest import AGENTS, PROTOCOL
 
 pytestmark = linux_only
@@ -22,12 +20,14 @@ def succeeded(agent: str, isolation: str, seeds: str = "0:1") -> bool:
 
 
 @attack(
-    stopped_by="run",
-    how="an agent has a stack of its own (a greenlet): the judge's frames are not below it",
+    stopped_by="submit",
+    how="the frames of the judge are in another process; without isolation, in plain `run`, it is "
+    "not stopped",
 )
-def test_frames() -> None:
+def test_frames(sandboxed) -> None:
     """Walk up the stack to the judge's frames, which hold the world and its regret."""
-    assert not succeeded("ReadsFrames", "none")
+    assert succeeded("ReadsFrames", "none")
+    assert not succeeded("ReadsFrames", "sandbox")
 
 
 @attack(
@@ -38,22 +38,20 @@ def test_frames() -> None:
 def test_garbage_search(sandboxed) -> None:
     """Search all objects of the process for the world, the run or its seed."""
     assert succeeded("SearchesGarbage", "none")
-    assert not succeeded("SearchesGarbage", "process")
     assert not succeeded("SearchesGarbage", "sandbox")
 
 
 @attack(
     stopped_by="submit",
-    how="in the sandbox there is no other process (own pid namespace); elsewhere driver, fork "
-    "server, workers and zygote are closed to their own user, though not to root",
+    how="in the sandbox there is no other process but bubblewrap's own (own pid namespace)",
 )
 def test_memory_of_others(sandboxed) -> None:
     """Read or write the memory of judge, worker, fork server or driver through /proc."""
-    assert succeeded("ReadsMemory", "none") == (os.getuid() == 0)
+    assert succeeded("ReadsMemory", "none")
     assert not succeeded("ReadsMemory", "sandbox")
 
 
-@attack(stopped_by="submit", how="own pid namespace, no privileges, and ptrace is refused")
+@attack(stopped_by="submit", how="own pid namespace and no privileges")
 def test_ptrace(sandboxed) -> None:
     """Attach a debugger to the judge, whose pid the socket gives away."""
     assert not succeeded("TracesItsJudge", "sandbox")
@@ -69,11 +67,13 @@ def test_secrets(sandboxed, monkeypatch) -> None:
     assert not succeeded("ReadsSecrets", "sandbox")
 
 
-@attack(stopped_by="submit", how="no network (own namespace), and sockets are refused")
+@attack(stopped_by="submit", how="no network (own namespace)")
 def test_network(sandboxed) -> None:
     """Ask a server elsewhere for the answers, or tell it what was seen."""
-    assert succeeded("PhonesHome", "none")
-    assert not succeeded("PhonesHome", "sandbox")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert succeeded(f"PhonesHome:port={port}", "none")
+        assert not succeeded(f"PhonesHome:port={port}", "sandbox")
 
 
 @attack(
@@ -85,25 +85,24 @@ def test_notes_for_later_runs(sandboxed) -> None:
     assert not succeeded("LeavesNotes", "sandbox", seeds="0:3")
 
 
-@attack(stopped_by="submit", how="locks, leases and notices of files are refused")
+@attack(
+    stopped_by=NOT_STOPPED,
+    how="one bit at a time reaches runs that are judged at the same moment, on other seeds",
+)
 def test_locks(sandboxed) -> None:
     """Tell a run beside oneself what was seen, by locks on a file that both can read."""
     assert succeeded("LocksItsCode", "none")
-    assert not succeeded("LocksItsCode", "sandbox")
+    assert succeeded("LocksItsCode", "sandbox")
 
 
-@pytest.mark.parametrize("isolation", ["none", "process"])
 @attack(
-    stopped_by="run",
-    how="actions are turned into plain numbers on the agent's side; what an isolated agent says "
-    "is JSON, never a pickle",
+    stopped_by="submit",
+    how="what an isolated agent says is JSON, never a pickle; without isolation it is not stopped",
 )
-def test_sly_actions(isolation: str, monkeypatch) -> None:
+def test_sly_actions(sandboxed) -> None:
     """Hand out an action whose methods run on the judge's side when it is looked at."""
     protocol = PROTOCOL.restricted(agents=[f"{AGENTS}:SlyActions"], seeds=[0])
-    results = run(protocol, workers=1, isolation=isolation)
+    results = run(protocol, workers=1, isolation="sandbox")
     assert not any("pwned" in failed.reason for failed in results.failures)
-    if isolation == "none":  # so the test can fail: this is what would happen
-        monkeypatch.setattr("evaluation.running.channel.plain", lambda action: action)
-        careless = run(protocol, workers=0)
-        assert any("pwned" in failed.reason for failed in careless.failures)
+    careless = run(protocol, workers=1)
+    assert any("pwned" in failed.reason for failed in careless.failures)

@@ -16,7 +16,7 @@ import numpy as np
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol import Protocol
-from evaluation.running.process import own_python
+from evaluation.sandbox import own_python
 from evaluation.store import Store
 from tests.test_envs.portal_files import csv, csv_line
 

@@ -1,7 +1,9 @@
 """Names, settings, and other people's agents."""
 
 import importlib
+import os
 import pkgutil
+import py_compile
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -100,6 +102,25 @@ def test_a_module(lazy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(lazy_file.parent)
     assert make("lazy_agent:Lazy:arm=2").act(None) == 2
     sys.modules.pop("lazy_agent")
+
+
+@pytest.mark.parametrize("place", ["{0}/edited/inner.py:Lazy", "edited.inner:Lazy"])
+def test_registry_runs_the_source_and_not_a_compiled_file(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two edits within a second that change no length: Python cannot tell their compiled files."""
+    file = tmp_path / "edited" / "inner.py"
+    file.parent.mkdir()
+    (file.parent / "__init__.py").touch()
+    file.write_text(SOURCE)
+    os.utime(file, (1e9, 1e9))
+    py_compile.compile(str(file))
+    file.write_text(SOURCE.replace("return self.arm", "return 7 # arm."))
+    os.utime(file, (1e9, 1e9))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert make(place.format(tmp_path)).act(None) == 7
+    for name in [name for name in sys.modules if name.startswith("edited")]:
+        del sys.modules[name]
 
 
 def test_an_entry_point(lazy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

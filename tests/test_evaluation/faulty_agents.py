@@ -3,8 +3,6 @@
 import collections
 import contextlib
 import gc
-import inspect
-import io
 import itertools
 import os
 import sys
@@ -117,22 +115,6 @@ class SaysTheUnspeakable(Good):
         raise RuntimeError("bad \udcff \x1b[31m letters " + "x" * 10_000)
 
 
-class Spoils(Good):
-    """Makes the world easy for everybody who comes after it in the same process."""
-
-    def act(self, observation):
-        from periodic_envs.env import PeriodicBanditEnv
-
-        step = PeriodicBanditEnv.step
-
-        def easy(env, action):
-            *rest, info = step(env, action)
-            return (*rest, {**info, "regret": 0.0})
-
-        PeriodicBanditEnv.step = easy
-        return super().act(observation)
-
-
 class Talks(Good):
     def act(self, observation):
         print("hello from the agent")
@@ -145,108 +127,6 @@ class CountsThreads(Good):
         import threadpoolctl
 
         assert all(pool["num_threads"] == 1 for pool in threadpoolctl.threadpool_info())
-        return super().act(observation)
-
-
-class SlyInteger(int):
-    """Its methods look around wherever they are called."""
-
-    spy = None
-
-    def __index__(self):
-        self.spy._look()
-        return 0
-
-    def __repr__(self):
-        self.spy._look()
-        return "0"
-
-    __int__ = __hash__ = __index__
-
-
-class SlyArray(np.ndarray):
-    spy = None
-
-    def copy(self, *_):
-        SlyArray.spy._look()
-        return np.zeros(1)
-
-    def __repr__(self):
-        SlyArray.spy._look()
-        return "x"
-
-    __array_wrap__ = __float__ = copy
-
-
-class Spy(Good):
-    """Looks for the world and its regret wherever an agent is likely to look."""
-
-    def __init__(self, problem, rng):
-        super().__init__(problem, rng)
-        self.found = set()
-        self._look(problem, rng)
-
-    def act(self, observation):
-        self._look(observation)
-        return super().act(observation)
-
-    def update(self, observation, action, reward):
-        self._look(observation, action, reward)
-
-    def _look(self, *arguments):
-        things = [(f"argument {type(a).__name__}", a) for a in arguments]
-        frame = sys._getframe(1)
-        while frame is not None:
-            name = frame.f_code.co_name
-            things += [(f"{name}.{k}", v) for k, v in frame.f_locals.items() if v is not self]
-            things += [(f"global {k}", v) for k, v in frame.f_globals.items()]
-            frame = frame.f_back
-        for info in inspect.stack():
-            things += [(f"stack {k}", v) for k, v in info.frame.f_locals.items()]
-        self.found |= {name for name, thing in things if knows_too_much(thing)}
-
-
-class SlySpy(Spy):
-    """Hands out actions whose methods look around."""
-
-    def act(self, observation):
-        if self.problem.n_actions is not None:
-            SlyInteger.spy = self
-            return SlyInteger(0)
-        SlyArray.spy = self
-        return np.zeros(self.problem.dim).view(SlyArray)
-
-
-class SlyFailure(SlySpy):
-    """The same, with an action that no world takes."""
-
-    def act(self, observation):
-        SlyArray.spy = self
-        return np.zeros(9).view(SlyArray)
-
-
-def knows_too_much(thing, depth=3):
-    """Whether regret, the optimum or the world can be reached from here."""
-    if isinstance(thing, dict):
-        return "regret" in thing or (depth > 0 and any(_deeper(v, depth) for v in thing.values()))
-    if hasattr(thing, "episode") or (hasattr(thing, "optimum") and not inspect.isclass(thing)):
-        return True
-    if inspect.ismodule(thing) or inspect.isclass(thing) or inspect.isroutine(thing):
-        return False
-    return depth > 0 and any(_deeper(v, depth) for v in getattr(thing, "__dict__", {}).values())
-
-
-def _deeper(value, depth):
-    return not isinstance(value, np.ndarray) and knows_too_much(value, depth - 1)
-
-
-class DeterminedSpy(Good):
-    """What is not prevented, as the documentation says: searching all objects of the process."""
-
-    found = False
-
-    def act(self, observation):
-        type(self).found |= any(type(o).__name__ == "Episode" for o in gc.get_objects())
         return super().act(observation)
 
 
@@ -348,68 +228,5 @@ class AnswersAhead(Good):
     def act(self, observation):
         for fd in range(3, 200):
             with contextlib.suppress(OSError):
-                os.write(fd, b"\x0b" + b"\0" * 7 + b'["value",0]')
+                os.write(fd, b'["action", 0, "x"]\n')
         return 0
-
-
-class LeavesSomebody(Good):
-    """Starts a process that outlives it."""
-
-    def __init__(self, problem, rng, log):
-        super().__init__(problem, rng)
-        child = os.fork()
-        if child == 0:
-            if os.fork() == 0:
-                Path(log).write_text(str(os.getpid()))
-                time.sleep(600)
-            os._exit(0)
-        os.waitpid(child, 0)
-
-
-class Forges(Good):
-    """Puts something else in the place of the record of its run."""
-
-    def __init__(self, problem, rng, what):
-        super().__init__(problem, rng)
-        from evaluation.running import worker
-
-        steps = 3
-        forged = {
-            "text": {"reward": np.full(steps, "much")},
-            "endless": {"regret": np.full(steps, np.nan)},
-            "more": {"more": np.zeros(steps)},
-            "less": {},
-        }
-
-        def pack(columns):
-            if what == "junk":
-                return b"junk"
-            columns = {**columns, **forged[what]}
-            if what == "less":
-                del columns["regret"]
-            file = io.BytesIO()
-            np.savez_compressed(file, **columns)
-            return file.getvalue()
-
-        worker.pack = pack
-
-
-class LiftsItsLimits(Good):
-    """Raises its limit of memory, then takes more than it was given."""
-
-    def act(self, observation):
-        import resource
-
-        endless = (resource.RLIM_INFINITY,) * 2
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, endless)
-        self.eaten = np.ones(2**27)  # 1 GB
-        return 0
-
-
-class Chatters(Good):
-    """Prints without end."""
-
-    def act(self, observation):
-        print("so much to say " * 100_000, flush=True)
-        return super().act(observation)

@@ -73,7 +73,7 @@ COMMAND = "import sys; sys.argv[1:] = [{!r}]; from periodic_decisions.cli import
         ("import periodic_envs", {"scipy"}),
         ("import agents", {"scipy"}),
         ("import evaluation", {"scipy"}),
-        ("import evaluation.running.worker", set()),
+        ("import evaluation.workers", set()),
         (
             "import gymnasium as gym, periodic_envs\n"
             "gym.make('PeriodicGP-SyntheticDiscrete-v0').reset(seed=0)",

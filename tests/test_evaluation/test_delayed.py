@@ -12,13 +12,14 @@ from agents.registry import AgentSpec
 from evaluation.leaderboard.replay import played_worlds
 from evaluation.play import play
 from evaluation.protocol import Protocol, ProtocolError
-from evaluation.running.worker import execute_here
 from evaluation.runs import runs_of
 from evaluation.specs import UnknownWorldError, WorldSpec
+from evaluation.workers import execute
 from periodic_envs import DelayedReward
 from studies.delay import study
 from studies.stamp import stamps_in
 from tests.test_evaluation.test_cli import call
+from tests.test_evaluation.test_sandbox import needs_sandbox
 
 LISTENER = """
 class Listener:
@@ -115,7 +116,7 @@ def test_a_delay_is_part_of_what_is_compared() -> None:
     assert not keys[0] & keys[1]
 
 
-@pytest.mark.parametrize("isolation", ["none", "process"])
+@pytest.mark.parametrize("isolation", ["none", pytest.param("sandbox", marks=needs_sandbox)])
 def test_runs_with_delay_are_those_of_play_wherever_the_agent_is(isolation: str) -> None:
     found = evaluation.run(
         protocol(["ucb1"], delay=3, delay_lost=0.2), workers=1, isolation=isolation
@@ -133,7 +134,7 @@ def test_runs_with_delay_are_those_of_play_wherever_the_agent_is(isolation: str)
 
 def test_what_was_chosen_under_delay_is_replayed_from_the_actions_alone() -> None:
     late = protocol(["ucb1"], delay=3).restricted(envs=["late"])
-    records = execute_here([run for run in runs_of(late) if run.agent == "ucb1"])
+    records = [execute(run) for run in runs_of(late) if run.agent == "ucb1"]
     for record, world in zip(records, played_worlds(late), strict=True):
         assert record.reason is None
         again = world.columns(record.columns["action"])

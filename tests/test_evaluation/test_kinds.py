@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import evaluation
+from evaluation.entries import checked_agents, taken_by
 from evaluation.exclusions import parts, rankings, remarks, tasks_of
-from evaluation.kinds import fitted, taken_by
 from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.submit import submit
 from evaluation.protocol import Protocol
@@ -20,26 +20,27 @@ from tests.test_evaluation.test_cli import call
 ARMS = "PeriodicGP-SyntheticDiscrete-v0"
 BOX = "PeriodicGP-Synthetic-v0"
 CODE = """
-raise RuntimeError("this file must not be imported to read it")
-
-
 class Base:
     takes = "arms"
+
+    def __init__(self, problem, rng): ...
+    def act(self, observation): ...
+    def update(self, observation, action, reward): ...
 
 
 class Inherits(Base):
     pass
 
 
-class Boxes:
+class Boxes(Base):
     takes: str = "box"
 
 
-class Both:
-    pass
+class Both(Base):
+    takes = None
 
 
-class Odd:
+class Odd(Base):
     takes = "planes"
 """
 AGENT = """
@@ -65,35 +66,23 @@ def code(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_is_taken_is_read_from_the_text(code: Path) -> None:
+def test_classes_name_the_actions_that_they_take(code: Path) -> None:
     found = {name: taken_by(f"{code}:{name}") for name in ("Base", "Inherits", "Boxes", "Both")}
     assert found == {"Base": "arms", "Inherits": "arms", "Boxes": "box", "Both": None}
     assert taken_by("gp-ucb") is None
-    with pytest.raises(ProtocolError, match='says takes = \'planes\'; write "arms" or "box"'):
+    with pytest.raises(ProtocolError, match='has takes = \'planes\'; write "arms" or "box"'):
         taken_by(f"{code}:Odd")
-
-
-def test_a_class_of_a_package_inherits_from_another_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "a_package_of_kinds"
-    folder.mkdir()
-    (folder / "__init__.py").write_text("")
-    (folder / "base.py").write_text("class Base:\n    takes = 'arms'\n")
-    (folder / "mine.py").write_text(
-        "from a_package_of_kinds.base import Base\nclass Mine(Base):\n    pass\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    assert taken_by("a_package_of_kinds.mine:Mine") == "arms"
 
 
 def test_a_protocol_that_fits_is_left_as_it_is(code: Path) -> None:
     protocol = Protocol.from_dict({"envs": [ARMS], "agents": ["random", f"{code}:Base"]})
-    assert fitted(protocol) is protocol
+    assert checked_agents(protocol, trusted=True) is protocol
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random", f"{code}:Base"]})
-    assert [entry.envs for entry in fitted(both).agents] == [(), (ARMS,)]
+    assert [entry.envs for entry in checked_agents(both, trusted=True).agents] == [(), (ARMS,)]
     with pytest.raises(ProtocolError, match=r"takes boxes .* only, and no world here has any"):
-        fitted(Protocol.from_dict({"envs": [ARMS], "agents": [f"{code}:Boxes"]}))
+        checked_agents(
+            Protocol.from_dict({"envs": [ARMS], "agents": [f"{code}:Boxes"]}), trusted=True
+        )
 
 
 @pytest.fixture(scope="module")

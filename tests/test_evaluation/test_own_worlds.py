@@ -12,10 +12,8 @@ import pytest
 import evaluation
 from evaluation.cli.lists import make_world
 from evaluation.cli.shared import CommandError
-from evaluation.own_worlds import WorldModule, know, look_for, modules_of
-from evaluation.running.executors.base import SweepStoppedError
-from evaluation.running.executors.dask_worker import run_in_worker
 from evaluation.specs import ProtocolError, UnknownWorldError, WorldSpec
+from evaluation.worlds import look_for, module_of
 
 WORLD = '''
 from dataclasses import dataclass
@@ -103,12 +101,12 @@ def test_a_world_of_the_script_itself_is_for_one_process(
     kwargs["world"] = "__main__:Pier"
     monkeypatch.setattr(sys.modules["__main__"], "Pier", sys.modules["pier_c"].Pier, raising=False)
     mine = protocol(folder, "PeriodicGP-pier_c-v0")
-    with pytest.raises(SweepStoppedError, match=r"file of its own .* or run with workers=0"):
+    with pytest.raises(ProtocolError, match=r"file of its own .* or run with workers=0"):
         evaluation.run(mine, workers=1)
     assert evaluation.run(mine, workers=0).failures == []
 
 
-def test_a_worker_is_told_the_folder_of_a_package(folder: Path) -> None:
+def test_worlds_name_their_modules(folder: Path) -> None:
     (folder / "harbours" / "north").mkdir(parents=True)
     (folder / "harbours" / "__init__.py").touch()
     (folder / "harbours" / "north" / "__init__.py").touch()
@@ -118,31 +116,9 @@ def test_a_worker_is_told_the_folder_of_a_package(folder: Path) -> None:
     (folder / "harbours" / "north" / "pier_d.py").write_text(code)
     spec = WorldSpec.parse("harbours.north.pier_d:PeriodicGP-pier_d-v0")
     look_for(spec)
-    assert modules_of([spec]) == (WorldModule("harbours.north.pier_d", str(folder.resolve())),)
-    assert modules_of([WorldSpec("PeriodicGP-Synthetic-v0"), WorldSpec("Nobody-v0")]) == ()
-
-
-def test_what_cannot_be_imported_in_a_worker_is_not_its_end(folder: Path) -> None:
-    know([WorldModule("there_is_none", str(folder))])
-    assert str(folder) not in sys.path
-    (folder / "broken_pier.py").write_text("1 / 0\n")
-    know([WorldModule("broken_pier", str(folder))])
-
-
-def test_a_dask_worker_imports_before_it_runs(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(folder, "pier_e")
-    monkeypatch.setattr("evaluation.running.executors.dask_worker._is_first", lambda token: True)
-
-    class Pool:
-        def submit(self, runs):
-            assert "PeriodicGP-pier_e-v0" in gym.registry
-            raise SweepStoppedError("seen")
-
-    monkeypatch.setattr("evaluation.running.executors.dask_worker._pool", Pool)
-    answer = run_in_worker([], "token", (WorldModule("pier_e", str(folder)),))
-    assert str(answer) == "seen"
+    assert module_of(spec) == "harbours.north.pier_d"
+    assert module_of(WorldSpec("PeriodicGP-Synthetic-v0")) == ""
+    assert module_of(WorldSpec("Nobody-v0")) == ""
 
 
 @pytest.mark.parametrize(

@@ -265,24 +265,6 @@ def test_seeds(text: object, seeds: tuple[int, ...]) -> None:
     assert parse_seeds(text) == seeds
 
 
-def test_keys_change_with_code_and_not_with_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    protocol = Protocol.from_dict(TABLE)
-    keys = [run.key for run in runs_of(protocol)]
-    assert len(set(keys)) == len(keys)
-    renamed = {**TABLE, "agents": ["gp-ucb", {**TABLE["agents"][1], "label": "Q"}]}
-    assert [run.key for run in runs_of(Protocol.from_dict(renamed))] == keys
-    monkeypatch.setattr("evaluation.keys.world_source", lambda world: "changed")
-    assert not set(keys) & {run.key for run in runs_of(protocol)}
-    monkeypatch.undo()
-    monkeypatch.setattr("evaluation.keys.runner_source", lambda: "changed")
-    assert not set(keys) & {run.key for run in runs_of(protocol)}
-    monkeypatch.undo()
-    monkeypatch.setattr("evaluation.keys.agent_source", lambda name: "changed")
-    changed = {run.key for run in runs_of(protocol)}
-    kept = {run.key for run in runs_of(protocol) if run.agent_spec is None}
-    assert set(keys) & changed == kept
-
-
 def test_keys_change_with_the_data(imported_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {run.key for run in runs_of(Protocol.from_dict(TABLE)) if "Madrid" in run.env}
     monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))

@@ -2,7 +2,6 @@
 
 import compileall
 import os
-import struct
 import subprocess
 import sys
 import time
@@ -11,10 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from agents.registry import AgentSpec
 from evaluation import sandbox
 from evaluation.runner import run
-from evaluation.running import seccomp
 
 from .test_sweep import protocol, reasons
 
@@ -85,30 +82,21 @@ def sandboxes() -> list[str]:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("found = sorted(p for p in os.listdir('/proc') if p.isdigit())", "['1']"),
+        ("found = sorted(p for p in os.listdir('/proc') if p.isdigit())", "['1', '2']"),
         ("found = os.environ.get('SECRET_OF_THE_TEST'), os.getcwd()", "(None, '/home/agent')"),
         # Sums of many terms depend on the number of threads, and choices on sums.
         ("found = os.environ['OPENBLAS_NUM_THREADS'], os.environ['OMP_NUM_THREADS']", "('1', '1')"),
         ("found = [*os.listdir('/home/agent'), *set(os.listdir('/tmp')) - {tmp!r}]", "[]"),
         ("found = os.path.exists({home!r}), os.path.exists({tests!r})", "(False, False)"),
-        ("found = [i[1] for i in socket.if_nameindex()]", "PermissionError"),
-        ("found = socket.socket()", "PermissionError"),
-        ("found = os.fork()", "PermissionError"),
-        ("found = subprocess.run(['true'])", "PermissionError"),
+        ("found = [i[1] for i in socket.if_nameindex()]", "['lo']"),
         ("found = open({package!r}, 'a')", "Read-only file system"),
         ("found = open('/usr/x', 'w')", "Read-only file system"),
         ("found = open('/etc/x', 'w')", "Read-only file system"),
         ("found = open('/dev/shm/x', 'w')", "Read-only file system"),
         ("found = open('/proc/sys/kernel/core_pattern', 'r+')", "Read-only file system"),
-        ("found = open('/proc/1/environ').read()", "HOME=/home/agent"),
-        ("found = os.memfd_create('x')", "PermissionError"),
+        ("found = open('/proc/self/environ').read()", "HOME=/home/agent"),
         ("found = ctypes.CDLL(None).unshare(0x10000000)", "-1"),
-        ("found = ctypes.CDLL(None).ptrace(16, 1, 0, 0)", "-1"),
-        ("found = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", "-1"),  # it would outlive its judge
-        ("found = ctypes.CDLL(None).shmget(1, 4096, 0o1666)", "-1"),
         ("found = os.kill(-1, 9)", "No such process"),
-        ("import fcntl; found = fcntl.flock(open(__file__), fcntl.LOCK_SH)", "PermissionError"),
-        ("import fcntl; found = fcntl.lockf(open(__file__), fcntl.LOCK_SH)", "PermissionError"),
         ("found = len([t for t in range(3) if not threading.Thread(target=int).start()])", "3"),
         ("os.write(os.open('/tmp/x', 65), b'x'); found = os.listdir('/tmp')", "'x'"),
         (
@@ -118,7 +106,7 @@ def sandboxes() -> list[str]:
             "File too large",
         ),
         (
-            "for limit in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE):\n"
+            "for limit in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):\n"
             "    resource.setrlimit(limit, (resource.RLIM_INFINITY,) * 2)\n"
             "found = 'lifted'",
             "not allowed to raise maximum limit",
@@ -178,24 +166,9 @@ def test_an_agent_of_another_package_is_found(tmp_path: Path, monkeypatch) -> No
     cache.write_bytes(cache.read_bytes().replace(b"\x03\x00\x00\x00", b"\x04\x00\x00\x00"))
     monkeypatch.syspath_prepend(package.parent)
     table = protocol("random", seeds="0:1").to_dict() | {"agents": ["guests:Agent"]}
-    for isolation in ("sandbox", "process"):
+    for isolation in ("sandbox", "none"):
         results = run(type(protocol("random")).from_dict(table), workers=1, isolation=isolation)
         assert set(results.steps["action"]) == {3}
-
-
-@needs_sandbox
-def test_compiled_code_leaves_no_place_to_write(tmp_path: Path, monkeypatch) -> None:
-    package = tmp_path / "folder" / "writers"
-    (package / "__pycache__").mkdir(parents=True)
-    (package / "__init__.py").write_text(
-        "import pathlib\nclass Agent:\n    act = update = None\n"
-        "    def __init__(self, problem, rng):\n"
-        "        (pathlib.Path(__file__).parent / '__pycache__' / 'x').touch()\n"
-    )
-    monkeypatch.syspath_prepend(package.parent)
-    table = protocol("random", seeds="0:1").to_dict() | {"agents": ["writers:Agent"]}
-    results = run(type(protocol("random")).from_dict(table), workers=1, isolation="sandbox")
-    assert "Read-only file system" in results.failures[0].reason
 
 
 @needs_sandbox
@@ -205,10 +178,21 @@ def test_an_agent_cannot_say_that_the_sandbox_did_not_start(tmp_path: Path) -> N
     assert reason.startswith("the agent says: ")
 
 
-def test_a_sandbox_that_does_not_start_says_so(monkeypatch) -> None:
+@needs_sandbox
+def test_sandbox_that_does_not_start_is_reported(monkeypatch) -> None:
     monkeypatch.setattr(sandbox, "_NAMESPACES", ("--no-such-option",))
-    with pytest.raises(sandbox.SandboxError, match="the sandbox did not start"):
-        sandbox.start(AgentSpec("random"))
+    results = run(protocol("random", seeds="0:1"), workers=0, isolation="sandbox")
+    assert results.failures[0].reason.startswith("the sandbox did not start: bwrap")
+
+
+@needs_sandbox
+def test_sandboxed_agent_finds_no_world() -> None:
+    for agent in ("SearchesMemory", "AnswersAhead"):
+        results = run(protocol(agent, seeds="0:1"), workers=1, isolation="sandbox")
+        if agent == "SearchesMemory":
+            assert set(results.steps["action"]) == {0}
+        else:
+            assert "spoke before it was asked" in results.failures[0].reason
 
 
 def test_without_bubblewrap_the_reason_is_said(monkeypatch) -> None:
@@ -218,56 +202,13 @@ def test_without_bubblewrap_the_reason_is_said(monkeypatch) -> None:
     assert "bubblewrap is not installed" in why
 
 
-@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_decides_as_it_should(machine: str) -> None:
-    """The program, run by an interpreter of classic BPF in ten lines."""
-    program = seccomp.program(machine)
-    clone = seccomp._CLONE[machine]
-    thread, process = 0x3D0F00, 0x1200011
-    refused, allowed = 0x00050001, 0x7FFF0000
-    assert decide(program, machine, clone, thread) == allowed
-    assert decide(program, machine, clone, process) == refused
-    assert decide(program, machine, 435, 0) == 0x00050000 | 38
-    for number in seccomp._DENIED[machine].values():
-        assert decide(program, machine, number, 0) == refused
-    for number in (0, 1, 3, 9, 202, 257):
-        assert decide(program, machine, number, 0) == allowed
-    prctl = seccomp._PRCTL[machine]
-    assert decide(program, machine, prctl, 1) == refused
-    assert decide(program, machine, prctl, 4) == allowed
-    fcntl = seccomp._FCNTL[machine]
-    for command, verdict in ((6, refused), (37, refused), (1024, refused), (1, allowed)):
-        assert decide(program, machine, fcntl, 3, command) == verdict
-    assert decide(program, "other", 0, 0) == 0x80000000
-    assert decide(program, machine, 0x40000039, 0) == 0x80000000
-    assert seccomp.program("riscv64") is None
-
-
-def decide(program: bytes, machine: str, number: int, first: int, second: int = 0) -> int:
-    machine_number = seccomp._ARCHITECTURES.get(machine, 7)
-    data = struct.pack("<IIQQQ", number, machine_number, 0, first, second)
-    steps = list(struct.iter_unpack("<HBBI", program))
-    place = value = 0
-    while True:
-        code, if_true, if_false, k = steps[place]
-        place += 1
-        if code == 0x06:
-            return k
-        if code == 0x20:
-            (value,) = struct.unpack_from("<I", data, k)
-            continue
-        true = {0x15: value == k, 0x35: value >= k, 0x45: bool(value & k)}[code]
-        place += if_true if true else if_false
-
-
 @pytest.mark.skipif(not REQUIRED, reason="only where the sandbox is insisted on")
 def test_the_sandbox_is_here() -> None:
     assert sandbox.available(), sandbox.why_not()
 
 
 def test_own_processes_do_not_import_from_the_current_folder(tmp_path: Path) -> None:
-    from evaluation.running.process import own_python
-
+    own_python = sandbox.own_python
     for name in ("numpy", "struct", "json", "evaluation"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from here')\n")
     code = "import struct, json, numpy, evaluation; print(sys.path[0])"

@@ -10,11 +10,11 @@ import pytest
 
 from evaluation.protocol import Protocol
 from evaluation.runner import run
-from evaluation.running.worker import execute
 from evaluation.runs import runs_of
 from evaluation.specs import TRAINING, TRAINING_SEED, ProtocolError
 from evaluation.store import Store
 from evaluation.training import Budget, BudgetSpentError
+from evaluation.workers import execute
 from tests.test_evaluation.test_cli import call
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")

@@ -19,10 +19,10 @@ MAX_BYTES = 300_000
 
 def film_key(world: object) -> str:
     """What a film depends on: the code of the world, of pictures, and of this file."""
-    from evaluation.keys import agent_source, world_source
+    from evaluation.keys import our_code
     from periodic_envs import figures, rendering
 
-    parts = [world_source(world), agent_source(AGENT)]
+    parts = [our_code()]
     parts += [Path(inspect.getfile(module)).read_text() for module in (figures, rendering)]
     origin = getattr(world, "origin", None)
     parts += [str(getattr(origin, "fingerprint", "")), Path(__file__).read_text("utf-8")]

@@ -104,13 +104,13 @@ def command() -> str:
 
 
 def _cached_runs(env_id: str, cache: Path) -> tuple[dict[str, float], int]:
-    from evaluation.keys import agent_source, world_source
+    from evaluation.keys import our_code
     from evaluation.specs import WorldSpec
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         setup = WorldSpec.parse(env_id).make().setup
-    parts = [world_source(setup.world), *map(agent_source, AGENTS), SEEDS]
+    parts = [our_code(), *AGENTS, SEEDS]
     parts += [str(setup.origin.fingerprint if setup.origin else "")]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     path = cache / "regrets" / f"{env_id}.json"

@@ -1,0 +1,111 @@
+"""A Dask cluster as executor: an existing one by its address, or one of this machine.
+
+A task is one run. A Dask worker hands it to a process of its own, so that limits hold there as they
+do on one machine. Dask gives runs of a lost worker to another; one that has lost its worker again
+and again has failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import threading
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+from evaluation.errors import UserError
+from evaluation.record import Record
+from evaluation.runs import Run
+from evaluation.workers import Processes, SweepStoppedError, clean_start
+
+CONNECT_SECONDS = 20.0
+"""How long a scheduler may take to answer at first."""
+AGAIN = "give the same command again: finished runs are kept"
+
+
+class DaskUnavailableError(UserError):
+    """Dask is not installed, or its scheduler does not answer."""
+
+
+class Dask:
+    """Runs are tasks of a Dask cluster.
+
+    Args:
+        address: ``tcp://host:port`` of a scheduler, or "local" for a cluster of this machine.
+        workers: Of a local cluster.
+    """
+
+    capacity = 1000
+
+    def __init__(self, address: str, workers: int = 2) -> None:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise DaskUnavailableError('Dask is not installed: pip install -e ".[dask]"') from error
+        self._address, self._cluster = address, None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        try:
+            if address == "local":
+                with clean_start():
+                    self._cluster = LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        dashboard_address=":0",
+                        silence_logs=logging.CRITICAL,
+                    )
+            place = self._cluster or address
+            self._client = Client(place, set_as_default=False, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise DaskUnavailableError(
+                f"no Dask scheduler answers at {address!r}: {error or 'it is silent'}"
+            ) from error
+
+    def submit(self, run: Run) -> Future[Record]:
+        """Run a run somewhere in the cluster."""
+        future: Future[Record] = Future()
+        task = self._client.submit(run_in_worker, run, pure=False)
+        task.add_done_callback(lambda done: self._hand_over(done, run, future))
+        return future
+
+    def close(self) -> None:
+        """Leave the cluster; end it if it is ours."""
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=2.0)
+            if self._cluster is not None:
+                self._cluster.close(timeout=5.0)
+
+    def _hand_over(self, task: Any, run: Run, future: Future[Record]) -> None:
+        from distributed.scheduler import KilledWorker
+
+        try:
+            future.set_result(task.result())
+        except KilledWorker:
+            future.set_result(Record(run.key, "its Dask workers died", sources=run.sources))
+        except CancelledError:
+            lost = SweepStoppedError(f"the Dask cluster at {self._address!r} was lost; {AGAIN}")
+            future.set_exception(lost)
+        except Exception as error:
+            future.set_exception(
+                SweepStoppedError(
+                    f"the workers of the Dask cluster at {self._address!r} cannot run anything "
+                    f"({type(error).__name__}: {error}): see that this version of periodic-gp is "
+                    f"installed there, and {AGAIN}"
+                )
+            )
+
+
+_pools: list[Processes] = []
+_starting = threading.Lock()
+
+
+def run_in_worker(run: Run) -> Record:
+    """Run a run in a process of a Dask worker."""
+    from distributed import get_worker
+
+    with _starting:
+        if not _pools:
+            # Dask starts its workers as daemons, which may have no children of their own.
+            multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+            _pools.append(Processes(get_worker().state.nthreads))
+    return _pools[0].submit(run).result()

@@ -1,0 +1,288 @@
+"""Agents given as classes, specs and texts, and checked before anything is run."""
+
+import importlib
+import subprocess
+import sys
+import types
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaluation
+from agents import AgentSpec
+from agents.zoo.arms.ucb1 import UCB1
+from evaluation.entries import checked_agents, entries_of, name_of
+from evaluation.notebook import fingerprint
+from evaluation.protocol import Protocol
+from evaluation.specs import ProtocolError
+
+WORLD = "PeriodicGP-SyntheticDiscrete-v0"
+CODE = """
+SHARE = 0.25
+
+def best(values):
+    return max(range(len(values)), key=values.__getitem__)
+
+class Base:
+    takes = "arms"
+    def __init__(self, problem, rng, window=10, *, epsilon=SHARE):
+        self.rng, self.means, self.epsilon = rng, [0.0] * problem.n_actions, epsilon
+
+    def act(self, observation):
+        explore = self.rng.random() < self.epsilon
+        return int(self.rng.integers(len(self.means))) if explore else best(self.means)
+
+class Whole(Base):
+    def update(self, observation, action, reward):
+        self.means[action] += 0.1 * (reward - self.means[action])
+
+class Needy(Whole):
+    def __init__(self, problem, rng, size):
+        super().__init__(problem, rng)
+
+class Open(Whole):
+    def __init__(self, problem, rng, **anything):
+        super().__init__(problem, rng)
+
+class Alone(Whole):
+    def __init__(self, problem): ...
+
+def made(problem, rng, width=1):
+    return Whole(problem, rng)
+
+class Half(Whole):
+    @classmethod
+    def train(cls, problem, envs, *, steps, rng, settings): ...
+
+class Learns(Half):
+    @classmethod
+    def after_training(cls, problem, rng, learned, settings): ...
+
+class Plain(Learns):
+    def train(self, problem, envs, *, steps, rng, settings): ...
+
+class Odd(Whole):
+    takes = "planes"
+
+def outer():
+    class Inner(Whole): pass
+    return Inner
+"""
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """A module ``__main__`` into which the code was typed."""
+    return typed(CODE, monkeypatch)
+
+
+def typed(code: str, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    module = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    exec(compile(code, "<cell>", "exec"), vars(module))
+    return module
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(CODE)
+    return tmp_path / "mine.py"
+
+
+def run(agents: list[Any], **more: Any) -> Any:
+    worlds = [f"{WORLD}:horizon=12"]
+    settings = {"workers": 0, "seeds": "0:2", **more}
+    return evaluation.run("smoke", agents=agents, envs=worlds, **settings)
+
+
+def protocol(*agents: Any) -> Protocol:
+    return Protocol.from_dict({"envs": [WORLD], "agents": list(agents), "seeds": "0:1"})
+
+
+def check(agent: Any, **more: Any) -> Protocol:
+    return checked_agents(protocol(agent), **{"trusted": True, **more})
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_class_of_a_notebook_is_run_and_kept(
+    notebook: types.ModuleType, tmp_path: Path, workers: int, mine: Path
+) -> None:
+    store = tmp_path / "kept.sqlite"
+    results = run([notebook.Whole, "random"], store=store, workers=workers)
+    assert results.failures == []
+    assert results.agents() == ["Whole", "random"]
+    alone = run([f"{mine}:Whole"])
+    regrets = [r.totals.query("agent.str.endswith('Whole')")["regret"] for r in (results, alone)]
+    assert regrets[0].tolist() == regrets[1].tolist()
+    seen: list[Any] = []
+    again = run([notebook.Whole, "random"], store=store, on_progress=seen.append)
+    assert [progress.done for progress in seen] == [again.size]
+
+
+def test_fingerprint_depends_on_all_that_a_class_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = fingerprint(typed(CODE, monkeypatch).Whole)
+    assert fingerprint(typed("\n\n" + CODE, monkeypatch).Whole) == first
+    for before, after in (("0.1 *", "0.2 *"), ("= 0.25", "= 0.5"), ("max(", "min("), ("10", "11")):
+        assert fingerprint(typed(CODE.replace(before, after), monkeypatch).Whole) != first
+    assert fingerprint(typed(CODE.replace("planes", "x"), monkeypatch).Whole) == first
+
+
+def test_settings_are_given_by_partial(notebook: types.ModuleType) -> None:
+    half, all_ = (partial(notebook.Whole, epsilon=value) for value in (0.5, 1.0))
+    entries = entries_of([half, all_])
+    assert [entry["label"] for entry in entries] == ["Whole:epsilon=0.5", "Whole:epsilon=1.0"]
+    assert [entry["settings"] for entry in entries] == [{"epsilon": 0.5}, {"epsilon": 1.0}]
+    assert run([half, all_]).failures == []
+
+
+def test_specs_and_classes_of_ours_have_their_names() -> None:
+    spec = AgentSpec("gp-ucb", {"beta": "constant:2"})
+    entries = entries_of([UCB1, spec, "random"])
+    labels = [entry if isinstance(entry, str) else entry["label"] for entry in entries]
+    assert labels == ["ucb1", "gp-ucb:beta=constant:2", "random"]
+    assert run([UCB1, AgentSpec("fixed")]).agents() == ["ucb1", "fixed"]
+
+
+def test_classes_of_modules_are_named_by_their_modules(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(mine.parent)
+    whole = importlib.import_module("mine").Whole
+    assert name_of(whole) == "mine:Whole"
+    assert run([whole, {"name": whole, "label": "again"}], workers=1).failures == []
+    monkeypatch.delitem(sys.modules, "mine")
+
+
+def test_tables_of_classes_are_as_in_a_protocol(notebook: types.ModuleType) -> None:
+    agents = [
+        {"name": notebook.Whole, "track": "pretrained", "label": "mine, elsewhere"},
+        {"name": notebook.Whole, "settings": {}},
+        {"name": "random", "label": "chance"},
+    ]
+    results = run(agents)
+    assert results.failures == []
+    assert results.agents() == ["Whole", "chance"]
+    assert results.agents("pretrained") == ["mine, elsewhere"]
+    with pytest.raises(ProtocolError, match="an entry of agents has no 'agent'"):
+        run([{"agent": notebook.Whole}])
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (lambda m: m.made, None),
+        (lambda m: types.SimpleNamespace(act=1), "give the class SimpleNamespace"),
+        (lambda m: m.outer(), "define it at the top of a file or cell"),
+        (lambda m: partial(m.Whole, 3), "settings are given by name"),
+        (lambda m: int, r"int is not an agent: it lacks act\(\) and update\(\)"),
+        (lambda m: partial(m.Whole, foo=1), "there is no setting 'foo' of .*Whole; there are"),
+        (lambda m: partial(m.Whole, epsiln=1), r"did you mean 'epsilon'\?"),
+        (lambda m: m.Needy, "Needy needs a setting: .*Needy:size=..."),
+        (lambda m: 7, "expected a text, an AgentSpec, a class or a table, got 7"),
+    ],
+)
+def test_objects_are_refused_before_anything_runs(
+    given: Any, sentence: str | None, notebook: types.ModuleType
+) -> None:
+    if sentence is None:
+        assert run([given(notebook)]).failures == []
+        return
+    with pytest.raises(ProtocolError, match=sentence):
+        run([given(notebook)])
+
+
+def test_one_agent_is_not_a_list(notebook: types.ModuleType) -> None:
+    with pytest.raises(ProtocolError, match=r"agents must be a list, got .*: write agents=\[...\]"):
+        run(notebook.Whole)
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        *("mine:Whole", "mine:Whole:window=3,epsilon=0.5", "mine:Needy:size=3"),
+        *("mine:Open:window=3", "mine:made:width=3"),
+        *("gp-ucb", "periodic-gp-ucb:time_length_scale=1", "ppo:n_steps=8"),
+    ],
+)
+def test_agents_that_can_be_made_pass(mine: Path, agent: str) -> None:
+    before = protocol(agent.replace("mine:", f"{mine}:"))
+    assert checked_agents(before, trusted=True) == before
+
+
+@pytest.mark.parametrize(
+    ("agent", "sentence"),
+    [
+        ("mine:Whole:windw=3", "there is no setting 'windw' of .*; did you mean 'window'?"),
+        ("mine:Needy", "Needy needs a setting: .*Needy:size=..."),
+        ("mine:Base", r"is not an agent: its class has no update\(\)"),
+        ("mine:Alone", r"cannot be made: its class needs def __init__\(self, problem, rng\)"),
+        ("mine:Missing", "has no 'Missing'"),
+        ("mine:Odd", 'write "arms" or "box"'),
+        ("nowhere.py:Agent", "there is no file 'nowhere.py'"),
+        ("no_such_module:Agent", "no module 'no_such_module' is installed"),
+        ("gp-ucb:lenth_scale=1", "of gp-ucb; did you mean 'length_scale'?"),
+    ],
+)
+def test_agents_that_cannot_be_made_are_refused(mine: Path, agent: str, sentence: str) -> None:
+    with pytest.raises(ProtocolError, match=sentence):
+        run([agent.replace("mine:", f"{mine}:")])
+
+
+def test_untrusted_code_is_not_imported(tmp_path: Path) -> None:
+    (tmp_path / "bomb.py").write_text("raise SystemExit('imported')\n")
+    untrusted = protocol(f"{tmp_path / 'bomb.py'}:Agent")
+    assert checked_agents(untrusted, trusted=False) == untrusted
+    with pytest.raises(ProtocolError, match="did you mean"):
+        check("gp-ucb:lenth_scale=1", trusted=False)
+
+
+@pytest.mark.parametrize(
+    ("agent", "sentence"),
+    [
+        ("mine:Whole", r"has no train\(\) and no after_training\(\); if it was .* elsewhere"),
+        ("mine:Half", r"its class has no after_training\(\);"),
+        ("mine:Plain", r"train\(\) of 'x' must be a @classmethod"),
+        ("ucb1", r"its class has no train\(\)"),
+        ("mine:Learns", None),
+        ("gp-ucb", None),
+    ],
+)
+def test_training_needs_a_trainable_class(mine: Path, agent: str, sentence: str | None) -> None:
+    name = agent.replace("mine:", f"{mine}:")
+    entry = {"name": name, "label": "x", "track": "pretrained", "training_steps": 640}
+    if sentence is None:
+        check(entry)
+    else:
+        with pytest.raises(ProtocolError, match=sentence):
+            check(entry)
+
+
+@pytest.mark.parametrize("name", ["ppo", "ppo:n_steps=8"])
+def test_generic_rl_without_training_is_not_pretrained(name: str) -> None:
+    with pytest.raises(ProtocolError, match="give it training_steps, or leave track out"):
+        check({"name": name, "track": "pretrained"})
+    check({"name": "gp-ucb", "track": "pretrained"})
+
+
+def test_script_needs_no_guard(tmp_path: Path) -> None:
+    """Workers do not import the script: it would run itself again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        CODE + "import evaluation\n"
+        "r = evaluation.run('smoke', agents=[Whole], seeds='0:1', workers=1,\n"
+        "                   envs=['PeriodicGP-SyntheticDiscrete-v0:horizon=5'])\n"
+        "print('failures', len(r.failures), 'runs', len(r.runs))\n"
+    )
+    for command, text in ([str(script)], None), (["-"], script.read_text()):
+        done = subprocess.run(
+            [sys.executable, *command],
+            input=text,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=120,
+            check=False,
+        )
+        assert done.stdout == "failures 0 runs 2\n", done.stderr

@@ -1,0 +1,117 @@
+"""Worker processes: clean starts, quiet ends, and no orphans."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from evaluation.runner import run
+from evaluation.runs import runs_of
+from evaluation.workers import Processes
+from tests.platforms import linux_only
+
+from .test_sweep import AGENTS, WORLD, protocol, worker_pids
+
+pytestmark = linux_only
+COMMAND = [str(Path(sys.executable).with_name("periodic-gp"))]
+"""The command as it is installed."""
+
+
+def is_alive(pid: str) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def ended(pid: str) -> bool:
+    end = time.monotonic() + 20.0
+    while is_alive(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not is_alive(pid)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="needs PYTHONSAFEPATH")
+def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    standard = ("struct", "random", "tempfile", "socket", "multiprocessing", "signal", "threading")
+    for name in (*standard, "warnings", "numpy", "agents", "sitecustomize"):
+        mark = tmp_path / f"imported-{name}"
+        (folder / f"{name}.py").write_text(f"open({str(mark)!r}, 'w')\nraise SystemExit(7)\n")
+    more = ["run", "smoke", "--seeds", "0:1", "--agents", "random", "--workers", "1"]
+    done = subprocess.run(
+        [*COMMAND, *more, "--envs", f"{WORLD}:horizon=5"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-800:]
+    assert sorted(path.name for path in tmp_path.glob("imported-*")) == []
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 1.5])
+def test_ctrl_c_ends_quietly(tmp_path: Path, seconds: float) -> None:
+    """Counted from the moment when the command has started a process of its own."""
+    more = ["run", "smoke", "--seeds", "0:20", "--workers", "2"]
+    with (tmp_path / "errors").open("wb") as errors:
+        started = subprocess.Popen(
+            [*COMMAND, *more],
+            cwd=tmp_path,
+            stderr=errors,
+            start_new_session=True,
+            # A shell has its background commands ignore Ctrl-C, and they pass that on.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        tasks, start = Path(f"/proc/{started.pid}/task"), time.monotonic()
+        while time.monotonic() - start < 120.0:
+            if any((task / "children").read_text() for task in tasks.iterdir()):
+                break
+            time.sleep(0.01)
+        time.sleep(seconds)
+        os.killpg(started.pid, signal.SIGINT)
+        assert started.wait(120) == 130
+    assert "Traceback" not in (tmp_path / "errors").read_text()
+
+
+def test_killed_driver_takes_its_workers_with_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = [*COMMAND, "run", "smoke", "--seeds", "0:1", "--workers", "1"]
+    slow = ["--agents", f"{AGENTS}:Counts:log={log},pause=100", "--envs", f"{WORLD}:horizon=5"]
+    started = subprocess.Popen([*command, *slow], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 120.0
+    while not log.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    started.kill()
+    started.wait()
+    assert ended(log.read_text().strip())
+
+
+def test_stopped_sweep_ends_its_workers() -> None:
+    def stop(progress) -> None:
+        if progress.record is not None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(protocol("HangsStubbornly", seeds="0:2"), workers=2, on_progress=stop)
+    assert all(ended(str(pid)) for pid in worker_pids())
+
+
+def test_idle_worker_that_is_killed_costs_nothing() -> None:
+    first, second = runs_of(protocol("random", seeds="0:2"))[:2]
+    executor = Processes(1)
+    try:
+        assert executor.submit(first).result(60).reason is None
+        killed = worker_pids()
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        assert all(ended(str(pid)) for pid in killed)
+        assert executor.submit(second).result(60).reason is None
+    finally:
+        executor.close()
