@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +29,21 @@ OTHER_TABLES = "periodic_decisions.tables.read_series reads tables that are writ
 
 @dataclass(frozen=True, eq=False)
 class RewardTable:
-    """Readings of arms at regular times ``first + i * step``.
+    """Readings of arms at regular times.
 
     Attributes:
-        first: The first time, a timestamp or a number.
-        step: The sampling step.
+        times: The times, timestamps or numbers.
         names: The names of the arms.
         values: Shape (steps, arms), NaN where nothing was measured.
     """
 
-    first: Any
-    step: Any
+    times: pd.Index[Any]
     names: tuple[str, ...]
     values: Array
 
-    def at(self, index: int) -> str:
-        """Return the time of a step as text."""
-        return format_time(self.first + index * self.step)
-
     def span(self) -> str:
         """Return the first and the last time as text."""
-        return f"{self.at(0)} to {self.at(len(self.values) - 1)}"
+        return f"{format_time(self.times[0])} to {format_time(self.times[-1])}"
 
     def window(self, start: Any, steps: int | None) -> RewardTable:
         """Return the stretch of ``steps`` steps from ``start`` on.
@@ -57,32 +51,23 @@ class RewardTable:
         Raises:
             DataError: If the window is not in the data.
         """
-        n = len(self.values)
-        first = 0 if start is None else self._index(start)
-        length = n - first if steps is None else checks.whole("steps", steps, 1)
-        if first + length > n:
+        first = 0
+        if start is not None:
+            try:
+                first = int(self.times.get_indexer(_parse_times(pd.Index([start]), "start"))[0])
+            except (TypeError, DataError):
+                first = -1
+            if first < 0:
+                raise DataError(f"start must be a time of the data, {self.span()}, got {start!r}")
+        rest = len(self.values) - first
+        length = rest if steps is None else checks.whole("steps", steps, 1)
+        if length > rest:
             raise DataError(
-                f"steps must be at most {n - first:,} from {self.at(first)} on, got {length:,}: "
-                f"the data end at {self.at(n - 1)}"
+                f"steps must be at most {rest:,} from {format_time(self.times[first])} on, got "
+                f"{length:,}: the data end at {format_time(self.times[-1])}"
             )
-        values = self.values[first : first + length]
-        return replace(self, first=self.first + first * self.step, values=values)
-
-    def _index(self, start: Any) -> int:
-        try:
-            is_number = not isinstance(self.first, pd.Timestamp)
-            moment = float(start) if is_number else _utc(pd.Series([start]))[0]
-            position = float((moment - self.first) / self.step)
-        except (TypeError, ValueError) as error:
-            example = format_time(self.first)
-            raise DataError(
-                f"start must be written like the times of the data, such as {example!r}, got "
-                f"{start!r}"
-            ) from error
-        index = round(position) if np.isfinite(position) else -1
-        if not 0 <= index < len(self.values) or abs(position - index) > OFF_GRID:
-            raise DataError(f"start must be a time of the data, {self.span()}, got {start!r}")
-        return index
+        part = slice(first, first + length)
+        return RewardTable(self.times[part], self.names, self.values[part])
 
 
 def read_rewards(
@@ -193,75 +178,54 @@ def _pivoted(frame: pd.DataFrame, time: str, arm: str, reward: str, name: str) -
 
 def _on_grid(frame: pd.DataFrame, name: str) -> RewardTable:
     """Return the table on the regular grid of its times, in steps of the most common difference."""
-    moments, values = _parse_times(frame.index.to_series(), name), _parse_values(frame, name)
-    order = np.argsort(moments, kind="stable")
-    moments, values = moments[order], values[order]
-    gaps = np.diff(moments)
-    if len(gaps) < 2 or not gaps.min() > gaps[0] * 0:
-        raise DataError(f"{name} must have at least 3 different times, each of them once")
-    sizes, counts = np.unique(gaps, return_counts=True)
-    step = sizes[counts.argmax()]
-    positions = (moments - moments[0]) / step
-    rows = np.rint(positions).astype(np.intp)
-    if (np.abs(positions - rows) > OFF_GRID).any():
-        wrong = moments[int((np.abs(positions - rows) > OFF_GRID).argmax())]
-        raise DataError(
-            f"{name} must have regular times: {format_time(wrong)} is not a whole number of steps "
-            f"of {pd.Timedelta(step) if _is_time(wrong) else step} after the first"
-        )
-    if (int(rows[-1]) + 1) * frame.shape[1] > MAX_VALUES:
-        raise DataError(f"the regular grid of {name} has more than {MAX_VALUES:,} values")
-    grid = np.full((int(rows[-1]) + 1, frame.shape[1]), np.nan)
-    grid[rows] = values
-    empty = np.isnan(grid).all(0)
-    if empty.any():
-        raise DataError(f"{name} has no reading of {frame.columns[int(empty.argmax())]!r}")
-    if _is_time(moments[0]):
-        return RewardTable(pd.Timestamp(moments[0]), pd.Timedelta(step), tuple(frame.columns), grid)
-    return RewardTable(moments[0], step, tuple(frame.columns), grid)
-
-
-def _parse_times(column: pd.Series[Any], name: str) -> Any:
-    if pd.api.types.is_numeric_dtype(column):
-        numbers = column.to_numpy(np.float64)
-        if not np.isfinite(numbers).all():
-            raise DataError(f"{name} has times that are not finite numbers")
-        return numbers
-    try:
-        moments = _utc(column)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} must have times in ISO 8601 or numbers in its column {column.name!r}, got "
-            f"{column.iloc[0]!r}; {OTHER_TABLES}"
-        ) from error
-    if moments.isna().any():
-        raise DataError(f"{name} lacks a time in row {int(moments.isna().to_numpy().argmax()) + 1}")
-    return moments.to_numpy()
-
-
-def _parse_values(frame: pd.DataFrame, name: str) -> Array:
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             raise DataError(f"{name} has values in {column!r} that are not numbers; {OTHER_TABLES}")
-    values: Array = frame.to_numpy(np.float64, na_value=np.nan)
+    frame = frame.set_axis(_parse_times(frame.index, name)).sort_index().astype(np.float64)
+    times = frame.index
+    if len(times) < 3 or times.has_duplicates:
+        raise DataError(f"{name} must have at least 3 different times, each of them once")
+    step = pd.Series(times).diff().mode()[0]
+    rows = np.asarray((times - times[0]) / step)
+    wrong = np.abs(rows - rows.round()) > OFF_GRID
+    if wrong.any():
+        raise DataError(
+            f"{name} must have regular times: {format_time(times[int(wrong.argmax())])} is not a "
+            f"whole number of steps of {step} after the first"
+        )
+    n_steps = int(rows[-1].round()) + 1
+    if n_steps * frame.shape[1] > MAX_VALUES:
+        raise DataError(f"the regular grid of {name} has more than {MAX_VALUES:,} values")
+    values: Array = np.full((n_steps, frame.shape[1]), np.nan)
+    values[rows.round().astype(np.intp)] = frame.to_numpy()
     if np.isinf(values).any():
         raise DataError(f"{name} has infinite values")
-    return values
+    empty = np.isnan(values).all(0)
+    if empty.any():
+        raise DataError(f"{name} has no reading of {frame.columns[int(empty.argmax())]!r}")
+    return RewardTable(times[0] + step * pd.RangeIndex(n_steps), tuple(frame.columns), values)
 
 
-def _utc(column: pd.Series[Any]) -> Any:
-    return pd.to_datetime(column, format="ISO8601", utc=True).dt.tz_localize(None)
-
-
-def _is_time(moment: Any) -> bool:
-    return isinstance(moment, np.datetime64 | pd.Timestamp)
+def _parse_times(column: pd.Index[Any], name: str) -> pd.Index[Any]:
+    """Return times as numbers, or as timestamps in UTC without a zone."""
+    try:
+        times = column
+        if not pd.api.types.is_numeric_dtype(column):
+            times = pd.to_datetime(column, format="ISO8601", utc=True).tz_localize(None)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} must have times in ISO 8601 or numbers, got {column[0]!r}; {OTHER_TABLES}"
+        ) from error
+    if times.hasnans:
+        raise DataError(f"{name} lacks a time in row {int(times.isna().argmax()) + 1}")
+    return times
 
 
 def format_time(moment: Any) -> str:
     """Return a time as text, with seconds only where there are any."""
-    if not _is_time(moment):
+    if not isinstance(moment, pd.Timestamp):
         return f"{moment:.12g}"
-    return str(pd.Timestamp(moment)).removesuffix(":00")
+    return str(moment).removesuffix(":00")
 
 
 def read_features(source: Any, names: Sequence[str]) -> Array:
