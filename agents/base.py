@@ -1,7 +1,7 @@
-"""What an agent is, and what it may know.
+"""Interface of agents, and what they may know.
 
-An agent is any object with two methods, made afresh for every run from a :class:`Problem` and a
-random generator. The caller owns the loop::
+An agent is any object with two methods, made for every run from a :class:`Problem` and a random
+generator. The caller owns the loop::
 
     agent = make_agent(problem, rng)
     while running:
@@ -36,18 +36,18 @@ UNKNOWN_HORIZON = 1_000
 
 @runtime_checkable
 class Agent(Protocol):
-    """Two methods are all there is to it."""
+    """Interface of an agent."""
 
     def act(self, observation: Array) -> Any:
         """Choose an action for the moment that the observation shows."""
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn what an action chosen on ``observation`` gave. A NaN reward is no news."""
+        """Learn from the reward of an action chosen on ``observation``; ignore a reward of NaN."""
 
 
 @runtime_checkable
 class Trainable(Protocol):
-    """A class of agents that may learn from other worlds before it is judged in new ones.
+    """Class of agents that can be trained in other worlds before it is judged in new ones.
 
     Both are class methods (``@classmethod``): there is no agent yet when they are called. In a
     protocol ``training_steps`` asks for it.
@@ -62,7 +62,7 @@ class Trainable(Protocol):
         rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
-        """Learn from worlds of the same kind; what was learned, in plain arrays.
+        """Learn from worlds of the same kind, and return the result as plain arrays.
 
         Args:
             problem: What is known of such worlds.
@@ -81,12 +81,12 @@ class Trainable(Protocol):
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> Agent:
-        """An agent that knows what was learned."""
+        """Return an agent that uses the result of ``train``."""
 
 
 @dataclass(frozen=True)
 class Experience:
-    """Past decisions: arrays of equal length."""
+    """Past decisions, as arrays of equal length."""
 
     t: NDArray[Any]
     action: NDArray[Any]
@@ -106,13 +106,13 @@ class Experience:
 
 @dataclass(frozen=True)
 class Problem:
-    """All that an agent is allowed to know before it starts.
+    """Facts that an agent may know before it starts.
 
     Attributes:
         action_space: ``Discrete(n)`` from 0, or ``Box(-1, 1, (d,))``.
         observation_space: Bounds of the observations.
         observation_fields: Names of the entries of an observation; the first is "t".
-        horizon: Number of decisions, or None if nobody knows.
+        horizon: Number of decisions, or None if unknown.
         periods: Seasons in steps, the main one first; empty if unknown.
         noise_std: Standard deviation of the noise in the rewards, or None.
         reward_scale: Mean and standard deviation of the mean rewards before anything is seen, or
@@ -183,18 +183,18 @@ class Problem:
 
     @property
     def likely_horizon(self) -> int:
-        """The horizon; where a rule needs one and nobody knows it, 1,000 decisions."""
+        """The horizon, or 1,000 decisions if it is unknown."""
         return self.horizon or UNKNOWN_HORIZON
 
     def past_decisions(self) -> Iterator[tuple[Array, Any, float]]:
-        """The warm start as observations (of the time alone), actions and rewards, if any."""
+        """Yield the warm start as observations (of the time alone), actions and rewards."""
         past = self.warm_start
         if past is not None:
             for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
                 yield np.array([t]), action, float(reward)
 
     def checked(self, action: Any) -> Any:
-        """An action as an int or a float64 vector (d,), or an error that says what is allowed."""
+        """Return an action as an int or a float64 vector (d,), or raise an error."""
         if self.n_actions is not None:
             arm = np.asarray(action)
             whole = arm.shape == () and arm.dtype.kind in "iu" and 0 <= int(arm) < self.n_actions
@@ -210,7 +210,7 @@ class Problem:
 
 
 def time_of(observation: Array) -> float:
-    """The time that an observation shows, or an error that says where it stands in one."""
+    """Return the time of an observation, or raise an error."""
     try:
         t = float(observation[0])
     except (TypeError, ValueError, IndexError):
@@ -220,10 +220,10 @@ def time_of(observation: Array) -> float:
 
 
 def is_valid_reward(reward: float, t: float) -> bool:
-    """Whether there is a reward to learn from: a NaN is none.
+    """Return whether an agent can learn from a reward; False for NaN.
 
     Raises:
-        ValueError: If it, or the time of its decision, would spoil a belief for good.
+        ValueError: If it is too large or infinite, or its time is not finite.
     """
     if math.isnan(reward):
         return False

@@ -113,7 +113,7 @@ _PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*
 
 
 class UnknownAgentError(ValueError):
-    """A name that nobody registered, or a place where there is no agent."""
+    """A name that is not registered, or a place without an agent."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class AgentSpec:
 
     @classmethod
     def parse(cls, text: str) -> AgentSpec:
-        """From the command line's notation."""
+        """Parse the command line's notation."""
         name, _, settings = text.partition(":")
         if text.endswith(":"):
             raise UnknownAgentError(f"nothing stands behind the last colon of {text!r}")
@@ -155,7 +155,7 @@ class AgentSpec:
         rng: Rng,
         learned: Mapping[str, NDArray[Any]] | None = None,
     ) -> Agent:
-        """A fresh agent, or one that knows what it learned in its training."""
+        """Make a new agent, or one with the result of its training."""
         factory = find_class(self.name)
         if not callable(factory):
             raise UnknownAgentError(f"{self.name} is no class or function that makes an agent")
@@ -171,7 +171,7 @@ class AgentSpec:
 
     @property
     def pretrained(self) -> bool:
-        """Whether a built-in agent gets knowledge from earlier data through its settings.
+        """True if the settings give a built-in agent knowledge from earlier data.
 
         Users declare the track of their own agents themselves.
         """
@@ -180,7 +180,7 @@ class AgentSpec:
         return any(self.settings.get(setting) is not None for setting in by)
 
     def trainable(self) -> Trainable:
-        """The class behind the name, if it can be trained."""
+        """Return the class of the agent, if it can be trained."""
         found = find_class(self.name)
         if not isinstance(found, Trainable):
             raise UnknownAgentError(
@@ -214,7 +214,7 @@ REQUIRED = Required()
 
 
 def settings_of(factory: Any) -> dict[str, Any] | None:
-    """Names and defaults of an agent's settings; None if it takes anything.
+    """Return names and defaults of an agent's settings; None if it takes any.
 
     A ``**common`` is followed to the base class that it is handed on to.
     """
@@ -232,7 +232,7 @@ def settings_of(factory: Any) -> dict[str, Any] | None:
 
 
 def _makers(factory: Any) -> list[Any]:
-    """The function itself, or the ``__init__`` of a class and of its bases."""
+    """Return the function itself, or the ``__init__`` of a class and of its bases."""
     if not inspect.isclass(factory):
         return [factory]
     parts = [vars(part) for part in inspect.getmro(factory)]
@@ -240,7 +240,7 @@ def _makers(factory: Any) -> list[Any]:
 
 
 def _without_default(maker: Any, first: int) -> dict[str, Any]:
-    """The settings that must be given, from the parameter on where settings begin."""
+    """Return the settings without a default; ``first`` is the first parameter of settings."""
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     own = list(inspect.signature(maker).parameters.values())[first:]
     return {p.name: REQUIRED for p in own if p.default is p.empty and p.kind not in several}
@@ -252,24 +252,24 @@ def make_agent(text: str, problem: Problem, rng: Rng) -> Agent:
 
 
 def is_built_in(name: str) -> bool:
-    """Whether an agent of this package has this name."""
+    """Return whether an agent of this package has this name."""
     return name in BUILT_IN
 
 
 def online_names() -> list[str]:
-    """The agents of this package that learn within the judged run: all but generic RL."""
+    """Return the agents of this package that learn within the judged run: all but generic RL."""
     return [name for name, entry in BUILT_IN.items() if entry.family != GENERIC_RL]
 
 
 def names() -> dict[str, str]:
-    """All names with the places of their classes: built-in first, then other packages'."""
+    """Return all names with the places of their classes: built-in first, then plugins."""
     ours = {name: entry.place for name, entry in BUILT_IN.items()}
     return ours | _plugins(entry_points) | ours  # a plugin cannot take over a built-in name
 
 
 @lru_cache(maxsize=1)
 def _plugins(find: Callable[..., Any]) -> dict[str, str]:
-    """Agents of other packages; cached, since it reads the metadata of every package."""
+    """Return agents of other packages; cached, since it reads the metadata of all packages."""
     return {point.name: point.value for point in find(group=GROUP)}
 
 

@@ -1,4 +1,4 @@
-"""Contract tests for anybody's agent.
+"""Contract tests for agents.
 
 Subclass :class:`AgentContract` in a test file and let pytest find it::
 
