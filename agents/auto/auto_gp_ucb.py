@@ -106,7 +106,7 @@ class AutoGPUCB(Saveable):
 
     @property
     def posterior(self) -> Mixture:
-        """What is believed at the moment, on the scale of the rewards."""
+        """Current belief, on the scale of the rewards."""
         return self._belief.posterior
 
     @property
@@ -116,7 +116,7 @@ class AutoGPUCB(Saveable):
 
     @property
     def history(self) -> History:
-        """What was seen, as far as it is kept."""
+        """The observations that are kept."""
         return History.of(self._kept)
 
     def act(self, observation: Array) -> Any:

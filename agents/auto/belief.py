@@ -46,7 +46,7 @@ from agents.gp import (
 LOOKAHEAD = 6.0
 """Steps after which what is found out should still be of use."""
 SHARP_WORTH = 0.75
-"""Of the sharp part of a season: it helps at a few steps of each season only."""
+"""Worth of the sharp part of a season: it helps at a few steps of each season only."""
 NEGLIGIBLE = 1e-6
 """Weight below which a candidate is not asked."""
 
@@ -79,7 +79,7 @@ class Learnable:
 
     @property
     def actions(self) -> Actions:
-        """What there is to choose from."""
+        """The actions to choose from."""
         return self._posterior.actions
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
@@ -87,11 +87,11 @@ class Learnable:
         return self._predict(self._posterior, t, actions)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """As the posterior's: arms have none."""
+        """The posterior's: arms have none."""
         return self._posterior.gradient(t, actions)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """As the posterior's."""
+        """A draw from the posterior."""
         return self._posterior.sample(t, rng, actions)
 
     def contenders(self, t: float, beta: float) -> None:
@@ -109,7 +109,7 @@ class Learnable:
         return Prediction(phi @ now.mean, np.maximum(variance, 0.0))
 
     def _mixed(self, mixture: Mixture, t: float, actions: Any) -> Prediction:
-        """Where candidates disagree there is something to learn, too: which of them is right."""
+        """Include the disagreement of candidates: which of them is right can be learned, too."""
         keep = np.flatnonzero(mixture.weights > NEGLIGIBLE)
         weights = mixture.weights[keep] / mixture.weights[keep].sum()
         parts = [self._predict(mixture.members[i], t, actions) for i in keep]

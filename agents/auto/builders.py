@@ -55,7 +55,7 @@ MIN_REWARDS = 8
 GROWTH = 2
 """The belief is built again when this many times as many rewards have been seen."""
 STEP = 0.3
-"""Of the grid of frequencies, in cycles over the time looked at."""
+"""Step of the grid of frequencies, in cycles over the time looked at."""
 MAX_PERIODS_TRIED = 128
 """Entries of the grid."""
 CYCLES = 2.0
@@ -65,7 +65,7 @@ NOISES = (0.3, 1.0, 4.0)
 DOUBTS = (4.0, 16.0)
 """Factors of the variances of what lasts, where a prior is doubted."""
 WEIGHTS = (1.0, 0.5, 0.5)
-"""How much the prior and the doubted priors are believed beforehand."""
+"""Prior weights of the prior and the doubted priors."""
 MARGIN = 20.0
 """Log evidence by which no prior must be ahead: its variances were fitted to these very rewards,
 and what a prior gets wrong about scatter costs it evidence, but little regret."""
@@ -86,7 +86,7 @@ class Builder:
         self._problem, self.coordinates = problem, Coordinates(problem, contexts=contexts)
 
     def next_build(self, count: int) -> float:
-        """How many rewards there have to be for the next belief: by default none is built again."""
+        """Number of rewards at which the next belief is built: by default none is."""
         return math.inf
 
     def build(self, history: History) -> Belief:
@@ -95,7 +95,7 @@ class Builder:
 
 
 class KnownScale(Builder):
-    """Where the problem says how rewards are scaled: the paper's structures.
+    """Builder for problems with a known scale of rewards: the paper's structures.
 
     Nothing but their weights has to be learned.
     """
@@ -130,10 +130,10 @@ class Fitted(NamedTuple):
 
 
 class LearnedScale(Builder):
-    """Where nothing is known: scale and variances by evidence, at 8, 16, 32, ... rewards."""
+    """Builder for problems without one: scale and variances by evidence."""
 
     def next_build(self, count: int) -> float:
-        """How many rewards there have to be for the next belief."""
+        """Number of rewards at which the next belief is built."""
         return MIN_REWARDS if count < MIN_REWARDS else count * GROWTH
 
     def build(self, history: History) -> Belief:
@@ -174,7 +174,7 @@ class LearnedScale(Builder):
         return SearchedSeason(found, guess.noise_variance)
 
     def _noise_variance(self, scale: RewardTransform, searched: SearchedSeason | None) -> float:
-        """As the problem says, or as it was found beside a season, or as is usual."""
+        """The problem's, or the one found beside a season, or the usual one."""
         if searched is not None and self._problem.noise_std is None:
             return searched.noise_variance
         return _noise_variance(scale, self._problem)
@@ -277,7 +277,7 @@ def guess_period(
 
 
 def _log_density(K: Array, y: Array, noise_variance: float) -> float:
-    """Of N(0, K + noise) at y, up to a constant."""
+    """Log density of N(0, K + noise) at y, up to a constant."""
     L, wrong = lapack.dpotrf(K + noise_variance * np.eye(len(y)), lower=1)
     if wrong:
         return -HOPELESS
@@ -304,7 +304,7 @@ class Pretrained(Builder):
         super().__init__(problem, transform)
 
     def next_build(self, count: int) -> float:
-        """How many rewards there have to be for the next belief."""
+        """Number of rewards at which the next belief is built."""
         return 1 if count < 1 else self._plain.next_build(count)
 
     def build(self, history: History) -> Belief:

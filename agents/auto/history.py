@@ -78,7 +78,7 @@ def replay_all(
     scale: RewardTransform,
     offset: Offset | None = None,
 ) -> float:
-    """Let several posteriors see everything; the most likely one decides whether an expert chose.
+    """Show everything to several posteriors; the likeliest one decides whether an expert chose.
 
     Args: see ``replay``.
 
@@ -107,7 +107,7 @@ def replay(
     *,
     expert: bool = False,
 ) -> float:
-    """Let a posterior see everything, in the order of time.
+    """Show everything to a posterior, in the order of time.
 
     Args:
         posterior: Without observations.

@@ -182,7 +182,7 @@ def _parsed(content: Mapping[str, Any], arms: list[int]) -> LearnedPrior:
 
 
 def _check_season(found: LearnedPrior, problem: Problem) -> None:
-    """Where the problem has seasons, that of the prior must be one of them."""
+    """Require that the prior's season is one of the problem's, if it has any."""
     known = problem.periods
     if known and not np.isclose(known, found.period).any():
         seasons = " and ".join(f"{period:g}" for period in known)

@@ -159,7 +159,7 @@ def _harmonics(period: float, between: tuple[int, int]) -> Harmonics:
 
 
 def action_kernel(problem: Problem) -> ActionKernel:
-    """Of the actions: smooth in their coordinates, or independent arms."""
+    """Kernel of the actions: smooth in their coordinates, or independent arms."""
     n = problem.n_actions
     if n is None:
         return SquaredExponential(1.0)

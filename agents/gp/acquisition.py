@@ -53,7 +53,7 @@ class Weights(NamedTuple):
 
 
 def is_resolved(kernels: Iterable[Kernel], box: Box, points: int) -> bool:
-    """Whether so many grid points show all of an interval, whatever of these kernels is right."""
+    """Return whether so many grid points resolve an interval under each of these kernels."""
     step = float(box.high[0] - box.low[0]) / max(points - 1, 1)
     terms = [term for kernel in kernels for term in kernel.terms]
     analytic = all(factor.analytic for term in terms for factor in term.actions)
@@ -86,7 +86,7 @@ def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
 
 
 def _halved(rising: list[bool]) -> int:
-    """Which of 2^HALVINGS parts of an interval halving leads to."""
+    """Return the one of 2^HALVINGS parts of an interval at which halving ends."""
     low = 0
     for step in (2**k for k in reversed(range(HALVINGS))):
         if rising[low + step - 1]:
@@ -270,7 +270,7 @@ class UCB:
 
 
 def _has_plateau(values: Array, peaks: Integers) -> bool:
-    """Whether a peak that may be the best is so flat that round-off says where its middle is."""
+    """Return whether a peak that may be the best is so flat that round-off decides its middle."""
     last, top = len(values) - 1, float(values.max())
     unit = FLAT * max(1.0, abs(top))
     for peak in peaks.tolist():
@@ -282,7 +282,7 @@ def _has_plateau(values: Array, peaks: Integers) -> bool:
 
 
 def _resolved(posterior: Predictive, box: Box, points: int) -> bool:
-    """Whether the grid of an interval tells all; of a mixture, under each of its candidates."""
+    """Return whether the grid resolves an interval; of a mixture, under each candidate."""
     members = getattr(posterior, "members", (posterior,))
     kernels = [member.kernel for member in members]
     return box.dimension == 1 and is_resolved(kernels, box, points)

@@ -16,7 +16,7 @@ from agents.checks import not_negative, require, share
 from agents.gp.actions import Actions, Box, Finite
 
 MAX_FACTOR = 1e100
-"""Of a scaled schedule: its square must stay finite."""
+"""Largest factor of a scaled schedule: its square must stay finite."""
 
 
 class Beta(Protocol):
@@ -215,7 +215,7 @@ _SCHEDULES: dict[str, tuple[Callable[..., Beta], tuple[int, ...]]] = {
     "box": (_box, (0, 1, 3)),
     "constant": (lambda _, value: ConstantBeta(value), (1,)),
 }
-"""What makes a schedule, and how many numbers may stand behind its name."""
+"""Makers of schedules, and how many numbers their names may have."""
 
 
 def _step(t: float) -> float:

@@ -144,7 +144,7 @@ def _one(points: Points, p: int) -> Points:
 
 
 def _candidates(box: Box) -> Array:
-    """Where to look for nodes."""
+    """Candidates for nodes."""
     per_axis = {1: 256, 2: 48, 3: 16}.get(box.dimension)
     return chebyshev(box, per_axis) if per_axis else sobol(box, 4096)
 
@@ -280,7 +280,7 @@ def _clock(term: Term, whole_times: bool) -> TimeFeatures:
 
 
 def _counts(weight: Array, clock: TimeFeatures, drop: float) -> Integers:
-    """How many time features each action feature gets: enough, and in few different numbers."""
+    """Number of time features of each action feature: enough, and few different numbers."""
     needed = (np.outer(weight, clock.amplitude**2) > drop).sum(axis=1)
     needed = np.maximum.accumulate(needed[::-1])[::-1]
     needed = needed[: max(1, np.count_nonzero(needed))]

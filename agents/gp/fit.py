@@ -89,7 +89,7 @@ class Search:
         return Objective(evidence, first, _reaching(bounds, first), self.spread)
 
     def _found(self, model: Objective) -> Array:
-        """What a search has found, in this model or in its other parametrisation."""
+        """Result of a search, in this model or in its other parametrisation."""
         scale = model.evidence.fit_scale or self._one_of_two
         return model.taken_over(*self._search(model.evidence.fit_mean, scale))
 
@@ -103,12 +103,12 @@ class Search:
 
     @property
     def _one_of_two(self) -> bool:
-        """Whether scale 1 and a fitted scale are the same model."""
+        """True if scale 1 and a fitted scale are the same model."""
         return self.spread == math.inf and not self.fixed & {"variance", "noise_variance"}
 
     @property
     def _contains_scale_one(self) -> bool:
-        """Whether the model with a fitted scale contains the one with scale 1.
+        """True if the model with a fitted scale contains the one with scale 1.
 
         Not if a prior is on what the scale divides, nor if the noise stays while variances move: a
         noise variance is counted in units of the scale.
@@ -204,7 +204,7 @@ def _reaching(bounds: Array, theta: Array) -> Array:
 
 @dataclass(frozen=True)
 class Fit:
-    """What ``fit`` found; a posterior with it takes ``normaliser.forward(reward)``.
+    """Result of ``fit``; a posterior with it takes ``normaliser.forward(reward)``.
 
     Attributes:
         kernel: With fitted hyper-parameters.

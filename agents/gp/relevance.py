@@ -1,4 +1,4 @@
-"""What each observation matters for the predictions to come: the criterion of W-DBO.
+"""Relevance of each observation for the predictions to come: the criterion of W-DBO.
 
 With A = (K + noise)^-1, alpha = A y and b(x) = A k(., x), dropping observation i changes the
 posterior mean at x by b_i(x) alpha_i / A_ii and its variance by b_i(x)^2 / A_ii. Between Gaussians
@@ -72,7 +72,7 @@ def overlap(kernel: Kernel, past: Points, t: Array, actions: Points, coming: Arr
 
 
 def time_scale(kernel: Kernel) -> float:
-    """How long the kernel remembers: l of what forgets, the period of what only repeats.
+    """Time for which a kernel remembers: l of what forgets, the period of what only repeats.
 
     A product remembers as long as its most forgetful factor, a sum as long as its most lasting
     term.
@@ -93,7 +93,7 @@ def coming_times(kernel: Kernel, t: float) -> Array:
 
 
 def _of_term(term: Term) -> tuple[float, float]:
-    """How long a kernel remembers: its time scale and its reach."""
+    """Time scale and reach of the memory of a term."""
     forgets = [k.length_scale for k in term.clocks if isinstance(k, TimeSquaredExponential)]
     forgets += [-1.0 / k.log_rho for k in term.clocks if isinstance(k, Decay)]
     if forgets:

@@ -33,7 +33,7 @@ NEGLIGIBLE = 1e-12
 MIN_COLLECTING = 100
 """Length of the states from which steps are collected: together they are too big for the cache."""
 COLLECTED_STEPS = 8
-"""How many."""
+"""Number of steps that are collected."""
 
 
 class Bank:
@@ -128,7 +128,7 @@ def _add(
 
 
 def _parts(member: StateSpace, unit: float) -> list[tuple[slice, float]]:
-    """Of each term its columns, and the scale of its features."""
+    """Columns of each term, and the scale of its features."""
     ends = np.cumsum([0, *_widths(member)]).tolist()
     return [
         (slice(start, stop), math.sqrt(term.variance / unit))
@@ -191,6 +191,12 @@ class Layers:
         for i, each in enumerate(self._filters):
             if places[i] != i:
                 each.move_to(self._room.layer(i))
+        self._describe()
+
+    def _describe(self) -> None:
+        """Make tables of what differs between the layers, and views of the common arrays."""
+        members, features, k = self.members, self.members[0].features, len(self.members)
+        m, M = features.size, features.width
         clocks = [member.features.clock for member in members]
         self._nu, self._shift, self._amplitude = (
             np.stack([getattr(clock, name) for clock in clocks])

@@ -1,4 +1,4 @@
-"""What every posterior can do, whichever engine computes it."""
+"""Interface of all posteriors, whichever engine computes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Gradient(NamedTuple):
 
 
 class Predictive(Protocol):
-    """What an acquisition needs to know; see :class:`Posterior`."""
+    """Part of a posterior that an acquisition needs; see :class:`Posterior`."""
 
     @property
     def kernel(self) -> Kernel:
@@ -36,7 +36,7 @@ class Predictive(Protocol):
 
     @property
     def actions(self) -> Actions:
-        """What there is to choose from."""
+        """The actions to choose from."""
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Mean and variance of f(., t).
@@ -73,7 +73,7 @@ class Posterior(Predictive, Protocol):
 
     @property
     def name(self) -> str:
-        """Which engine this is, and its size."""
+        """Name of the engine, and its size."""
 
     @property
     def noise_variance(self) -> float:

@@ -20,7 +20,7 @@ ENGINES = ("auto", "incremental", "state-space")
 MAX_STATE_SIZE = 8000
 """Features beyond which a state would take too much memory (8 m^2 bytes)."""
 INFLUENCE = 1e-13
-"""What an observation may count for and still be forgotten, as a share of the newest one."""
+"""Largest influence of an observation that may be forgotten, as a share of the newest one."""
 
 
 def make_posterior(

@@ -63,7 +63,7 @@ class Observations:
 
     @property
     def weight(self) -> Array:
-        """What each observation counts for: its noise variance is sigma^2 / weight, shape (n,)."""
+        """Weights of the observations: the noise variance is sigma^2 / weight, shape (n,)."""
         return self._columns[2, : self._n]
 
     @property
@@ -78,7 +78,7 @@ class Observations:
 
     @property
     def full(self) -> bool:
-        """Whether it is time to look for something to forget."""
+        """True if it is time to look for something to forget."""
         return self._n >= self._limit
 
     def append(
@@ -134,7 +134,7 @@ MAX_SHARE = 0.7
 
 
 def _is_smooth(kernel: Kernel, box: Box) -> bool:
-    """Whether a box is an interval on which the kernel has few features."""
+    """Return whether a box is an interval on which the kernel has few features."""
     factors = [factor for term in kernel.terms for factor in term.actions]
     return box.dimension == 1 and all(factor.analytic for factor in factors)
 
@@ -294,7 +294,7 @@ class Incremental:
         self._changed()
 
     def discount(self, factor: float) -> None:
-        """Let all observations so far count less: their weights times ``factor``; O(n^3)."""
+        """Multiply the weights of all observations so far by ``factor``; O(n^3)."""
         positive_weight(factor)
         self._past.weight[:] *= factor
         kept = np.flatnonzero(self._past.weight > SPENT)
@@ -302,7 +302,7 @@ class Incremental:
         self._changed()
 
     def relevance(self, coming: Array, actions: Any = None) -> Relevance:
-        """What each observation matters for predictions at the coming times, shape (q_t,).
+        """Relevance of each observation for predictions at the coming times, shape (q_t,).
 
         Args:
             coming: Times.
@@ -350,7 +350,7 @@ class Incremental:
         return np.asarray(self._variances[points.arm])
 
     def _changed(self) -> None:
-        """What was computed from the observations no longer holds."""
+        """Drop all that was computed from the observations."""
         self._whitened = None
         if self._compressed is not None:
             self._compressed.forget()

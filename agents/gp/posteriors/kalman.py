@@ -35,9 +35,9 @@ from agents.gp.features import Features
 LARGE = 500
 """Length of the state from which steps are collected."""
 BATCH = 128
-"""How many observations are learned at once."""
+"""Number of observations that are learned at once."""
 COLLECT = 16
-"""How many steps are collected; more would make each prediction dearer."""
+"""Number of steps that are collected; more would make each prediction dearer."""
 MIN_LAZY = 100
 """Length of the state from which forgetting is put off; a small one is written at once."""
 LEAST_RHO = 1e-3
@@ -55,7 +55,7 @@ class Slice(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Of v of several states, one layer each: mean (k, M_a) and covariance (k, M_a, M_a)."""
+    """Moments of v of several states: mean (k, M_a) and covariance (k, M_a, M_a)."""
 
     mean: Array
     covariance: Array

@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 
 
 NO_MARK = Mark(np.empty((0, 0)), -math.inf, -math.inf, 0.0)
-"""Where nothing decays: no observation is ever late."""
+"""Mark of a filter without decay, where no observation is ever late."""
 
 
 class LateObservations:

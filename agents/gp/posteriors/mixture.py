@@ -142,7 +142,7 @@ class Mixture:
 
     @property
     def actions(self) -> Actions:
-        """Where actions come from."""
+        """The set of actions."""
         return self.members[0].actions
 
     @property

@@ -110,7 +110,7 @@ class StateSpace:
         return np.asarray(self._phi[action])
 
     def discount(self, factor: float) -> None:
-        """Let all observations so far count less: their weights times ``factor``."""
+        """Multiply the weights of all observations so far by ``factor``."""
         positive_weight(factor)
         self.filter.discount(factor)
 
@@ -232,7 +232,7 @@ class Shortlist:
     def _open(
         mean: Array, variance: NDArray[np.float32], tail: Array, norm2: Array, beta: float
     ) -> NDArray[np.bool_]:
-        """Where the highest possible bound reaches the best of the lowest possible bounds."""
+        """Mask of arms whose highest possible bound reaches the best of the lowest ones."""
         slack = ROUNDING * norm2
         high = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance + slack, 0.0)) + tail)
         low = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance - slack, 0.0)) - tail)

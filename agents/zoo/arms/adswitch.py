@@ -69,7 +69,7 @@ class AdSwitch(ArmAgent):
         self._count, self._total = np.zeros((16, k)), np.zeros((16, k))
 
     def choose(self, t: float, observation: Array) -> int:
-        """Of the good arms and those to be checked, the one that waited longest."""
+        """The one that waited longest, of the good arms and those to be checked."""
         in_turn = [a for a in range(self.n_arms) if self._good[a] or self._checks[a]]
         oldest = min(self._last[a] for a in in_turn)
         return self.any_of([a for a in in_turn if self._last[a] == oldest])

@@ -1,4 +1,4 @@
-"""What all agents have in common that think in arms and know nothing of one from another."""
+"""Base of agents with finitely many arms that learn nothing about one arm from another."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class GLRUCB(ArmAgent):
         self._sums = [np.zeros(8) for _ in range(self.n_arms)]
 
     def choose(self, t: float, observation: Array) -> int:
-        """In turn now and then, otherwise the greatest bound."""
+        """The next arm in turn now and then, otherwise the greatest bound."""
         k, horizon = self.n_arms, max(self.horizon, 2)
         alpha = self._exploration * math.sqrt(k * math.log(horizon) / horizon * (1 + self.restarts))
         turn = int(t % math.floor(k / min(alpha, MAX_FORCED_SHARE)))

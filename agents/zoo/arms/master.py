@@ -101,7 +101,7 @@ class Master(ArmAgent):
         self._lowest, self._excess, self._n_rewards = math.inf, 0.0, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """What the shortest instance that runs would do."""
+        """The choice of the shortest instance that runs."""
         if self._begin is None or t >= self._begin + 2**self._order or t < self._begin:
             self._block(t)
         step = self._step(t)

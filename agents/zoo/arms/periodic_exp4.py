@@ -16,7 +16,7 @@ from agents.zoo.gp.prior import longest_period
 MAX_OPEN_DECISIONS = 1_000
 """Decisions whose probabilities are kept until their rewards come."""
 MIN_CHANCE = 1e-6
-"""What a reward is divided by at the least: somebody else may have chosen the arm."""
+"""Least probability by which a reward is divided: others may have chosen the arm."""
 
 
 class PeriodicEXP4(ArmAgent):

@@ -1,4 +1,4 @@
-"""What a practitioner would write in ten lines."""
+"""UCB for every phase of the season: a practitioner's ten lines."""
 
 from __future__ import annotations
 

@@ -156,26 +156,26 @@ class RewardScale:
 
     @property
     def settled(self) -> bool:
-        """Whether sigma is positive, and known or from ten rewards: else no test for a change."""
+        """True if sigma is positive, and known or from ten rewards: else no test for a change."""
         return self.sigma > 0.0 and (self._sigma is not None or self._n >= MIN_REWARDS)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """What ``unit`` takes for the least and the greatest reward."""
+        """Least and greatest reward for ``unit``."""
         if self._range is not None:
             return self._range
         return (self._low, self._high) if self._n else (0.0, 0.0)
 
     @property
     def mean_and_deviation(self) -> tuple[float, float]:
-        """Of all rewards, noise and all: as the problem tells them, or of the rewards so far."""
+        """Mean and deviation of all rewards, noise included: the problem's, or of those so far."""
         if self._range is not None:
             low, high = self._range
             return (low + high) / 2.0, (high - low) / 4.0
         return self._mean, math.sqrt(self._squares / self._n) if self._n else 0.0
 
     def rests_on(self, rewards: int) -> bool:
-        """Whether mean and deviation are told, or so many rewards have been seen."""
+        """Return whether mean and deviation are known, or so many rewards have been seen."""
         return self._range is not None or self._n >= rewards
 
     def standardised(self, reward: float) -> float:

@@ -48,7 +48,7 @@ class Coordinates:
 
     @property
     def have_contexts(self) -> bool:
-        """Whether actions are taken in contexts."""
+        """True if actions are taken in contexts."""
         return bool(self._columns)
 
     def placed(self, action: Any, observation: Array) -> Any:

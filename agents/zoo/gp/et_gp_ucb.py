@@ -64,7 +64,7 @@ class ETGPUCB(GPAgent):
         super().learn(action, t, y)
 
     def _contradicts(self, action: Any, t: float, y: float) -> bool:
-        """Whether a reward lies outside the bound around the belief."""
+        """Return whether a reward lies outside the bound around the belief."""
         mean, variance = self.posterior.predict(t, action)
         p = math.pi**2 * (self.posterior.count + 1) ** 2 / 6.0
         spread = math.sqrt(variance[0]) + math.sqrt(self.posterior.noise_variance)

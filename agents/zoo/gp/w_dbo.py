@@ -100,7 +100,7 @@ class WDBO(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **options)
 
     def advance(self, t: float) -> None:
-        """Let the budget grow, and drop what it allows."""
+        """Increase the budget, and drop the observations that it allows to."""
         if t > self._now > -math.inf:
             growth = (t - self._now) / time_scale(self.posterior.kernel)
             self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)

@@ -86,7 +86,7 @@ class WGPUCB(GPAgent):
         return super().new_posterior(kernel)
 
     def advance(self, t: float) -> None:
-        """Let all rewards grow older, for a choice at time t: that of the step before is new."""
+        """Age all rewards, for a choice at time t: that of the step before is new."""
         self._grow_older(t - 1.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:

@@ -92,14 +92,14 @@ class DLinUCBPool(LinearAgent):
         return Slave(self.new_ridge())
 
     def choose(self, t: float, observation: Array) -> int:
-        """As the slave of the least badness would."""
+        """The choice of the slave of the least badness."""
         records = [slave.badness(self._delta_2) for slave in self.slaves]
         hope = math.sqrt(math.log(self._record))
         best = min(range(len(records)), key=lambda i: records[i][0] - hope * records[i][1])
         return self.best_of(self.bounds(self.slaves[best].ridge))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Let every slave judge the reward, then judge the slaves."""
+        """Show the reward to every slave, then judge the slaves."""
         kept, good = [], False
         for slave in self.slaves:
             self._show(slave, arm, reward)

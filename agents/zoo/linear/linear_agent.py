@@ -1,4 +1,4 @@
-"""What agents have in common that think rewards linear in features of the arms."""
+"""Base of agents whose mean reward is linear in features of the arms."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LinearAgent(ArmAgent):
 
     @property
     def middle(self) -> float:
-        """Where rewards are counted from."""
+        """Middle of the rewards, from which they are counted."""
         return sum(self.scale.interval) / 2.0
 
     @property
@@ -97,7 +97,7 @@ class LinearAgent(ArmAgent):
         return math.sqrt(self.lam) * self.bound * (high - low) / 2.0
 
     def radius(self, ridge: Ridge) -> float:
-        """Of the confidence ellipsoid about a regression."""
+        """Radius of the confidence ellipsoid about a regression."""
         return self.scale.sigma * self.noise_radius(ridge) + self.penalty
 
     def noise_radius(self, ridge: Ridge) -> float:

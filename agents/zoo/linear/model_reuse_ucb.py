@@ -68,7 +68,7 @@ class ModelReuseUCB(LinearAgent):
         self._recent: list[tuple[float, float]] = []  # arm, reward; the past does not know them
 
     def choose(self, t: float, observation: Array) -> int:
-        """As the base model would."""
+        """The choice of the base model."""
         return self.best_of(self.bounds(self.base))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
@@ -82,7 +82,7 @@ class ModelReuseUCB(LinearAgent):
             self._change()
 
     def misfit(self, model: Ridge) -> float:
-        """Of the recent rewards under a model that has not seen them."""
+        """Misfit of the recent rewards under a model that has not seen them."""
         arms, rewards = (np.array(part) for part in zip(*self._recent, strict=True))
         mean, deviation = model.predict(self.x[arms.astype(int)], self.middle)
         noise = self.scale.sigma**2

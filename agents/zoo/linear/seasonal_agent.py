@@ -1,4 +1,4 @@
-"""What linear bandits on harmonics of the season have in common, as practitioners run them."""
+"""Base of linear bandits on harmonics of the season, as practitioners run them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class SeasonalAgent(ArmAgent):
         self._table = RidgeTable(self.models)
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """What is compared: from each arm's mean and its deviation, in deviations of rewards."""
+        """Scores to compare: from each arm's mean and its deviation, in deviations of rewards."""
         raise NotImplementedError
 
     def choose(self, t: float, observation: Array) -> int:
