@@ -84,7 +84,7 @@ def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
         "period": np.array([process.period]),
         **regrets,
     }
-    changes, course = getattr(process, "changes", None), getattr(process, "course", None)
+    changes, course = process.changes, getattr(process, "course", None)
     if changes is not None:
         columns[CHANGES] = np.asarray(changes)
         columns["period"] = np.full(len(changes) + 1, process.period)

@@ -15,7 +15,7 @@ from evaluation.references import (
     reference_regrets,
 )
 from periodic_envs import PeriodicBanditEnv, PublicInfo
-from periodic_envs.process import FiniteProcess
+from periodic_envs.process import FiniteProcess, RewardProcess
 
 
 def make(env_id, seed=0, **kwargs):
@@ -141,7 +141,7 @@ def test_playing_them_costs_what_they_say(env_id) -> None:
     assert random.mean() == pytest.approx(regrets["uniform-random"].sum(), abs=4.0 * error)
 
 
-class Tide:
+class Tide(RewardProcess):
     """The best spot follows the tide; nothing but the formula, one time at a time."""
 
     period = 12.4
