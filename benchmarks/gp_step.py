@@ -27,6 +27,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryK
 import periodic_envs  # noqa: F401 (registers the ids)
 from agents import AgentSpec
 from agents.gp import Finite, Periodic, SquaredExponential, make_posterior
+from agents.saving import pack
 from evaluation.play import play
 
 PERIOD, TIME_SCALE, SCALE, NOISE_VARIANCE, BETA = 24.0, 1.0, 3.0, 0.1, 4.0
@@ -208,8 +209,9 @@ def far_out(console: Console) -> None:
     posteriors, memory = {}, {}
     for start in (1_000, 100_000):
         posteriors[start] = _aged(kernel, start)
-        state = posteriors[start].state().values()
-        memory[start] = sum(v.nbytes for v in state if isinstance(v, np.ndarray)) / 1e6
+        arrays: dict[str, Any] = {}
+        pack(posteriors[start], arrays)
+        memory[start] = sum(array.nbytes for array in arrays.values()) / 1e6
     times: dict[int, list[float]] = {start: [] for start in posteriors}
     for _ in range(7):
         for start, posterior in posteriors.items():

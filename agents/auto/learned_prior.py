@@ -11,8 +11,8 @@ plus noise. Where the arms have ``places`` (coordinates in the unit of the probl
 coordinates. Without places the problem must have the same arms in the same order. Time 0 of the
 problem is the first step of the profile. (Files of version 1 have places, and the unit 1.)
 
-What is measured is the reward, or its negative where the least is sought. Which of them is told by
-the rewards of a warm start; a problem without one is taken to seek the most.
+What is measured is the reward, or its negative where the least is sought. Which of them follows
+from the rewards of a warm start; a problem without one is taken to seek the most.
 """
 
 from __future__ import annotations

@@ -246,7 +246,7 @@ def fit(
         kernel: Template; its values are the first start, so the result is never worse.
         actions: Where the actions come from.
         stretches: (actions, times, rewards) of each stretch of observations; the function is
-            drawn anew for every stretch, the hyper-parameters are common to all.
+            drawn again for every stretch, the hyper-parameters are common to all.
         noise_variance: Start for the variance of the noise.
         fixed: Names that stay: "variance", "length_scale", "eps", "period", "noise_variance".
         fit_mean: Whether to fit the prior mean of the rewards; otherwise it is 0.

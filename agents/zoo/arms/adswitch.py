@@ -17,7 +17,7 @@ FINEST = 20
 
 
 class AdSwitch(ArmAgent):
-    """AdSwitch: drop arms that are worse, look at them again now and then, start anew on a change.
+    """AdSwitch: drop arms that are worse, look at them again now and then, start again on a change.
 
     Pseudo-code::
 

@@ -45,7 +45,7 @@ class ArmAgent(Saveable):
 
     Pseudo-code::
 
-        start()                                  tables for ``n_arms`` arms, at first or anew
+        start()                                  tables for ``n_arms`` arms, at first or again
         warm start: learn(arm, reward, t) for each of the past
         act: arm <- choose(t, observation)
         update: unless the reward is missing, learn(arm, reward, t)

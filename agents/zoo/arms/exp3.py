@@ -77,7 +77,7 @@ class Exp3S(ArmAgent):
 
 
 class RExp3(Exp3S):
-    """Rexp3: Exp3 that starts anew at the end of every batch.
+    """Rexp3: Exp3 that starts again at the end of every batch.
 
     Pseudo-code::
 
@@ -87,7 +87,7 @@ class RExp3(Exp3S):
         w[a_t] <- w[a_t] exp(gamma unit(y_t) / (p[a_t] K));  w <- w / sum(w)
 
     Reference: [@besbes2014stochastic], [@besbes2019optimal]: D and gamma as in Theorem 2, V being
-    a bound on the total variation of the best mean. A season makes V grow with T; nobody tells it
+    a bound on the total variation of the best mean. A season makes V grow with T; it is unknown
     to an agent, so the default is V = 3. (That it is the value of the paper's simulations could
     not be confirmed.)
 

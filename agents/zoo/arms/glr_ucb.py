@@ -1,4 +1,4 @@
-"""UCB that starts an arm anew when its rewards are no longer what they were."""
+"""UCB that starts an arm again when its rewards are no longer what they were."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from agents.checks import not_negative
 class Means:
     """Weighted counts and sums of rewards; plain lists, quicker than arrays for tens of arms.
 
-    Only the arm that changes is computed anew, so that a bound costs one product and one sum an
+    Only the arm that changes is computed again, so that a bound costs one product and one sum an
     arm.
 
     Attributes:

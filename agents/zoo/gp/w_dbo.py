@@ -56,7 +56,7 @@ class WDBO(GPAgent):
            this package will do; the paper's is an integral over all of space, in closed form.
         2. Where the kernel only repeats, the future is one period, and so is l_T: nothing grows
            stale with age then, and what goes is what others have made redundant.
-        3. Hyper-parameters are fixed, or fitted to the warm start, not fitted anew at every step.
+        3. Hyper-parameters are fixed, or fitted to the warm start, not fitted again at every step.
         4. The exploration schedule is the one of [@cai2021periodic].
 
     Args:

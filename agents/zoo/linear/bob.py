@@ -11,7 +11,7 @@ from agents.zoo.linear.sw_linucb import SWLinUCB
 
 
 class Bob(SWLinUCB):
-    """BOB, bandit over bandit: EXP3 chooses the window of SW-LinUCB anew for every block.
+    """BOB, bandit over bandit: EXP3 chooses the window of SW-LinUCB again for every block.
 
     Pseudo-code::
 

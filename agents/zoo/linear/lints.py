@@ -15,7 +15,7 @@ class LinTS(SeasonalAgent):
         theta_a <- ridge regression of arm a's rewards, standardised as they came, on z
         draw beta_a ~ N(theta_a, alpha^2 V_a^-1) for every arm
         a_t <- argmax_a z_t' beta_a
-        first ten rewards at random, unless a reward scale is told; ties at random
+        first ten rewards at random, unless the reward scale is known; ties at random
 
     Reference: [@agrawal2013thompson], Algorithm 1, with a model for each arm and alpha = 1, as the
     library MABWiser has it.

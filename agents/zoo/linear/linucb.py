@@ -20,7 +20,7 @@ class LinUCB(SeasonalAgent):
         z_t <- (1, cos 2 pi k t / tau, sin 2 pi k t / tau) for k = 1..H, each tau
         theta_a <- ridge regression of arm a's rewards, standardised as they came, on z
         a_t <- argmax_a z_t' theta_a + alpha sqrt(noise + z_t' V_a^-1 z_t)
-        first ten rewards at random, unless a reward scale is told; ties at random
+        first ten rewards at random, unless the reward scale is known; ties at random
 
     Reference: [@li2010contextual], Algorithm 1 (disjoint models, lam = 1). With the defaults it is
     ``bandit.LinUCBDisjoint`` of the library river at its own, alpha = 1 and noise = 1, on

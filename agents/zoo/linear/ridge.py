@@ -108,7 +108,7 @@ def ellipsoid_radius(ridge: Ridge, *, lam: float, delta: float, longest: float =
 class RidgeTable:
     """Answers of many regressions in one product, where a step changes only one of them.
 
-    ``V_a^-1`` and the coefficients are kept for every arm and computed anew, from the sums of its
+    ``V_a^-1`` and the coefficients are kept for every arm and computed again, from the sums of its
     :class:`Ridge`, when a reward of that arm has come: rounding does not pile up. Arms without
     rewards have equal answers to the last bit, so that ties among them are ties.
 

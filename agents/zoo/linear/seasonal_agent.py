@@ -62,7 +62,7 @@ class SeasonalAgent(ArmAgent):
     Pseudo-code::
 
         z_t <- (1, cos 2 pi k t / tau, sin 2 pi k t / tau) for k = 1..H, each tau
-        unless a reward scale is told, choose at random until ten rewards are known
+        unless the reward scale is known, choose at random until ten rewards are known
         a_t <- argmax_a scores(z_t' theta_a, sqrt(z_t' V_a^-1 z_t)), ties at random
         y <- (reward - mean) / deviation, by the rewards so far, this one included
         V_a <- V_a + z_t z_t',  b_a <- b_a + y z_t,  theta_a <- V_a^-1 b_a;  at first V_a = lam I
@@ -76,7 +76,7 @@ class SeasonalAgent(ArmAgent):
         harmonics: H, fewer for a season of less than 2 H + 1 steps.
         regulariser: lam, the penalty.
         width: alpha, how widely to explore, in deviations of the rewards.
-        first_pulls: Rewards to be known before arms are compared, unless a scale is told.
+        first_pulls: Rewards to be known before arms are compared, unless a scale is known.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
