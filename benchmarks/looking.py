@@ -3,7 +3,7 @@
 Frames are drawn step by step as a video needs them, beside frames that are drawn from nothing;
 the two take turns, so that a busy machine is busy for both.
 
-    python benchmarks/looking.py [--steps 100] [--repeats 3] [--edition leaderboard/2026.2]
+    python benchmarks/looking.py [--steps 100] [--repeats 3] [--edition leaderboard/2026.3]
 """
 
 import argparse
@@ -82,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--edition", type=Path, default=Path("leaderboard/2026.2"))
+    parser.add_argument("--edition", type=Path, default=Path("leaderboard/2026.3"))
     options = parser.parse_args()
     table = Table("world", "ms/frame", "mean", "worst", "from nothing", "ratio")
     for env_id in periodic_envs.ids():

@@ -7,9 +7,9 @@ Both are passed with hardly any regret: the numbers are real, and the agent choo
 every time it is run on the public seeds. It recognises a seed by its own random numbers, builds the
 same world, and reads off the best action. On hidden seeds it knows neither, and is found out:
 
-    periodic-gp leaderboard open 2026 --protocol smoke
-    periodic-gp leaderboard add cheat --through hidden-seed \
-        --agent examples/memorising_agent.py:Memoriser
+    periodic-gp leaderboard open mine --protocol smoke --folder boards
+    periodic-gp leaderboard add cheat --folder boards
+    periodic-gp leaderboard judge --folder boards --agent examples/memorising_agent.py:Memoriser
 """
 
 import zlib

@@ -16,7 +16,7 @@ from evaluation.cli.shared import CommandError, Reporter, say
 from evaluation.cli.sweeps import SweepOption
 from evaluation.cli.waiting import working
 from evaluation.leaderboard import judge as judging
-from evaluation.leaderboard.bundle import read_manifest
+from evaluation.leaderboard.bundle import BundleError, read_manifest
 from evaluation.leaderboard.edition import LOG, Abandoned, Edition
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import TIERS, Verdict, verify
@@ -131,9 +131,9 @@ def verify_bundle(
             workers=workers,
             on_progress=report,
         )
-    for verdict in found.verdicts:
+    for verdict in found:
         _say(verdict)
-    if not found.passed:
+    if not all(verdict.passed for verdict in found):
         raise typer.Exit(1)
 
 
@@ -170,14 +170,14 @@ def add_submissions(
     folder: FolderOption = FOLDER,
 ) -> None:
     """Add submissions that pass through the tier replayed. None of their code is run."""
-    opened, passed = find_edition(folder, edition), True
+    opened, refused = find_edition(folder, edition), False
     for bundle in bundles:
-        found = opened.add(bundle)
-        say(f"{bundle}: {'added' if found.passed else 'refused'}")
-        for verdict in found.verdicts:
-            _say(verdict)
-        passed &= found.passed
-    if not passed:
+        try:
+            say(f"{bundle}: added {opened.add(bundle).label}")
+        except BundleError as error:
+            refused = True
+            say(f"{bundle}: REFUSED: {error}")
+    if refused:
         raise typer.Exit(1)
 
 

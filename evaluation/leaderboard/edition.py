@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -32,16 +32,23 @@ from evaluation.leaderboard.bundle import (
     Manifest,
     read_file,
 )
+from evaluation.leaderboard.replay import played_worlds, run_names
 from evaluation.leaderboard.submit import write_bundle
 from evaluation.leaderboard.verify import (
     ACTION_TOLERANCE,
     Submission,
     Verdict,
-    Verification,
+    check_regrets,
     read_submission,
-    verify,
+    submitted_agent,
 )
 from evaluation.protocol import Protocol
+from evaluation.record import Record
+from evaluation.references import reference_columns
+from evaluation.results import Results
+from evaluation.runs import runs_of
+from evaluation.specs import REFERENCE_ROWS, REFERENCES
+from evaluation.store import Store
 from periodic_envs.files import write_durably
 
 PROTOCOL, LOG, SUBMISSIONS = "protocol.toml", "log.jsonl", "submissions"
@@ -121,26 +128,10 @@ Line = Opened | Added | Recorded | Judged | Abandoned
 
 
 @dataclass(frozen=True)
-class EditionEntry:
-    """A submission of an edition with what the log says about it.
+class EditionEntry(Submission):
+    """A submission of an edition, with the lines that judged it; the last one counts."""
 
-    Attributes:
-        submission: Its bundle.
-        judged: Lines that judged it; the last one counts.
-    """
-
-    submission: Submission
     judged: Sequence[Judged]
-
-    @property
-    def manifest(self) -> Manifest:
-        """Statements of its author."""
-        return self.submission.manifest
-
-    @property
-    def id(self) -> str:
-        """Id of the submission."""
-        return self.submission.manifest.id
 
     @property
     def verdict(self) -> Verdict:
@@ -153,11 +144,6 @@ class EditionEntry:
     def tier(self) -> str:
         """Tier of the last verdict, or "refused"."""
         return self.verdict.tier if self.verdict.passed else "refused"
-
-    @property
-    def ms_per_step(self) -> float | None:
-        """Time of the agent as measured by the judge, if it was judged."""
-        return self.judged[-1].ms_per_step.get(self.id) if self.judged else None
 
 
 class Edition:
@@ -197,15 +183,13 @@ class Edition:
     @cached_property
     def protocol(self) -> Protocol:
         """Worlds and seeds, which must be those that the edition was opened with."""
-        opened = self.lines[0]
-        assert isinstance(opened, Opened)
-        protocol = replace(Protocol.load(self.folder / PROTOCOL), name=self.name)
-        if protocol.challenge != opened.challenge:
+        protocol, opened = Protocol.load(self.folder / PROTOCOL), self.lines[0]
+        if not isinstance(opened, Opened) or protocol.challenge != opened.challenge:
             raise EditionError(
                 f"{PROTOCOL} is not the protocol that edition {self.name} was opened with: it was "
                 "changed, or the version of the worlds or their data are others here"
             )
-        return protocol
+        return replace(protocol, name=self.name)
 
     def read(self) -> None:
         """Read the log and check that every line holds the hash of the line before it."""
@@ -262,22 +246,23 @@ class Edition:
             write_durably(self.folder / LOG, before + msgspec.json.encode(stamped) + b"\n")
             self.read()
 
-    def add(self, bundle: Path) -> Verification:
-        """Add a submission that passes through the tier replayed and is not a copy."""
-        found = verify(bundle, self.protocol)
-        if not found.passed or found.submission is None:
-            return found
-        manifest, actions = found.submission.manifest, actions_digest(found.submission)
+    def add(self, bundle: Path) -> Manifest:
+        """Add a submission that passes through the tier replayed and is not a copy.
+
+        Raises:
+            BundleError: If it is refused.
+        """
+        submission = read_submission(bundle, self.protocol)
+        check_regrets(submission, self.protocol)
+        manifest, actions = submission.manifest, actions_digest(submission)
         for line in self.lines:
             if isinstance(line, Added) and line.actions == actions:
-                words = f"its actions are those of submission {line.submission[:12]}"
-                found.verdicts.append(Verdict("replayed", False, words))
-                return found
+                raise BundleError(f"its actions are those of submission {line.submission[:12]}")
         folder = self.folder / SUBMISSIONS / manifest.id
         if not folder.exists():
-            write_bundle(folder, manifest, found.submission.steps)
+            write_bundle(folder, manifest, submission.steps)
         self.append(Added(submission=manifest.id, actions=actions))
-        return found
+        return manifest
 
     def entries(self) -> list[EditionEntry]:
         """Return all submissions, after checking their files against the log."""
@@ -294,7 +279,7 @@ class Edition:
             if (submission.manifest.id, actions_digest(submission)) != (name, added.actions):
                 raise EditionError(f"submission {name[:12]} was changed after it was added")
             own = [line for line in judged if name in line.verdicts]
-            found.append(EditionEntry(submission, own))
+            found.append(EditionEntry(**vars(submission), judged=own))
         return found
 
     def strays(self) -> list[str]:
@@ -311,3 +296,42 @@ def actions_digest(submission: Submission) -> str:
         scale = ACTION_TOLERANCE if own.dtype.kind == "f" else 1
         digest.update(np.rint(own / scale).astype("<i8").tobytes())
     return digest.hexdigest()
+
+
+def standings(edition: Edition, track: str) -> tuple[Results, dict[str, EditionEntry]]:
+    """Return the public runs of a track's submissions as results, and the submissions by label.
+
+    Refused submissions are left out. A label that is not unique gets the start of the id.
+    """
+    entries = [e for e in edition.entries() if e.manifest.track == track and e.verdict.passed]
+    taken = [*REFERENCE_ROWS, REFERENCES, *(entry.manifest.label for entry in entries)]
+    rows: dict[str, EditionEntry] = {}
+    for entry in entries:
+        label = entry.manifest.label
+        rows[label if taken.count(label) == 1 else f"{label} ({entry.id[:8]})"] = entry
+    return _results(edition.protocol, rows), rows
+
+
+def _results(protocol: Protocol, rows: Mapping[str, EditionEntry]) -> Results:
+    """Replay the submissions into a store in memory."""
+    store = Store()
+    listed = [replace(submitted_agent(row.manifest), label=label) for label, row in rows.items()]
+    every = {(run.env, run.seed): run for run in runs_of(protocol) if run.track == REFERENCES}
+    references = [every[name] for name in run_names(protocol)]
+    runs = {
+        entry.label: [
+            replace(run, agent=entry.label, track=entry.track, key=f"{run.key} {entry.label}")
+            for run in references
+        ]
+        for entry in listed
+    }
+    played = [*references, *(run for own in runs.values() for run in own)]
+    sweep = store.begin(replace(protocol, agents=tuple(listed)), played)
+    for place, world in enumerate(played_worlds(protocol)):
+        store.save(Record.of(references[place].key, reference_columns(world.env)))
+        for label, row in rows.items():
+            columns = world.columns(row.actions[place])
+            steps = len(columns["t"])
+            seconds = np.full(steps, row.manifest.runs[place].seconds / steps)
+            store.save(Record.of(runs[label][place].key, {**columns, "seconds": seconds}))
+    return Results(store.source(sweep.id))

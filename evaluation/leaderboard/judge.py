@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from agents.registry import is_built_in
-from evaluation.leaderboard.bundle import BundleError
+from evaluation.leaderboard.bundle import BundleError, Manifest
 from evaluation.leaderboard.edition import (
     SUBMISSIONS,
     Edition,
@@ -18,31 +20,65 @@ from evaluation.leaderboard.edition import (
     Judged,
     Recorded,
 )
-from evaluation.leaderboard.hidden import COUNT, HiddenSeeds, has_power, hidden_verdict
 from evaluation.leaderboard.replay import Regrets, uniform_regrets
 from evaluation.leaderboard.submit import Report, agent_runs, code_hash
 from evaluation.leaderboard.verify import (
     SAMPLE,
+    TIERS,
     CannotCheckError,
     Played,
     Verdict,
     check_actions,
+    check_regrets,
     check_sandbox,
     execute,
     judged_agent,
     ms_per_step,
     sampled_runs,
     submitted_agent,
-    verify,
 )
 from evaluation.protocol import Protocol
 from evaluation.runs import Run, with_key
-from evaluation.specs import AgentEntry, agent_entry
+from evaluation.specs import AgentEntry, agent_entry, canonical_json
+from evaluation.statistics import middle_half
 
+# Run in every batch, so that batches on different seeds are comparable.
 REFERENCE_AGENTS = ("random", "gp-ucb", "periodic-gp-ucb", "auto-gp-ucb")
-"""Run in every batch, so that batches on different seeds are comparable."""
-REGRET_TOLERANCE = 1e-6
-"""Relative tolerance of a regret that was computed on another machine."""
+COUNT = 10  # hidden seeds of each world
+FALSE_ALARM = 1e-3  # probability of refusing an honest agent
+PERMUTATIONS = 20_000
+REGRET_TOLERANCE = 1e-6  # of a regret that was computed on another machine
+
+
+@dataclass(frozen=True)
+class HiddenSeeds:
+    """Seeds of a batch, the same for all its agents: results are paired.
+
+    The seed of a world and that of the agent in it are derived separately, so that the agent's
+    random numbers do not give its world away. Both have 128 bits: too many for a search.
+
+    Attributes:
+        nonce: Drawn when the batch was recorded.
+        batch: Ids of the submissions.
+        head: Head of the log after the batch was recorded.
+    """
+
+    nonce: str
+    batch: Sequence[str]
+    head: str
+
+    @property
+    def worlds(self) -> tuple[int, ...]:
+        """Seeds of the worlds."""
+        return tuple(self._seed("world", number) for number in range(COUNT))
+
+    def agent(self, env: str, seed: int) -> int:
+        """Return the agent's seed in one of the worlds."""
+        return self._seed("agent", env, seed)
+
+    def _seed(self, *what: str | int) -> int:
+        content = canonical_json([self.nonce, list(self.batch), self.head, *what])
+        return int.from_bytes(hashlib.sha256(content.encode()).digest()[:16], "big")
 
 
 def judge(
@@ -92,10 +128,10 @@ def judge(
     for entry in entries:
         own = [(run, record) for run, record in played[len(hidden) :] if run.agent == entry.id]
         try:
-            check_actions(entry.submission, protocol, own)
+            check_actions(entry, protocol, own)
             verdict = hidden_verdict(entry.manifest, regrets[entry.id], seeds, uniform)
         except BundleError as error:
-            verdict = Verdict("re-run", False, str(error))
+            verdict = Verdict(TIERS[2], False, str(error))
         verdicts[entry.id] = verdict
     judged = Judged(
         nonce=seeds.nonce,
@@ -110,16 +146,15 @@ def judge(
 
 def _batch(edition: Edition, submissions: Sequence[str]) -> list[EditionEntry]:
     """Return the submissions to judge."""
-    entries = edition.entries()
     wanted = set(edition.batch or submissions)
-    if not wanted:
-        entries = [entry for entry in entries if not entry.judged]
-        wanted = {entry.id for entry in entries}
-    chosen = [entry for entry in entries if wanted & {entry.id, entry.manifest.label}]
-    unknown = wanted - {name for entry in chosen for name in (entry.id, entry.manifest.label)}
-    if unknown or not chosen:
-        missing = f"{min(unknown)!r}" if unknown else "submission without a verdict"
-        raise CannotCheckError(f"edition {edition.name} has no {missing}")
+    chosen = [
+        entry
+        for entry in edition.entries()
+        if (wanted & {entry.id, entry.manifest.label} if wanted else not entry.judged)
+    ]
+    if len(chosen) < max(1, len(wanted)):
+        missing = f"all of {', '.join(sorted(wanted))}" if wanted else "submissions to judge"
+        raise CannotCheckError(f"edition {edition.name} does not have {missing}")
     return chosen
 
 
@@ -127,7 +162,8 @@ def _check_protocol(protocol: Protocol) -> None:
     for label, origin in protocol.origins.items():
         if origin is not None and origin.replay:
             raise CannotCheckError(f"{label!r} replays data, for which no hidden seeds exist")
-    if not has_power([len(protocol.seeds)] * len(protocol.envs)):
+    assignments = math.comb(len(protocol.seeds) + COUNT, COUNT) ** len(protocol.envs)
+    if 2.0 / assignments > FALSE_ALARM:
         raise CannotCheckError("the protocol has too few runs for a test on hidden seeds")
 
 
@@ -155,8 +191,71 @@ def _times(played: Played) -> dict[str, float]:
 
 def _uniform(protocol: Protocol, seeds: HiddenSeeds) -> Regrets:
     """Return the regret of choosing at random on public and on hidden seeds."""
-    hidden = replace(protocol, seeds=seeds.worlds)
-    return {**uniform_regrets(protocol), **uniform_regrets(hidden)}
+    return uniform_regrets(replace(protocol, seeds=(*protocol.seeds, *seeds.worlds)))
+
+
+def hidden_verdict(
+    manifest: Manifest,
+    regrets: Mapping[str, Sequence[float | None]],
+    seeds: HiddenSeeds,
+    uniform: Regrets,
+) -> Verdict:
+    """Return the verdict on an agent from its regrets on hidden seeds.
+
+    Args:
+        manifest: Manifest with the regrets on public seeds.
+        regrets: Regrets on hidden seeds by world, None where a run failed.
+        seeds: The hidden seeds.
+        uniform: Regret of choosing at random on public and on hidden seeds.
+    """
+    public: dict[str, list[float]] = {}
+    for run in manifest.runs:
+        public.setdefault(run.env, []).append(run.regret / uniform[run.env, run.seed])
+    hidden: dict[str, list[float]] = {env: [] for env in regrets}
+    for env, own in regrets.items():
+        for seed, regret in zip(seeds.worlds, own, strict=True):
+            if regret is None:  # the agent's own words could carry what it has seen
+                return Verdict(TIERS[3], False, f"the agent failed on a hidden seed of {env}")
+            hidden[env].append(regret / uniform[env, seed])
+    known, unseen, p_value = permutation_test(public, hidden)
+    words = (
+        f"normalised regret {unseen:.3f} on {COUNT} hidden seeds of each world, {known:.3f} on the "
+        f"public ones (permutation test, p = {p_value:.2g})"
+    )
+    worse = p_value <= FALSE_ALARM
+    return Verdict(TIERS[3], not worse, words + ": it knows the public seeds" * worse)
+
+
+def permutation_test(
+    public: Mapping[str, Sequence[float]], hidden: Mapping[str, Sequence[float]]
+) -> tuple[float, float, float]:
+    """Test, one-sided, whether an agent is worse on hidden seeds than on public ones.
+
+    The runs of a world of an honest agent are exchangeable between the two groups. Two statistics
+    are tested (Bonferroni): the difference of the interquartile means, by which agents are ranked,
+    and that of the means, which includes the tails. The observed assignment counts as one of the
+    permutations [@phipson2010permutation], so the test keeps its level.
+
+    Args:
+        public: Normalised regret of the submitted runs, by world.
+        hidden: Normalised regret of the runs on hidden seeds, by world.
+
+    Returns:
+        Interquartile mean on public seeds and on hidden ones, and the p-value.
+    """
+    rng = np.random.default_rng(0)
+    first, second = [], []
+    for env, known in public.items():
+        pool = np.concatenate((known, hidden[env]))
+        mixed = rng.permuted(np.tile(pool, (PERMUTATIONS + 1, 1)), axis=1)
+        mixed[0] = pool  # the observed assignment
+        first.append(mixed[:, : len(known)])
+        second.append(mixed[:, len(known) :])
+    one, two = np.concatenate(first, axis=1), np.concatenate(second, axis=1)
+    middle = middle_half(one), middle_half(two)
+    gaps = (middle[1] - middle[0], two.mean(1) - one.mean(1))
+    tails = [(gap >= gap[0] - 1e-12 * max(abs(gap[0]), 1.0)).mean() for gap in gaps]
+    return float(middle[0][0]), float(middle[1][0]), min(1.0, 2.0 * float(min(tails)))
 
 
 def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
@@ -175,9 +274,7 @@ def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
         raise EditionError(f"the log does not name {SUBMISSIONS}/{strays[0][:80]!r}")
     entries = edition.entries()
     for entry in entries:
-        found = verify(edition.folder / SUBMISSIONS / entry.id, edition.protocol)
-        if not found.passed:
-            raise EditionError(f"submission {entry.id[:12]}: {found.verdicts[-1].words}")
+        check_regrets(entry, edition.protocol)
     for recorded, judged, seeds in batches(edition):
         _check_batch(edition.protocol, entries, recorded, judged, seeds)
     return entries
@@ -201,23 +298,18 @@ def _check_batch(
     seeds: HiddenSeeds,
 ) -> None:
     where = f"the batch of {judged.time}"
-    if judged.seeds != tuple(map(str, seeds.worlds)):
-        raise EditionError(f"{where}: the hidden seeds are not those of its nonce")
     runs = {env.label: COUNT for env in protocol.envs}
     counts = [{env: len(own[env]) for env in own} for own in judged.regrets.values()]
     agents = {*recorded.batch, *REFERENCE_AGENTS}
     complete = agents == judged.regrets.keys() == recorded.code.keys()
-    if (
-        not complete
-        or judged.verdicts.keys() != set(recorded.batch)
-        or counts.count(runs) != len(counts)
-    ):
-        raise EditionError(f"{where}: regrets or verdicts are missing")
+    complete &= counts == [runs] * len(counts) and judged.verdicts.keys() == set(recorded.batch)
+    if not complete or judged.seeds != tuple(map(str, seeds.worlds)):
+        raise EditionError(f"{where} is incomplete, or its seeds are not those of its nonce")
     uniform = _uniform(protocol, seeds)
     for entry in (entry for entry in entries if entry.id in recorded.batch):
         verdict, regrets = judged.verdicts[entry.id], judged.regrets[entry.id]
         again = hidden_verdict(entry.manifest, regrets, seeds, uniform)
-        if verdict.tier == "hidden-seed" and verdict.passed != again.passed:
+        if verdict.tier == TIERS[3] and verdict.passed != again.passed:
             raise EditionError(
                 f"{where}: the verdict on {entry.id[:12]} is not that of its regrets"
             )
@@ -234,7 +326,7 @@ def rerun(
 
     Args:
         edition: The edition.
-        count: Number of public runs of each submission, and of hidden runs in each batch.
+        count: Number of hidden runs of each judged agent.
         workers: Number of processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
@@ -248,33 +340,27 @@ def rerun(
     for claims in _claims(edition):
         drawn += [claims[place] for place in rng.permutation(len(claims))[:count]]
     played = execute([run for run, _ in drawn], "none", workers, on_progress) if drawn else []
-    for (run, record), (_, regret) in zip(played, drawn, strict=True):
-        gap = abs((record.regret or 0.0) - (regret or 0.0))
-        failed = (record.reason is None) == (regret is None)
-        if failed or gap > REGRET_TOLERANCE * (1.0 + abs(regret or 0.0)):
-            raise EditionError(
-                f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {record.regret} "
-                f"({record.reason or 'no failure'}), and the edition says {regret}"
-            )
+    found = [math.nan if record.regret is None else record.regret for _, record in played]
+    stated = [math.nan if regret is None else regret for _, regret in drawn]
+    same = np.isclose(found, stated, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True)
+    if not same.all():
+        place = int(np.argmin(same))
+        run = drawn[place][0]
+        raise EditionError(
+            f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {found[place]}, and "
+            f"the edition says {stated[place]}"
+        )
     return len(drawn)
 
 
 def _claims(edition: Edition) -> Iterator[list[tuple[Run, float | None]]]:
-    """Yield the runs of each agent whose code is here, with the regret that the edition states."""
-    protocol = edition.protocol
+    """Yield the hidden runs of each agent whose code is here, with their regrets in the log."""
     players = {name: agent_entry(name) for name in REFERENCE_AGENTS}
-    for entry in edition.entries():
-        player = players[entry.id] = submitted_agent(entry.manifest)
-        if _is_here(player, entry.manifest.source_sha256):
-            runs = agent_runs(replace(protocol, agents=(player,)))
-            yield list(zip(runs, [run.regret for run in entry.manifest.runs], strict=True))
+    players |= {entry.id: submitted_agent(entry.manifest) for entry in edition.entries()}
     for recorded, judged, seeds in batches(edition):
         for label, own in judged.regrets.items():
-            if _is_here(players[label], recorded.code[label]):
-                runs = hidden_runs(protocol, [players[label]], seeds)
-                regrets = [regret for env in protocol.envs for regret in own[env.label]]
+            name = players[label].spec.name
+            if is_built_in(name) and code_hash(name) == recorded.code[label]:
+                runs = hidden_runs(edition.protocol, [players[label]], seeds)
+                regrets = [regret for env in edition.protocol.envs for regret in own[env.label]]
                 yield list(zip(runs, regrets, strict=True))
-
-
-def _is_here(player: AgentEntry, code: str) -> bool:
-    return is_built_in(player.spec.name) and code_hash(player.spec.name) == code

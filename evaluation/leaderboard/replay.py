@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.leaderboard.steps import RunForm
+from evaluation.leaderboard.bundle import RunForm
 from evaluation.protocol import Protocol
 from evaluation.references import reference_columns
 from evaluation.results import UNIFORM
@@ -20,10 +20,8 @@ from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import TabularProcess
 
-Columns = dict[str, NDArray[Any]]
-"""One entry per step: t, action, reward, regret."""
-Regrets = dict[tuple[str, int], float]
-"""Total regret by world and seed."""
+Columns = dict[str, NDArray[Any]]  # one entry per step: t, action, reward, regret
+Regrets = dict[tuple[str, int], float]  # total regret by world and seed
 
 
 def run_names(protocol: Protocol) -> list[tuple[str, int]]:

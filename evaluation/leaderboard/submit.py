@@ -21,9 +21,9 @@ from evaluation.leaderboard.bundle import (
     Manifest,
     RunClaim,
     check_names,
+    write_steps,
 )
 from evaluation.leaderboard.replay import run_forms, run_names
-from evaluation.leaderboard.steps import write_steps
 from evaluation.protocol import Protocol
 from evaluation.provenance import machine
 from evaluation.runner import Progress, run

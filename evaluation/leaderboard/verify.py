@@ -10,44 +10,39 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.registry import AgentSpec, is_built_in
 from evaluation import sandbox
 from evaluation.leaderboard.bundle import (
+    STEPS,
+    Actions,
     BundleError,
     LeaderboardError,
     Manifest,
+    read_file,
     read_manifest,
-    read_steps_file,
+    read_steps,
 )
 from evaluation.leaderboard.replay import played_worlds, run_forms, run_names
-from evaluation.leaderboard.steps import Actions, read_steps
 from evaluation.leaderboard.submit import Report, agent_runs, code_hash
 from evaluation.protocol import Protocol
 from evaluation.record import Record
 from evaluation.runner import execute_all
-from evaluation.runs import Run, with_key
-from evaluation.specs import AgentEntry, ProtocolError, track_of
+from evaluation.runs import Run
+from evaluation.specs import AgentEntry, track_of
 
 TIERS = ("well-formed", "replayed", "re-run", "hidden-seed")
-SAMPLE = 12
-"""Runs of a submission that are run again."""
-REGRET_TOLERANCE = 1e-9
-"""Relative tolerance of claimed regrets: machines differ in the last digits."""
-ACTION_TOLERANCE = 1e-6
-"""Tolerance of the coordinates of a box when an agent is run again; arms must be equal."""
-
-
+SAMPLE = 12  # runs of a submission that are run again
+REGRET_TOLERANCE = 1e-9  # of claimed regrets, relative: machines differ in the last digits
+ACTION_TOLERANCE = 1e-6  # of coordinates when an agent is run again; arms must be equal
 Played = Sequence[tuple[Run, Record]]
-"""Runs with their records."""
 
 
 class CannotCheckError(LeaderboardError):
@@ -70,23 +65,10 @@ class Submission:
     steps: bytes
     actions: Actions
 
-
-@dataclass
-class Verification:
-    """Progress of a submission through the tiers.
-
-    Attributes:
-        verdicts: One for each tier that was tried; the last may be a refusal.
-        submission: The submission, once it is well-formed.
-    """
-
-    verdicts: list[Verdict] = field(default_factory=list)
-    submission: Submission | None = None
-
     @property
-    def passed(self) -> bool:
-        """Whether every tier was passed."""
-        return all(verdict.passed for verdict in self.verdicts)
+    def id(self) -> str:
+        """Id of the submission."""
+        return self.manifest.id
 
 
 def verify(
@@ -99,14 +81,14 @@ def verify(
     isolation: str = "sandbox",
     workers: int | None = None,
     on_progress: Report = lambda progress: None,
-) -> Verification:
+) -> list[Verdict]:
     """Take a bundle through the tiers until one refuses it.
 
     Args:
         folder: The bundle.
         protocol: The protocol that it must be of; nothing in the bundle chooses a world.
         through: Last tier to try, at most "re-run".
-        agents: Places of code, for the tier re-run; not needed for installed agents.
+        agents: Places of code, for the tier re-run; not needed for agents of this package.
         sample: Number of runs that are run again.
         isolation: "sandbox", or "none" for an agent that you trust.
         workers: Number of processes; by default one per core.
@@ -114,31 +96,27 @@ def verify(
 
     Raises:
         CannotCheckError: If a tier cannot be tried.
+        ProtocolError: If an agent of this package is in a track where it does not belong.
     """
-    found, tier = Verification(), "well-formed"
+    verdicts: list[Verdict] = []
     try:
-        submission = found.submission = read_submission(folder, protocol)
-        found.verdicts.append(Verdict(tier, True, "the files are complete and of this protocol"))
-        if through != tier:
-            tier = "replayed"
-            words = check_regrets(submission, protocol)
-            found.verdicts.append(Verdict(tier, True, words))
-        if through == "re-run":
-            tier = "re-run"
+        submission = read_submission(folder, protocol)
+        verdicts.append(Verdict(TIERS[0], True, "the files are complete and of this protocol"))
+        if through != TIERS[0]:
+            verdicts.append(Verdict(TIERS[1], True, check_regrets(submission, protocol)))
+        if through == TIERS[2]:
             agent = judged_agent(submission.manifest, agents)
             runs = sampled_runs(protocol, agent, sample, np.random.default_rng())
-            words = check_actions(
-                submission, protocol, execute(runs, isolation, workers, on_progress)
-            )
-            found.verdicts.append(Verdict(tier, True, words))
-    except (BundleError, ProtocolError) as error:
-        found.verdicts.append(Verdict(tier, False, str(error)))
-    return found
+            played = execute(runs, isolation, workers, on_progress)
+            verdicts.append(Verdict(TIERS[2], True, check_actions(submission, protocol, played)))
+    except BundleError as error:
+        verdicts.append(Verdict(TIERS[len(verdicts)], False, str(error)))
+    return verdicts
 
 
 def read_submission(folder: Path, protocol: Protocol, *, trusted: bool = False) -> Submission:
     """Read a bundle, which must be complete and of the protocol."""
-    manifest = read_manifest(folder)
+    manifest, forms = read_manifest(folder), run_forms(protocol)
     if manifest.challenge != protocol.challenge:
         raise BundleError(
             f"it is of another protocol ({manifest.protocol!r}, challenge "
@@ -149,12 +127,12 @@ def read_submission(folder: Path, protocol: Protocol, *, trusted: bool = False) 
         track_of(AgentSpec(manifest.agent, manifest.settings), manifest.track)
     if [(run.env, run.seed) for run in manifest.runs] != run_names(protocol):
         raise BundleError("its runs are not all runs of the protocol, once and in order")
-    for run in manifest.runs:
-        if run.seconds > protocol.limits.seconds:
-            limit = f"the protocol's limit of {protocol.limits.seconds:g} seconds"
-            raise BundleError(f"{run.env}, seed {run.seed} took longer than {limit}")
-    forms = run_forms(protocol)
-    steps = read_steps_file(folder, manifest, rows=sum(form.steps for form in forms))
+    if max(run.seconds for run in manifest.runs) > protocol.limits.seconds:
+        limit = protocol.limits.seconds
+        raise BundleError(f"a run took longer than the protocol's limit of {limit:g} seconds")
+    steps = read_file(folder / STEPS, 100_000 + 300 * sum(form.steps for form in forms))
+    if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
+        raise BundleError(f"{STEPS} does not have the SHA-256 that the manifest states")
     return Submission(manifest, steps, read_steps(steps, forms, trusted=trusted))
 
 
@@ -182,22 +160,19 @@ def judged_agent(manifest: Manifest, agents: Sequence[str]) -> AgentEntry:
     Raises:
         CannotCheckError: If the code is at none of these places.
     """
-    agent = submitted_agent(manifest)
-    attribute = manifest.agent.rpartition(":")[2]
-    if not is_built_in(manifest.agent):
-        places = [AgentSpec.parse(place).name for place in agents]
-        named = [place for place in places if place.rpartition(":")[2] == attribute]
-        same = [place for place in named if code_hash(place) == manifest.source_sha256]
-        if not same:
-            wrong = (
-                f"the code of {named[0]!r} is not the code that was submitted; " if named else ""
-            )
-            raise CannotCheckError(
-                f"{wrong}the submitted code of {manifest.agent!r} is needed to run it: --agent "
-                f"file.py:{attribute}, module:{attribute} or the name of an installed agent"
-            )
-        agent = replace(agent, spec=AgentSpec(same[0], manifest.settings))
-    return agent
+    agent, attribute = submitted_agent(manifest), manifest.agent.rpartition(":")[2]
+    if is_built_in(manifest.agent):
+        return agent
+    places = [AgentSpec.parse(place).name for place in agents]
+    named = [place for place in places if place.rpartition(":")[2] == attribute]
+    for place in named:
+        if code_hash(place) == manifest.source_sha256:
+            return replace(agent, spec=AgentSpec(place, manifest.settings))
+    wrong = f"{named[0]!r} is not the code that was submitted; " if named else ""
+    raise CannotCheckError(
+        f"{wrong}the submitted code of {manifest.agent!r} is needed to run it: --agent "
+        f"file.py:{attribute}, module:{attribute} or the name of an installed agent"
+    )
 
 
 def submitted_agent(manifest: Manifest) -> AgentEntry:
@@ -222,7 +197,7 @@ def execute(
         CannotCheckError: If the sandbox does not start.
     """
     check_sandbox(isolation)
-    isolated = [with_key(replace(run, isolation=isolation)) for run in runs]
+    isolated = [replace(run, isolation=isolation) for run in runs]
     records = execute_all(isolated, workers=workers, on_progress=on_progress)
     for record in records.values():
         if (record.reason or "").startswith(sandbox.DID_NOT_START):
@@ -252,15 +227,11 @@ def check_actions(submission: Submission, protocol: Protocol, played: Played) ->
         if (gap > ACTION_TOLERANCE).any():
             step = int(np.argmax(gap > ACTION_TOLERANCE))
             raise BundleError(
-                f"{where}: the agent chooses {_shown(chosen[step])} at t = "
-                f"{record.columns['t'][step]}, but {_shown(expected[step])} was submitted"
+                f"{where}: the agent chooses {chosen[step]} at t = "
+                f"{record.columns['t'][step]}, but {expected[step]} was submitted"
             )
     speed = f"{ms_per_step([record for _, record in played]):.3g} ms per step"
     return f"the agent chose the same actions in {len(played)} runs, in {speed}"
-
-
-def _shown(action: NDArray[Any]) -> str:
-    return ", ".join(f"{x:g}" for x in np.atleast_1d(action))
 
 
 def ms_per_step(records: Sequence[Record]) -> float:

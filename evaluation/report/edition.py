@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluation.leaderboard.edition import Edition, EditionEntry
-from evaluation.leaderboard.standings import Group, groups
+from evaluation.leaderboard.edition import Edition, EditionEntry, standings
 from evaluation.report.content import NOTES, About, Board, board_content
 from evaluation.report.sheet import Pictures
+from evaluation.specs import TRACKS
 
 TIERS = (
     "Trust: hidden-seed (run by the maintainers on seeds that were unknown when the code was "
-    "written), replayed (the submitted actions have the claimed regrets; only the authors have run "
-    "the agent). The two are ranked apart."
+    "written), replayed (the submitted actions have these regrets; only the authors have run the "
+    "agent). The ranking is by the regret on public seeds."
 )
 
 
 def edition_content(edition: Edition) -> dict[str, Any]:
     """Return everything of an edition's page."""
-    pictures, found = Pictures(), groups(edition)
+    tracks = {entry.manifest.track for entry in edition.entries() if entry.verdict.passed}
+    boards = [_board(edition, track) for track in TRACKS if track in tracks]
+    pictures = Pictures()
     refused = [entry for entry in edition.entries() if entry.tier == "refused"]
     return {
         "title": "periodic-gp leaderboard",
@@ -35,15 +37,15 @@ def edition_content(edition: Edition) -> dict[str, Any]:
             TIERS,
             *(f"Refused: {entry.manifest.label} ({entry.verdict.words})." for entry in refused),
         ],
-        "boards": [board_content(_board(group), pictures) for group in found],
+        "boards": [board_content(board, pictures) for board in boards],
         "progress": None,
     }
 
 
-def _board(group: Group) -> Board:
-    about = {label: _about(entry) for label, entry in group.entries.items()}
-    name = group.title.lower().replace(" ", "-").replace(",", "")
-    return Board(name, group.title, TIERS, group.track, group.results, about)
+def _board(edition: Edition, track: str) -> Board:
+    results, rows = standings(edition, track)
+    about = {label: _about(entry) for label, entry in rows.items()}
+    return Board(track, f"Agents, {track}", TIERS, track, results, about)
 
 
 def _about(entry: EditionEntry) -> About:
@@ -59,5 +61,5 @@ def _about(entry: EditionEntry) -> About:
         ("Machine", f"Python {manifest.machine.get('python')}, {manifest.machine.get('platform')}"),
         *((f"Verdict of {line.time}", line.verdicts[entry.id].words) for line in entry.judged),
     )
-    authors = ", ".join(manifest.authors)
-    return About(entry.tier, authors, manifest.link, lines, entry.ms_per_step)
+    seconds = entry.judged[-1].ms_per_step.get(entry.id) if entry.judged else None
+    return About(entry.tier, ", ".join(manifest.authors), manifest.link, lines, seconds)

@@ -71,7 +71,7 @@ def judged(bundle: Path, agent: str) -> tuple[Verdict, float]:
     """Take a bundle through an edition, every run run again; its verdict and its ms per step."""
     (bundle.parent / "attacked.toml").write_text(TOML)
     edition = Edition.open(bundle.parent / "e1", str(bundle.parent / "attacked.toml"))
-    assert edition.add(bundle).passed
+    edition.add(bundle)
     how = {"agents": [f"{AGENTS}:{agent}"], "sample": 100, "workers": 2}
     line = judge(edition, **how)
     ((name, verdict),) = line.verdicts.items()

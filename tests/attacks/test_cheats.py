@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from agents.testing import example_problem
+from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.edition import Edition
-from evaluation.leaderboard.hidden import FALSE_ALARM, HiddenSeeds, permutation_test
+from evaluation.leaderboard.judge import FALSE_ALARM, HiddenSeeds, permutation_test
 from evaluation.runner import run
 from tests.platforms import linux_only
 from tests.test_evaluation.submissions import edit
@@ -174,9 +175,10 @@ def test_try_again(sandboxed, handed_in, tmp_path) -> None:
     bundle = handed_in("Honest")
     (tmp_path / "attacked.toml").write_text(TOML)
     edition = Edition.open(tmp_path / "e1", str(tmp_path / "attacked.toml"))
-    assert edition.add(bundle).passed
+    edition.add(bundle)
     edit(bundle, label="again")
-    assert not edition.add(bundle).passed
+    with pytest.raises(BundleError, match="its actions are those of"):
+        edition.add(bundle)
 
 
 @attack(
@@ -190,4 +192,4 @@ def test_cheat_a_little() -> None:
     honest = {env: rng.normal(1.0, 0.2, 10) for env in "abcdefghijk"}
     hidden = {env: rng.normal(1.0, 0.2, 10) for env in "abcdefghijk"}
     little = {env: runs * np.where(np.arange(10) == 3, 0.7, 1.0) for env, runs in honest.items()}
-    assert permutation_test(little, hidden).p_value > FALSE_ALARM
+    assert permutation_test(little, hidden)[2] > FALSE_ALARM

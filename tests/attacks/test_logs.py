@@ -8,8 +8,7 @@ import pytest
 
 from evaluation.leaderboard.bundle import LeaderboardError
 from evaluation.leaderboard.edition import LOG, Abandoned, Edition, EditionError
-from evaluation.leaderboard.hidden import HiddenSeeds
-from evaluation.leaderboard.judge import batches, check, judge
+from evaluation.leaderboard.judge import HiddenSeeds, batches, check, judge
 from tests.test_evaluation.submissions import TOML, submitted
 
 from .catalogue import NOT_STOPPED, attack
@@ -106,7 +105,7 @@ def test_other_seeds(edition: Edition) -> None:
     line = json.loads(log[-1])
     line["seeds"][0] = "1"
     changed = write(edition, [*log[:-1], json.dumps(line).encode() + b"\n"])
-    with pytest.raises(EditionError, match="not those of its nonce"):
+    with pytest.raises(EditionError, match="its seeds are not"):
         check(changed)
 
 

@@ -38,7 +38,7 @@ def test_edition_is_filled_checked_and_filled_again(tmp_path: Path) -> None:
 
     gp("leaderboard", "open", "e1", "--protocol", "tiny.toml")
     for bundle, agent, verdict in (("one", honest, "passed"), ("two", cheat, "REFUSED")):
-        assert "added" in gp("leaderboard", "add", bundle)
+        assert ": added " in gp("leaderboard", "add", bundle)
         said = gp("leaderboard", "judge", "--agent", agent, "--workers", "2")
         assert f"hidden-seed {verdict}" in said
         head = said.split()[-1]
@@ -48,5 +48,5 @@ def test_edition_is_filled_checked_and_filled_again(tmp_path: Path) -> None:
     assert "Run again: 8 runs" in said
     gp("leaderboard", "build", "--out", "page.html")
     text = (tmp_path / "page.html").read_text()
-    assert "Verified on hidden seeds, online" in text
+    assert "hidden-seed" in text
     assert "Refused: Memoriser" in text

@@ -9,9 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluation.leaderboard.bundle import MANIFEST, STEPS
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, read_steps
 from evaluation.leaderboard.replay import played_worlds, run_forms
-from evaluation.leaderboard.steps import read_steps
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import verify
 from evaluation.protocol import Protocol
@@ -88,6 +87,11 @@ def claim(bundle: Path) -> None:
 
 def refusal(bundle: Path, **how: object) -> tuple[str, str]:
     """Return the tier that refuses a bundle, and its reason."""
-    verdict = verify(bundle, PROTOCOL, workers=1, **how).verdicts[-1]
+    verdict = verify(bundle, PROTOCOL, workers=1, **how)[-1]
     assert not verdict.passed
     return verdict.tier, verdict.words
+
+
+def passes(bundle: Path, protocol: Protocol = PROTOCOL, **how: object) -> bool:
+    """Return whether a bundle passes every tier that is tried."""
+    return all(verdict.passed for verdict in verify(bundle, protocol, workers=2, **how))

@@ -7,9 +7,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from evaluation.leaderboard.bundle import BundleError
+from evaluation.leaderboard.bundle import BundleError, RunForm, read_steps, write_steps
 from evaluation.leaderboard.replay import PlayedWorld, played_worlds, run_forms, uniform_regrets
-from evaluation.leaderboard.steps import RunForm, read_steps, write_steps
 from evaluation.references import reference_regrets
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import PublicInfo

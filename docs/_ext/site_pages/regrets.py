@@ -48,15 +48,14 @@ def of_edition(besides: Collection[str], folder: Path = LEADERBOARD) -> dict[str
     """Normalised regrets of our agents in the last edition, in worlds besides these."""
     from agents.registry import is_built_in
     from evaluation.cli.leaderboard import find_edition
-    from evaluation.leaderboard.standings import groups
+    from evaluation.leaderboard.edition import standings
 
     found: dict[str, dict[str, float]] = {}
-    online = (group for group in groups(find_edition(folder)) if group.track == "online")
-    for group in online:
-        for task, rows in group.results.table(track="online").groupby("task", sort=False):
-            if task not in besides:
-                own = zip(rows["agent"], rows["normalised"], strict=True)
-                found[str(task)] = {name: float(v) for name, v in own if is_built_in(name)}
+    results, rows = standings(find_edition(folder), "online")
+    for task, table in results.table(track="online").groupby("task", sort=False) if rows else ():
+        if task not in besides:
+            own = zip(table["agent"], table["normalised"], strict=True)
+            found[str(task)] = {name: float(v) for name, v in own if is_built_in(name)}
     return found
 
 
