@@ -38,7 +38,7 @@ from periodic_envs.arrays import Array
 FORMAT = 3
 MANIFEST, STEPS = "manifest.json", "steps.parquet"
 MAX_MANIFEST_BYTES = 4 * 2**20
-MAX_TABLE_LETTERS = 20_000  # of settings and machine, each as JSON
+MAX_TABLE_LETTERS = 20_000  # of settings and machine, as JSON
 MAX_MEMORY_BYTES = 2**31  # for reading an untrusted table, libraries included
 MAX_CPU_SECONDS = 300
 
@@ -107,8 +107,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         for name in ("protocol", "agent", "created"):
             _check_text(name, getattr(self, name), 300)
         check_names(self.label, self.authors, self.link)
-        for name in ("settings", "machine"):
-            _check_table(name, getattr(self, name))
+        tables = json.dumps([self.settings, self.machine], ensure_ascii=False)
+        if len(tables) > MAX_TABLE_LETTERS or "\\" in tables or not tables.isprintable():
+            raise BundleError(
+                f"settings and machine must have at most {MAX_TABLE_LETTERS:,} letters, all of "
+                "them printable and without quotes and backslashes"
+            )
         if self.training_steps and self.track != "pretrained":
             raise BundleError('training_steps are for the track "pretrained"')
 
@@ -187,14 +191,6 @@ def _check_text(name: str, value: str, max_letters: int) -> None:
         or fillers
     ):
         raise BundleError(f"{name} must be 1 to {max_letters} printable letters: {value[:80]!r}")
-
-
-def _check_table(name: str, value: dict[str, Any]) -> None:
-    text = json.dumps(value, ensure_ascii=False)
-    if len(text) > MAX_TABLE_LETTERS:
-        raise BundleError(f"{name} must have at most {MAX_TABLE_LETTERS:,} letters as JSON")
-    if "\\" in text or not text.isprintable():
-        raise BundleError(f"{name} must hold printable letters, without quotes and backslashes")
 
 
 @dataclass(frozen=True)

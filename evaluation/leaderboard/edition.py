@@ -13,7 +13,6 @@ published head shows whether a line was changed, removed or added before it.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -164,10 +163,6 @@ class Edition:
     @classmethod
     def open(cls, folder: Path, protocol: str = "edition") -> Edition:
         """Open an edition with a protocol of this package or a TOML file."""
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", folder.name):
-            raise EditionError(
-                f"the name of an edition has letters, digits, dots and dashes, got {folder.name!r}"
-            )
         if folder.exists():
             raise EditionError(f"{str(folder)!r} already exists")
         challenge = Protocol.load(protocol).challenge

@@ -196,8 +196,6 @@ def test_edition_refuses_copies_and_unknown_names(edition: Edition, bundles, tmp
         judge.judge(edition, ["nobody"], **HOW)
     with pytest.raises(EditionError, match="already exists"):
         Edition.open(edition.folder)
-    with pytest.raises(EditionError, match="letters, digits"):
-        Edition.open(tmp_path / ".hidden")
 
 
 def test_judge_refuses_what_hidden_seeds_cannot_show(tmp_path: Path) -> None:
