@@ -11,9 +11,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from agents.registry import is_built_in
 from evaluation import sandbox
 from evaluation.entries import refused
-from evaluation.keys import agent_code
+from evaluation.keys import agent_code, digest, our_code
 from evaluation.leaderboard.bundle import (
     MANIFEST,
     STEPS,
@@ -108,8 +109,8 @@ def submit(
 
 
 def code_hash(name: str) -> str:
-    """Return the SHA-256 of an agent's code: its own files, or all it imports from ``agents``."""
-    return agent_code(name)
+    """Return the SHA-256 of an agent's code: its own files, or this package for one of ours."""
+    return digest([our_code(), agent_code(name)]) if is_built_in(name) else agent_code(name)
 
 
 def agent_runs(protocol: Protocol) -> list[Run]:

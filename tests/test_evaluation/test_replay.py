@@ -11,7 +11,7 @@ from evaluation.leaderboard.bundle import BundleError, RunForm, read_steps, writ
 from evaluation.leaderboard.replay import PlayedWorld, played_worlds, run_forms, uniform_regrets
 from evaluation.references import reference_regrets
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.process import PublicInfo
+from periodic_envs.process import PublicInfo, RewardProcess
 from tests.test_evaluation.submissions import PROTOCOL
 
 
@@ -67,7 +67,7 @@ def test_replay_in_other_settings(name: str, settings: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Ramp:
+class Ramp(RewardProcess):
     """Somebody's process that understands one step at a time."""
 
     period: float = 7.0
