@@ -156,17 +156,12 @@ class Decider:
             probability = math.nan
         code = self._names.index(self._arms[arm])
         choice = self._journal.begin(moment, step, code, probability)
+        known = None if math.isnan(probability) else probability
         beliefs = self._learner.beliefs(step, [arm])
-        known = beliefs is not None and bool(np.isfinite(beliefs).all())
-        mean, low, high = beliefs[0].tolist() if beliefs is not None and known else [None] * 3
-        return Choice(
-            id=choice.id,
-            time=moment,
-            arm=self._arms[arm],
-            expected=mean,
-            interval=(low, high) if known else None,
-            probability=None if math.isnan(probability) else probability,
-        )
+        if beliefs is None or not np.isfinite(beliefs).all():
+            return Choice(choice.id, moment, self._arms[arm], None, None, known)
+        mean, low, high = beliefs[0].tolist()
+        return Choice(choice.id, moment, self._arms[arm], mean, (low, high), known)
 
     def tell(self, choice: str, reward: float) -> None:
         """Report the reward of a choice, once.

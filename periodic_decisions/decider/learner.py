@@ -126,10 +126,11 @@ class Learner:
         found = find_class(spec.name)
         if not (isinstance(found, type) and issubclass(found, Saveable)):
             raise DeciderError(f"the agent {spec} is not the one that was saved")
-        agent = unpack(header, arrays, found)
+        agent: Any = unpack(header, arrays, found)
+        rng = agent._rng
         if not isinstance(agent, Agent):
             raise DeciderError(f"{spec} is not an agent: it needs act() and update()")
-        return cls(spec, settings, n_arms, (agent, agent._rng))
+        return cls(spec, settings, n_arms, (agent, rng))
 
     def _observation(self, step: int) -> Array:
         angles = [2.0 * np.pi * step / period for period in self._problem.periods[:1]]

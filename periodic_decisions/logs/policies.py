@@ -87,12 +87,9 @@ class ScheduledArms:
                     f"{self.name} goes by {' and '.join(self.keys)}, but the times of {log.source}"
                     " are plain numbers: write the plan by phase"
                 )
-        values = {
-            "phase": lambda: seasons.phase,
-            "weekday": lambda: moments.day_of_week,
-            "hour": lambda: moments.hour,
-        }
-        rows = list(zip(*(map(int, values[key]()) for key in self.keys), strict=True))
+        sources = {"phase": (seasons, "phase"), "weekday": (moments, "day_of_week")}
+        columns = (getattr(*sources.get(key, (moments, key))) for key in self.keys)
+        rows = list(zip(*(map(int, column) for column in columns), strict=True))
         found = np.array([numbers.get(when, -1) for when in rows], dtype=np.intp)
         if (found < 0).any():
             when = rows[int((found < 0).argmax())]

@@ -12,13 +12,12 @@ import pandas as pd
 
 from agents.base import MAX_REWARD
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, Integers
-from periodic_decisions.tables.columns import Roles, check_known, find_roles, read_roles
+from periodic_decisions.tables.columns import Roles, arms_of, check_known, find_roles, read_roles
 from periodic_decisions.tables.files import (
     MAX_VALUES,
     UNNAMED,
     RawTable,
     as_text,
-    check_name,
     read_table,
 )
 from periodic_decisions.tables.grid import TimeGrid, find_grid, positions
@@ -81,14 +80,16 @@ def read_log(
     Raises:
         DataError: If the table cannot be used, or can be read in more than one way.
     """
-    columns = {
-        "time_column": time_column,
-        "arm_column": arm_column,
-        "reward_column": reward_column,
-        "time_format": time_format,
-    }
     asked = list(context_columns or ())
-    find = partial(_find_roles, probability=probability_column, contexts=asked, **columns)
+    find = partial(
+        _find_roles,
+        probability=probability_column,
+        contexts=asked,
+        time_column=time_column,
+        arm_column=arm_column,
+        reward_column=reward_column,
+        time_format=time_format,
+    )
     table, roles, _ = read_roles(
         source, find, na_values=na_values, separator=separator, encoding=encoding
     )
@@ -106,14 +107,14 @@ def read_log(
     )
     grid, steps = _steps(moments, step, table.source)
     origin = _origin(grid)
-    names, codes = _arms(table, roles.arm)
+    names, codes = arms_of(table, roles.arm, sort=True)
     said = f"a log: time in {roles.time!r}, arm in {roles.arm!r}, reward in {roles.reward!r}"
     said += f", probability in {probability!r}" if probability else ", no probabilities"
     seen = f"contexts, which only agents look at: {', '.join(map(repr, contexts))}"
     log = DecisionLog(
         source=table.source,
         grid=grid,
-        names=names,
+        names=tuple(names),
         step=origin + steps,
         arm=codes,
         reward=_rewards(table, roles.reward, marks),
@@ -237,17 +238,6 @@ def _origin(grid: TimeGrid) -> int:
     if isinstance(first, pd.Timestamp):
         first = (first - pd.Timestamp(MONDAY, tz=first.tz)) % pd.Timedelta(weeks=1)
     return int(np.floor(first / grid.step + 1e-9))
-
-
-def _arms(table: RawTable, column: str) -> tuple[tuple[str, ...], Integers]:
-    codes, found = pd.factorize(np.array(as_text(table.columns[column]), dtype=object), sort=True)
-    for code, name in enumerate(found):
-        check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
-    if len(found) < 2:
-        raise DecisionLogError(
-            f"a choice needs at least two arms, {table.source} has only {found[0]!r}"
-        )
-    return tuple(found), codes.astype(np.intp)
 
 
 def _rewards(table: RawTable, name: str, marks: Marks) -> Array:

@@ -73,7 +73,7 @@ def _draw_values(axes: Axes, check: Check) -> None:
     shown = min(len(values), max(300, round(4 * (check.period or 0))), 2000)
     first, last = grid.first, grid.first + shown * grid.step
     dated = isinstance(first, pd.Timestamp)
-    edges = (float(date2num(first)), float(date2num(last))) if dated else (first, last)
+    edges = tuple(date2num([first, last])) if dated else (first, last)  # type: ignore[no-untyped-call]
     _draw_table(axes, check, values[:shown], edges)
     part = "" if shown == len(values) else f" (the first {shown:,} of {len(values):,} steps)"
     _title(axes, f"Values{part}")
@@ -82,8 +82,9 @@ def _draw_values(axes: Axes, check: Check) -> None:
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     if len(check.series.names) <= MAX_LINES:
-        above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
-        axes.legend(ncols=6, fontsize=8, **above)
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6, fontsize=8, frameon=False
+        )
 
 
 def _draw_spectrum(axes: Axes, check: Check) -> None:
@@ -128,7 +129,8 @@ def _draw_profile(axes: Axes, check: Check, gain: PhaseGain) -> None:
     assert slots is not None
     best = np.broadcast_to(check.schedule.arms, len(gain.profile))  # perhaps one for all slots
     edges = (0.0, float(len(best)))
-    _draw_table(axes, check, check.word_and_sign[1] * gain.profile, edges)
+    values = check.word_and_sign[1] * gain.profile
+    _draw_table(axes, check, values, edges)
     _title(axes, "Mean by phase, and the arm of the schedule")
     axes.set(xlabel=slots.what, xlim=edges)
     firsts = [i for i in range(len(slots)) if i == 0 or slots.groups[i] != slots.groups[i - 1]]
@@ -139,15 +141,9 @@ def _draw_profile(axes: Axes, check: Check, gain: PhaseGain) -> None:
         else {i: slots.starts[i] for i in few}
     )
     axes.set_xticks(list(ticks), list(ticks.values()))
-    places = np.arange(len(best))
-    if len(check.series.names) > MAX_LINES:
-        axes.plot(places + 0.5, best, "o", color="white", markeredgecolor="black", ms=3.5)
-        return
-    strip = axes.inset_axes((0.0, -0.035, 1.0, 0.035), transform=axes.transAxes)
-    strip.bar(places, 1.0, 1.0, align="edge", color=[_COLOURS[i] for i in best])
-    strip.set(xlim=edges, ylim=(0, 1))
-    strip.axis("off")
-    axes.tick_params(axis="x", pad=7)
+    many = len(check.series.names) > MAX_LINES
+    height = best if many else values[np.arange(len(best)), best]
+    axes.plot(np.arange(len(best)) + 0.5 * many, height, "o", mfc="white", mec="black", ms=3.5)
 
 
 def _draw_policies(axes: Axes, check: Check, gain: PhaseGain) -> None:

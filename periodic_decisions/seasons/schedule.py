@@ -109,7 +109,7 @@ def best_in_others(sums: Array, counts: Array) -> NDArray[np.intp]:
     best_elsewhere = (all_sums.sum(0) - sums.sum(1)).argmax(1)
     best_by_phase = ((all_sums - sums) / np.maximum(all_counts - counts, 1.0)).argmax(2)
     # A phase that no other season has (the only whole season) is no reason to leave the best arm.
-    return np.where(known_elsewhere, best_by_phase, best_elsewhere[:, None])
+    return np.asarray(np.where(known_elsewhere, best_by_phase, best_elsewhere[:, None]))
 
 
 def best_slots(
@@ -311,8 +311,9 @@ def _choose(
     The first has one arm for each slot, the second shape (seasons, slots).
     """
     all_sums, all_counts = np.zeros((2, len(sums), int(pools.max()) + 1, sums.shape[2]))
-    np.add.at(all_sums, (slice(None), pools), sums)
-    np.add.at(all_counts, (slice(None), pools), counts)
+    for slot, pool in enumerate(pools):
+        all_sums[:, pool] += sums[:, slot]
+        all_counts[:, pool] += counts[:, slot]
     elsewhere = best_in_others(all_sums, all_counts)[:, pools]
     best = (all_sums.sum(0) / np.maximum(all_counts.sum(0), 1.0)).argmax(1)[pools]
     return best, np.take_along_axis(means, elsewhere[..., None], axis=2)[..., 0]

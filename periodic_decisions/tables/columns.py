@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from periodic_decisions.tables.files import UNNAMED, RawTable, as_text, read_table
+from periodic_decisions.tables.files import UNNAMED, RawTable, as_text, check_name, read_table
 from periodic_decisions.tables.times import fits, is_time, is_time_of_day
 from periodic_decisions.tables.values import absent_words, blanked, is_number
 from periodic_envs.data.errors import DataError
@@ -121,6 +122,18 @@ def find_roles(
     if len({time, arm, reward}) < 3:
         raise DataError("time_column, arm_column and reward_column must be three columns")
     return Roles(time, arm=arm, reward=reward)
+
+
+def arms_of(
+    table: RawTable, column: str, *, sort: bool = False
+) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the arms of a long table, at least two, and the number of each row's arm."""
+    codes, found = pd.factorize(np.array(as_text(table.columns[column]), dtype=object), sort=sort)
+    for code, name in enumerate(found):
+        check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
+    if len(found) < 2:
+        raise DataError(f"a choice needs at least two arms, {table.source} has only {found[0]!r}")
+    return list(found), codes
 
 
 def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:

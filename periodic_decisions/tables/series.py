@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from periodic_decisions.tables.columns import check_known, find_roles, read_roles
-from periodic_decisions.tables.files import RawTable, as_text, check_name, check_size
+from periodic_decisions.tables.columns import arms_of, check_known, find_roles, read_roles
+from periodic_decisions.tables.files import check_size
 from periodic_decisions.tables.grid import (
     OFF_GRID,
     Report,
@@ -129,7 +128,11 @@ def read_series(
         names, n = roles.arms, len(roles.arms)
         steps, codes = steps.repeat(n), np.tile(np.arange(n), len(steps))
     else:
-        names, codes = _arms_of(table, roles.arm, chosen)
+        found_names, codes = arms_of(table, roles.arm)
+        check_known(chosen or (), found_names, f"arm in {table.source}")
+        names = tuple(chosen or found_names)
+        places = {name: i for i, name in enumerate(names)}
+        codes = np.array([places.get(name, -1) for name in found_names])[codes]
     check_size(f"the regular grid of {table.source}", len(names), n_steps * len(names))
     found = tabulate(steps, codes, values, n_steps, len(names))
     repeated = np.unique(found.conflicts[:, 0])
@@ -158,24 +161,6 @@ def read_series(
         averaged=found.averaged,
     )
     return Series(grid, names, found.values, report)
-
-
-def _arms_of(
-    table: RawTable, column: str, arms: list[str] | None
-) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """Return the arms of a long table, and the arm of each row: -1 for none of those chosen."""
-    codes, found = pd.factorize(np.array(as_text(table.columns[column]), dtype=object))
-    names = list(found)
-    for code, name in enumerate(names):
-        check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
-    if arms is not None:
-        check_known(arms, names, f"arm in {table.source}")
-        order = {name: i for i, name in enumerate(arms)}
-        codes = np.array([order.get(name, -1) for name in names])[codes]
-        names = arms
-    if len(names) < 2:
-        raise DataError(f"a choice needs at least two arms, {table.source} has only {names[0]!r}")
-    return tuple(names), codes
 
 
 def cut(series: Series, *, start: Any = None, steps: int | None = None) -> Series:

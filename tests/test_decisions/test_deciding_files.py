@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -218,29 +217,3 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     log = Decider.load(path).log
     assert len(log) == 50
     assert log["reward"].notna().all()
-
-
-def test_no_told_reward_is_lost_and_no_id_given_twice_however_it_is_killed(tmp_path: Path) -> None:
-    """Eight kills at random moments, while something is written most of the time."""
-    path, rng = tmp_path / "kiosk", random.Random(0)
-    kiosk().save(path)
-    asked: list[str] = []
-    told: set[str] = set()
-    for _ in range(8):
-        worker = start(path, 100_000)
-        assert worker.stdout is not None
-        first = worker.stdout.readline()  # it has begun
-        time.sleep(rng.uniform(0.0, 0.3))
-        worker.kill()
-        rest, errors = worker.communicate()
-        assert not errors, errors
-        whole = (first + rest).rpartition("\n")[0]
-        lines = [line.split() for line in whole.splitlines()]
-        asked += [line[1] for line in lines if line[0] == "asked"]
-        told |= {line[1] for line in lines if line[0] == "told"}
-        decider = Decider.load(path)
-        entries = {entry.id: entry for entry in decider._journal}
-        assert set(asked) <= set(entries)
-        assert not {one for one in told if entries[one].is_open}
-    assert len(asked) == len(set(asked)) >= 8
-    assert told

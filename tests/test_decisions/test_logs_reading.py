@@ -162,7 +162,7 @@ def test_irregular_times_need_a_step() -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(rows: pd.DataFrame, said: str) -> None:
-    with pytest.raises(DecisionLogError, match=said):
+    with pytest.raises(DataError, match=said):
         read_log(rows)
 
 
