@@ -53,7 +53,10 @@ class LeaderboardError(UserError):
 
 
 class BundleError(LeaderboardError, ValueError):
-    """A submission that is refused."""
+    """A submission that is refused; the reason is printable, whatever the submission holds."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("".join(c if c.isprintable() else " " for c in reason[:1000]))
 
 
 class RunClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

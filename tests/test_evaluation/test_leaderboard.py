@@ -119,6 +119,7 @@ MANIFESTS = [
     ({"runs": [{"env": "x"}]}, r"missing required field `seed` - at `\$.runs\[0\]`"),
     ({"runs": []}, "not all runs"),
     ({"x" * 2_000_000: 1}, "unknown field `x{50,300}$"),
+    ({"\x1b[2J": 1}, r"unknown field ` \[2J`"),
     ({"settings": {"a": "\ud800"}}, "truncated|surrogate|escape"),
     ({"machine": {"python": "\x1b[2J"}}, "printable"),
     ({"settings": {"a": "x" * 30_000}}, "at most 20,000"),
