@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from agents.registry import is_built_in
+from evaluation.entries import taken_by
 from evaluation.results import Results
-from evaluation.specs import ProtocolError
 from evaluation.store import StoredRun
 from evaluation.tables import ResultsTable, overall_table
 
@@ -115,16 +115,11 @@ def excluded_kinds(results: Results) -> dict[str, str]:
     Only this package's own agents are looked up: results may come from anywhere, and must not
     choose the code that is read.
     """
-    from evaluation.entries import taken_by
-
     found = {}
     for entry in results.entries:
         tasks = tasks_of(results, entry["track"])[entry["label"]]
         if len(tasks) < len(results.tasks) and is_built_in(entry["name"]):
-            try:
-                takes = taken_by(entry["name"])
-            except ProtocolError:
-                continue
+            takes = taken_by(entry["name"])
             if takes is not None:
                 found[entry["label"]] = f"{'boxes' if takes == 'box' else takes} only"
     return found
