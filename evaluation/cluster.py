@@ -58,7 +58,7 @@ class Dask:
             self._client = Client(place, set_as_default=False, timeout=CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
             raise DaskUnavailableError(
-                f"no Dask scheduler answers at {address!r}: {error or 'it is silent'}"
+                f"no Dask scheduler answers at {address!r}: {error}"
             ) from error
 
     def submit(self, run: Run) -> Future[Record]:

@@ -38,15 +38,17 @@ def digest(content: Any) -> str:
 
 def code_of(setup: Setup, agent: AgentSpec | None) -> str:
     """Return hashes of the code that a result depends on: ours, the world's and the agent's own."""
-    module = sys.modules.get(type(setup.world).__module__)
-    file = getattr(module, "__file__", None) or ""
-    is_ours = not os.path.isfile(file) or os.path.realpath(file).startswith(
-        f"{ROOT}/periodic_envs/"
-    )
-    world = hash_of([] if is_ours else [file])
+    module = type(setup.world).__module__
+    file = "" if module.startswith("periodic_envs.") else _file_of(module)
+    world = hash_of([file] if file else [])
     return " ".join(
         part[:16] for part in (our_code(), world, agent_code(agent.name) if agent else "-")
     )
+
+
+def _file_of(module: str) -> str:
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return file if os.path.isfile(file) else ""
 
 
 @functools.cache
@@ -101,7 +103,7 @@ def files_in(folder: str) -> Iterator[str]:
 
 def hash_of(files: Collection[str]) -> str:
     """Return the SHA-256 of files: of their names from their common folder, and their contents."""
-    top = os.path.commonpath([os.path.dirname(file) for file in files]) if files else ""
+    top = os.path.commonpath(files) if files else ""
     content = hashlib.sha256()
     for file in sorted(files):
         with open(file, "rb") as opened:

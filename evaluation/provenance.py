@@ -1,4 +1,4 @@
-"""Where results come from: versions, machine, command."""
+"""Provenance of results: versions, machine, command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGES = (
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """This process: versions, platform, linear algebra, and the commit if run from a checkout."""
+    """Return versions, platform, linear algebra, and the commit if run from a checkout."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -35,8 +35,12 @@ def machine() -> dict[str, Any]:
     }
 
 
+@functools.cache
 def version_of(package: str) -> str | None:
-    """The installed version of a distribution, None if there is none."""
+    """Return the installed version of a distribution, None if it is not installed."""
+    imported = getattr(sys.modules.get(package), "__version__", None)  # quicker to look up
+    if imported is not None:
+        return str(imported)
     try:
         return version(package)
     except PackageNotFoundError:

@@ -226,7 +226,7 @@ def _own_places(spec: AgentSpec) -> list[str]:
     if top in (*OURS, "__main__"):
         return []
     found = find_spec(top)
-    places = (found.submodule_search_locations or [found.origin]) if found else []
+    places = [*(found.submodule_search_locations or ())] or [found.origin or ""] if found else []
     return [os.path.realpath(place) for place in places if place]
 
 

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
@@ -33,7 +33,7 @@ from evaluation.errors import UserError
 from evaluation.keys import code_of
 from evaluation.limits import OverTimeError, limited, reason_of
 from evaluation.notebook import define
-from evaluation.play import LocalAgent, play
+from evaluation.play import LocalAgent, Player, play
 from evaluation.provenance import machine
 from evaluation.record import Record, RecordError, check, pack
 from evaluation.references import reference_columns
@@ -78,15 +78,18 @@ class InProcess:
 
     capacity = 1
 
+    def __init__(self) -> None:
+        self._threads = threadpool_limits(1)
+
     def submit(self, run: Run) -> Future[Record]:
         """Run a run now."""
         future: Future[Record] = Future()
-        with threadpool_limits(1):
-            future.set_result(execute(run))
+        future.set_result(execute(run))
         return future
 
     def close(self) -> None:
-        """Do nothing: no run is under way."""
+        """Let libraries have their threads again."""
+        self._threads.restore_original_limits()
 
 
 class Processes:
@@ -281,13 +284,14 @@ def _columns(run: Run) -> dict[str, Any]:
         env.reset(seed=run.seed)
         return reference_columns(env)
     sandboxed = partial(SandboxedAgent, memory_mb=run.limits.memory_mb, code=run.made_here)
+    player: Callable[..., Player] = LocalAgent if run.isolation == "none" else sandboxed
     episode = play(
         run.world.as_played(env),
         run.agent_spec,
         run.seed,
         learned=learned_before(run),
         agent_seed=run.agent_seed,
-        player=LocalAgent if run.isolation == "none" else sandboxed,
+        player=player,
     )
     return {
         "t": episode.t,
