@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from periodic_decisions.tables.grid import show
 from periodic_decisions.tables.series import Series
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import MAX_MISSING
@@ -104,19 +105,19 @@ def _window_steps(room: int, season: float | None, windows: int | None) -> int:
 
 
 def replay_worlds(
-    name: str, starts: Iterable[str], arguments: Mapping[str, Any]
+    name: str, starts: Iterable[str | float], arguments: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return windows of a table as worlds of one task of a protocol.
 
     Args:
         name: The task.
-        starts: Beginning of each window, as in the data.
+        starts: Beginning of each window: text of a time, or a number.
         arguments: Other arguments of ``PeriodicGP-Replay-v0``.
     """
     return [
         {
             "id": REPLAY,
-            "label": f"{name}, from {start}",
+            "label": f"{name}, from {start if isinstance(start, str) else show(start)}",
             "arguments": {**arguments, "start": start},
             "group": name,
         }
@@ -138,7 +139,8 @@ def window_worlds(
         **({"warm_start": plan.warm} if plan.warm else {}),
         **({"objective": objective} if objective != "max" else {}),
     }
-    starts = (series.grid.at(first - plan.warm) for first in plan.firsts)
+    begins = [series.times[first - plan.warm] for first in plan.firsts]
+    starts = (show(at) if isinstance(at, pd.Timestamp) else float(at) for at in begins)
     return replay_worlds(name, starts, arguments)
 
 
