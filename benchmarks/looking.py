@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import periodic_envs
-from evaluation.report.live import LiveStore
+from evaluation.page.serve import LiveStore
 from evaluation.runner import run
 from periodic_envs.rendering import EpisodePicture
 

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, sync_playwright
 from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from evaluation.report import render
+from evaluation.page import write_page
 from tests.test_evaluation.page_content import content
 
 console = Console()
@@ -75,7 +75,7 @@ def main() -> None:
         if options.page is None:
             made = content(agents=options.agents, envs=options.envs)
             begin = time.perf_counter()
-            path.write_text(render(made), encoding="utf-8")
+            write_page(path, made)
             console.print(f"rendering: {time.perf_counter() - begin:.2f} s")
         console.print(f"size: {path.stat().st_size / 1e6:.1f} MB")
         visits = visit(path.resolve().as_uri(), options.repeats)

@@ -530,28 +530,17 @@ class Results:
         return FIGURES[kind](self.select(agents=agents, envs=envs), dark=dark)
 
     def to_html(self, path: Path | str) -> Path:
-        """Write one self-contained page of everything, which works offline; return its path.
+        """Write a page of everything, and the drawing library beside it; return its path.
+
+        Both work offline.
 
         Raises:
-            OSError: If it cannot be written there.
+            OSError: If they cannot be written there.
         """
-        from evaluation.report.content import store_content
-        from evaluation.report.page import render
-        from evaluation.report.sheet import Pictures
-        from periodic_envs.files import write_atomically
+        from evaluation.page import write_page
+        from evaluation.page.content import store_content
 
-        out = Path(path)
-        if out.is_dir():
-            raise IsADirectoryError(f"cannot write {str(out)!r}: it is a folder")
-        if not out.parent.is_dir():
-            where = str(out.parent)
-            raise FileNotFoundError(f"cannot write {str(out)!r}: there is no folder {where!r}")
-        page = render(store_content(self, Pictures())).encode()
-        try:
-            write_atomically(out, page)
-        except OSError as error:
-            raise OSError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
-        return out
+        return write_page(path, store_content(self))
 
     def to_latex(self, *, baseline: str | None = None, track: str = "online") -> str:
         """Return the table of all tasks in LaTeX, with the rules of the package booktabs."""

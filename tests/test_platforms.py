@@ -25,7 +25,7 @@ warnings.simplefilter("ignore")
 import filelock, greenlet, gymnasium, jinja2, matplotlib.pyplot, msgspec, numpy
 import cloudpickle, pandas, plotly.graph_objects, pyarrow.parquet, rich.progress, safetensors
 import scipy.stats
-import starlette.applications, threadpoolctl, typer.testing, uvicorn
+import threadpoolctl, typer.testing
 import multiprocessing.resource_tracker, multiprocessing.util, subprocess
 for module in ("resource", "fcntl", "pwd", "termios"):
     sys.modules[module] = None

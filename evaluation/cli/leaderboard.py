@@ -12,7 +12,7 @@ import typer
 
 from agents.registry import AgentSpec
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, Reporter, say
+from evaluation.cli.shared import CommandError, Reporter, check_folder, say
 from evaluation.cli.sweeps import SweepOption
 from evaluation.cli.waiting import working
 from evaluation.leaderboard import judge as judging
@@ -20,14 +20,12 @@ from evaluation.leaderboard.bundle import BundleError, read_manifest
 from evaluation.leaderboard.edition import LOG, Abandoned, Edition
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import TIERS, Verdict, verify
+from evaluation.page import write_page
+from evaluation.page.content import store_content
+from evaluation.page.edition import edition_content
 from evaluation.protocol import Protocol
-from evaluation.report.content import store_content
-from evaluation.report.edition import edition_content
-from evaluation.report.page import render
-from evaluation.report.sheet import Pictures
 from evaluation.results import load
 from evaluation.specs import TRACKS, agent_entry
-from periodic_envs.files import write_atomically
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
@@ -261,15 +259,14 @@ def build_page(
     ] = None,
     sweep: SweepOption = None,
 ) -> None:
-    """Make one self-contained page, which works offline."""
-    if not out.parent.is_dir():
-        raise CommandError(f"cannot write {str(out)!r}: no folder {str(out.parent)!r}")
+    """Make a page, and the drawing library beside it: they work offline."""
+    check_folder(out)
     with working(f"Building {out}: tables, curves and pictures of worlds"):
         if store is not None:
-            content = store_content(load(store, sweep), Pictures())
+            content = store_content(load(store, sweep))
         else:
             content = edition_content(find_edition(folder, edition))
-        write_atomically(out, render(content).encode())
+        write_page(out, content)
     say(f"Built {out.resolve()}")
     if open_page and not webbrowser.open(out.resolve().as_uri()):
         say("No browser could be started: open the file yourself.")

@@ -8,8 +8,7 @@ import typer
 
 from evaluation.cli.shared import StoreOption, say
 from evaluation.cli.sweeps import DEFAULT_STORE, SweepOption
-from evaluation.report.live import LiveStore
-from evaluation.report.serve import serve
+from evaluation.page.serve import LiveStore, serve
 from evaluation.results import load
 
 
@@ -25,10 +24,8 @@ def serve_store(
 ) -> None:
     """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
     load(store, sweep)  # report now what is missing
-    content = LiveStore(store, sweep)
     serve(
-        content,
-        progress=content.progress,
+        LiveStore(store, sweep),
         host=host,
         port=port,
         on_ready=lambda url: say(f"Serving {store} at {url} (Ctrl-C to end)"),

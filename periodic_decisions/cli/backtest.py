@@ -40,7 +40,6 @@ from periodic_decisions.cli.options import (
     in_a_shell,
     is_log,
     say_table,
-    write,
 )
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def backtest(
     if picture is not None:
         save_picture(result.figure(), picture)
     if page is not None:
-        write(page, _page(results))
+        _write_page(page, results)
     for path in (picture, page):
         if path is not None and not as_json:
             say(f"Wrote {path}")
@@ -264,11 +263,10 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:,.4g}"
 
 
-def _page(results: Results) -> bytes:
-    from evaluation.report.content import store_content
-    from evaluation.report.page import render
-    from evaluation.report.sheet import Pictures
+def _write_page(path: Path, results: Results) -> None:
+    from evaluation.page import write_page
+    from evaluation.page.content import store_content
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gaps were reported, of the whole table
-        return render(store_content(results, Pictures())).encode()
+        write_page(path, store_content(results))

@@ -14,7 +14,7 @@ import pytest
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.verify import CannotCheckError, verify
-from evaluation.report.page import render
+from evaluation.page import render
 from tests.test_evaluation.submissions import (
     PROTOCOL,
     TOML,

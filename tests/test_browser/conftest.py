@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.report import render
+from evaluation.page import write_page
 from tests.test_evaluation.page_content import content
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -99,8 +99,7 @@ def made() -> dict[str, Any]:
 @pytest.fixture(scope="package")
 def file_url(made: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(render(made), encoding="utf-8")
-    return path.as_uri()
+    return write_page(path, made).as_uri()
 
 
 @pytest.fixture
@@ -114,4 +113,4 @@ def page(watched: Watched, file_url: str) -> Iterator[Any]:
     """The same; nothing but the file itself may have been asked for."""
     yield watched.page
     outside = [url for url in watched.requests if not url.startswith(("data:", "blob:"))]
-    assert set(outside) == {file_url}
+    assert set(outside) == {file_url, file_url.replace("page.html", "plotly.min.js")}

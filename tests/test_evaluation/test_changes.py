@@ -10,10 +10,9 @@ import pytest
 import evaluation
 from evaluation.columns import COLUMNS
 from evaluation.leaderboard.replay import played_worlds, run_names
+from evaluation.page.content import store_content
 from evaluation.protocol import Protocol
 from evaluation.references import reference_columns
-from evaluation.report.content import store_content
-from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.statistics import change_costs, worst_window
 from evaluation.tables import rich_tables, text_of
@@ -184,7 +183,7 @@ def test_screens_have_a_table_around_the_changes(results: Results) -> None:
 
 
 def test_pages_have_the_columns_too(results: Results) -> None:
-    (board,) = json.loads(json.dumps(store_content(results, Pictures())["boards"]))
+    (board,) = json.loads(json.dumps(store_content(results)["boards"]))
     assert [c["key"] for c in board["world_columns"] if c["key"] in AROUND] == AROUND
     shift, still = board["rows"][0]["envs"]
     assert shift["recovery"] >= 0.0

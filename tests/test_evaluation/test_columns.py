@@ -10,10 +10,9 @@ import pytest
 
 from evaluation import columns
 from evaluation.columns import COLUMNS, Column, columns_of
+from evaluation.page import render
+from evaluation.page.content import About, Board, board_content
 from evaluation.protocol import Protocol
-from evaluation.report import render
-from evaluation.report.content import About, Board, board_content
-from evaluation.report.sheet import Pictures, cell
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES
 from evaluation.store import StoredRun, StoredSweep
@@ -79,7 +78,7 @@ def with_median(monkeypatch: pytest.MonkeyPatch) -> None:
 def content(results: Results) -> dict[str, Any]:
     about = {"a": About(), "b": About(ms_per_step=7.0)}
     board = Board("online", "Agents", "Invented", "online", results, about)
-    made = board_content(board, Pictures())
+    made = board_content(board)
     page = {"title": "", "subtitle": "", "facts": [], "notes": [], "boards": [made]}
     assert render({**page, "progress": None})
     return made
@@ -184,20 +183,3 @@ def test_nothing_finished_is_an_empty_table(
     count = 1 + len(columns_of("task", track="online"))
     assert [len(shown.columns) for shown in tables] == [count, count]
     assert content(empty)["rows"] == []
-
-
-@pytest.mark.parametrize(
-    ("value", "decimals", "shown"),
-    [
-        (0.7454994, 3, 0.745),  # the page of 2026.2 once had 0.746, by way of 0.7455
-        (0.7445004, 3, 0.7445),
-        (12345.67, 1, 12345.7),
-        (0.123456789, 3, 0.12346),  # nothing is lost: five figures for the file of the table
-        (-0.0149996, 2, -0.01),
-        (float("nan"), 3, None),
-    ],
-)
-def test_numbers_of_the_page_are_rounded_once(
-    value: float, decimals: int, shown: float | None
-) -> None:
-    assert cell(value, decimals) == shown

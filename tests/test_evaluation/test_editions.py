@@ -23,7 +23,7 @@ from evaluation.leaderboard.edition import (
 from evaluation.leaderboard.judge import HiddenSeeds, permutation_test
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import CannotCheckError
-from evaluation.report.edition import edition_content
+from evaluation.page.edition import edition_content
 from tests.test_evaluation.submissions import TOML, edit, entry, submitted
 
 HOW = {"isolation": "none", "sample": 2, "workers": 2}

@@ -10,9 +10,8 @@ from evaluation.entries import checked_agents, taken_by
 from evaluation.exclusions import parts, rankings, remarks, tasks_of
 from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.submit import submit
+from evaluation.page.content import store_content
 from evaluation.protocol import Protocol
-from evaluation.report.content import store_content
-from evaluation.report.sheet import Pictures
 from evaluation.results import Results, load
 from evaluation.specs import ProtocolError
 from tests.test_evaluation.test_cli import call
@@ -129,7 +128,7 @@ def test_commands_and_page_say_it(folder: Path) -> None:
     (apart,) = json.loads(as_json.stdout)["tracks"]["online"]["apart"]
     assert apart["tasks"] == [ARMS, "PeriodicGP-RideShare-v0"]
     assert len(apart["overall"]) == 3
-    content = store_content(results(folder), Pictures())
+    content = store_content(results(folder))
     assert [board["id"] for board in content["boards"]] == ["online", "online-1"]
     whole, part = content["boards"]
     assert [row["rank"] for row in whole["rows"]] == [1, 2, None]

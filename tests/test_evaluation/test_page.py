@@ -1,30 +1,26 @@
-"""The page as text, and its server: nothing that a stranger writes is markup or leaves the page."""
+"""The page as HTML: text of users is never markup, and nothing else is loaded."""
 
 import base64
 import hashlib
-import http.client
 import json
 import re
-import threading
-from collections.abc import Iterator
 from html.parser import HTMLParser
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from evaluation.page import html, render, worlds, write_page
+from evaluation.page.html import PLOTLY, PageError, json_for_script, plotly_source
 from evaluation.protocol import Protocol
-from evaluation.report import ServeError, render, serve, sheet
-from evaluation.report.page import _rounded, json_for_script
-from evaluation.report.serve import PageServer
-from evaluation.specs import WorldSpec
+from evaluation.specs import WorldSpec, canonical_json
 from tests.test_evaluation.page_content import HOSTILE, content
 
 
 class Parsed(HTMLParser):
-    """Elements with their attributes and the text of scripts, as a browser would see them."""
+    """Elements with their attributes and the text of scripts, as a browser sees them."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -46,12 +42,12 @@ class Parsed(HTMLParser):
         else:
             self.texts.append(data.strip())
 
-    def meta(self, name: str) -> str:
-        return next(
-            a["content"] or ""
-            for tag, a in self.elements
-            if tag == "meta" and name in (a.get("name"), a.get("http-equiv"))
+    def policy(self) -> dict[str, str]:
+        """The content-security policy by directive."""
+        text = next(
+            a["content"] for _, a in self.elements if "Policy" in (a.get("http-equiv") or "")
         )
+        return dict(part.split(" ", 1) for part in str(text).split("; "))
 
 
 @pytest.fixture(scope="module")
@@ -70,207 +66,92 @@ def page(hostile: dict[str, Any]) -> Parsed:
     return Parsed(render(hostile))
 
 
-def test_hostile_text_is_text(page: Parsed) -> None:
-    """Three scripts, ours; no picture, no handler; and the names are there, as text."""
-    assert [a.get("type") for a, _ in page.scripts] == ["application/json", "text/plain", None]
+def test_page_shows_hostile_text_as_text(page: Parsed) -> None:
+    assert [a.get("src") or a.get("type") for a, _ in page.scripts] == [
+        PLOTLY,
+        "application/json",
+        None,
+    ]
     assert not [tag for tag, _ in page.elements if tag in {"img", "iframe", "object", "embed"}]
     assert not [a for _, a in page.elements if any(name.startswith("on") for name in a)]
     for name in HOSTILE[:4]:
         assert name in page.texts
 
 
-def test_content_comes_back_as_it_went_in(page: Parsed, hostile: dict[str, Any]) -> None:
-    attributes, text = page.scripts[0]
+def test_page_holds_its_content_as_json(page: Parsed, hostile: dict[str, Any]) -> None:
+    attributes, text = page.scripts[1]
     assert attributes["id"] == "content"
-    assert json.loads(text) == _rounded(hostile)
+    assert json.loads(text) == hostile
     assert not re.search("[<>&\u2028\u2029]", text)
 
 
-def test_numbers_keep_seven_figures() -> None:
-    text = json_for_script({"x": [0.123456789, 123456.789, -1e-9, 7, None, True]})
-    assert text == '{"x":[0.1234568,123456.8,-1e-09,7,null,true]}'
-
-
-def test_numbers_that_are_no_json_are_refused() -> None:
+def test_page_refuses_numbers_that_are_not_json() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         json_for_script({"x": float("nan")})
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_only_our_scripts_run(live: bool) -> None:
+def test_policy_allows_own_scripts_only(live: bool) -> None:
     page = Parsed(render(content(agents=2, envs=1, steps=5), live=live))
-    policy = dict(part.split(" ", 1) for part in page.meta("Content-Security-Policy").split("; "))
-    hashes = {
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-        for attributes, text in page.scripts
-        if attributes.get("id") != "content"
-    }
-    assert set(policy["script-src"].split()) == hashes
+    policy, script = page.policy(), page.scripts[-1][1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy["script-src"].split() == [f"'sha256-{digest}'", "'self'", "file:"]
     assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
     assert policy["connect-src"] == ("'self'" if live else "'none'")
     assert policy["img-src"] == "data:"
-    tags = [(tag, a.get("http-equiv")) for tag, a in page.elements]
-    assert tags.index(("meta", "Content-Security-Policy")) < tags.index(("script", None))
 
 
-def test_nothing_is_fetched(page: Parsed) -> None:
+def test_page_loads_nothing_but_plotly(page: Parsed) -> None:
     for tag, attributes in page.elements:
         for name in ("src", "href", "srcset", "action", "data", "poster"):
             value = attributes.get(name)
-            assert value is None or value.startswith(("#", "data:")), (tag, name, value)
+            assert value is None or value.startswith(("#", "data:", PLOTLY)), (tag, name, value)
     style = "".join(page.texts)
     assert "@import" not in style
-    assert not re.search(r"url\((?!['\"]?(data:|#))", style)
+    assert "url(" not in style
 
 
-def test_empty_pages_are_pages() -> None:
+def test_script_writes_text_nodes_only() -> None:
+    script = (Path(html.__file__).parent / "page.js").read_text(encoding="utf-8")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", script)
+    assert len(script.splitlines()) < 600
+
+
+def test_page_without_boards_or_rows() -> None:
     made = content(agents=0, envs=2, steps=5)
     assert made["boards"][2]["rows"] == []
     assert "periodic-gp leaderboard" in Parsed(render(made)).texts
     assert Parsed(render({**made, "boards": []})).scripts
 
 
-# --- the server
+def test_write_page_has_plotly_once_per_folder(tmp_path: Path) -> None:
+    made = content(agents=2, envs=1, steps=5)
+    (tmp_path / PLOTLY).write_text("an older one")
+    for name in ("one.html", "two.html"):
+        path = write_page(tmp_path / name, made)
+        assert path.stat().st_size < 200_000
+    assert (tmp_path / PLOTLY).read_bytes() == plotly_source()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.html", PLOTLY, "two.html"]
+    with pytest.raises(PageError, match=r"cannot write .*: it is a folder"):
+        write_page(tmp_path, made)
 
 
-class Source:
-    """Content that changes when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = content(agents=2, envs=1, steps=5)
-
-    def __call__(self) -> dict[str, Any]:
-        return self.now
+# Pictures of worlds
 
 
-@pytest.fixture
-def source() -> Source:
-    return Source()
+class StoredResults:
+    """Results that know their protocol only."""
 
-
-@pytest.fixture
-def server(source: Source) -> Iterator[PageServer]:
-    with PageServer(source) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-def ask(server: PageServer, path: str, method: str = "GET", **headers: str) -> tuple[Any, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-    try:
-        names = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, headers=names)
-        answer = connection.getresponse()
-        return answer, answer.read()
-    finally:
-        connection.close()
-
-
-def test_content_is_served_anew_when_it_changes(server: PageServer, source: Source) -> None:
-    first, body = ask(server, "/content.json")
-    assert first.status == 200
-    assert json.loads(body) == _rounded(source.now)
-    tag = first.headers["ETag"]
-    assert ask(server, "/content.json", If_None_Match=tag)[0].status == 304
-    source.now = {**source.now, "subtitle": "later"}
-    second, body = ask(server, "/content.json?x=1", If_None_Match=tag)
-    assert second.status == 200
-    assert json.loads(body)["subtitle"] == "later"
-
-
-def test_the_page_is_served_live(server: PageServer) -> None:
-    answer, body = ask(server, "/")
-    assert answer.status == 200
-    assert b'<html lang="en" data-live>' in body
-    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    head, nothing = ask(server, "/", "HEAD")
-    assert nothing == b""
-    assert head.headers["Content-Length"] == str(len(body))
-
-
-@pytest.mark.parametrize("path", ["/x", "/../etc/passwd", "/content.json/"])
-def test_there_is_nothing_else(server: PageServer, path: str) -> None:
-    assert ask(server, path)[0].status == 404
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_it_only_gives(server: PageServer, method: str) -> None:
-    assert ask(server, "/content.json", method)[0].status == 405
-
-
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("localhost:80", 200),
-        ("127.0.0.1", 200),
-        ("[::1]:8765", 200),
-        ("evil.example", 403),
-        ("127.0.0.1.evil.example", 403),
-        ("localhost@evil.example", 403),
-        ("192.168.0.7", 403),
-        ("[", 403),
-        ("", 403),
-    ],
-)
-def test_names_of_other_machines_are_turned_away(
-    server: PageServer, host: str, status: int
-) -> None:
-    assert ask(server, "/content.json", Host=host)[0].status == status
-
-
-def test_a_store_in_trouble_is_said_and_survived(server: PageServer, source: Source) -> None:
-    good, source.now = source.now, {"x": float("inf")}
-    answer, body = ask(server, "/content.json")
-    assert answer.status == 503
-    assert b"No content at the moment" in body
-    source.now = good
-    assert ask(server, "/content.json")[0].status == 200
-
-
-def test_a_taken_port_is_one_sentence(server: PageServer, source: Source) -> None:
-    with pytest.raises(ServeError, match=rf"Cannot listen on port {server.server_port} .*in use"):
-        PageServer(source, port=server.server_port)
-    with pytest.raises(ServeError, match="from 0 to 65535"):
-        PageServer(source, port=70000)
-
-
-def test_serving_says_where_and_ends_with_an_interrupt(
-    source: Source, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(PageServer, "serve_forever", interrupted)
-    said: list[str] = []
-    serve(source, port=0, on_ready=said.append)
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", said[0])
-
-
-def test_bound_everywhere_addresses_are_ours_but_names_are_not(source: Source) -> None:
-    with PageServer(source, host="0.0.0.0") as server:
-        assert server.knows("192.168.0.7:1")
-        assert not server.knows("evil.example")
-        assert server.url == f"http://127.0.0.1:{server.server_port}/"
-
-
-# --- the pictures of worlds
-
-
-def stored_protocol(horizon: int | None) -> tuple[Protocol, Any]:
-    envs = ["PeriodicGP-Contextual-v0", "PeriodicGP-SyntheticDiscrete-v0:horizon=30"]
-    envs += ["PeriodicGP-MadridSim-v0"]
-    protocol = Protocol.from_dict(
-        {"envs": envs, "agents": ["fixed"], "seeds": "3:5", "horizon": horizon}
-    )
-    return protocol, SimpleNamespace(sweep=SimpleNamespace(protocol=protocol.to_dict()))
+    def __init__(self, horizon: int | None) -> None:
+        envs = ["PeriodicGP-Contextual-v0", "PeriodicGP-SyntheticDiscrete-v0:horizon=30"]
+        self.protocol = Protocol.from_dict(
+            {"envs": envs, "agents": ["fixed"], "seeds": "3:5", "horizon": horizon}
+        )
+        self.sweep = type("Sweep", (), {"protocol": self.protocol.to_dict()})
 
 
 @pytest.mark.parametrize("horizon", [None, 60])
-def test_pictures_are_of_the_judged_worlds(
+def test_pictures_show_the_judged_worlds(
     horizon: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Any] = []
@@ -279,35 +160,27 @@ def test_pictures_are_of_the_judged_worlds(
         drawn.append((setup, episode))
         return Figure(figsize=(1.0, 1.0))
 
-    monkeypatch.setattr(sheet, "world_figure", figure)
-    protocol, results = stored_protocol(horizon)
-    for entry in protocol.envs:
-        found = sheet.Pictures().of(results, entry.group)
-        assert found.about
-        assert found.light
-        assert found.dark
-        assert found.dark != found.light
-        env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
+    monkeypatch.setattr(worlds, "world_figure", figure)
+    worlds._picture.cache_clear()
+    results: Any = StoredResults(horizon)
+    for entry in results.protocol.envs:
+        for _ in range(2):  # the second time from memory
+            found = worlds.picture(results, entry.group)
+        assert found["about"]
+        assert str(found["picture"]).startswith("data:image/png;base64,")
+        assert found["dark_picture"] != found["picture"]
+        env = WorldSpec(entry.spec.env_id, results.protocol.arguments(entry)).make()
         env.reset(seed=3)
         assert env.episode is not None
-        setup, episode = drawn.pop()
+        (setup, episode) = drawn.pop()
+        assert drawn == []
         assert setup.horizon == env.horizon
-        arms = env.public.n_actions
-        actions = np.linspace(-1, 1, 5)[:, None] if arms is None else np.arange(arms)
-        for t in (0, env.horizon - 1):
-            shown, judged = (e.process.mean(actions, t) for e in (episode, env.episode))
-            np.testing.assert_array_equal(shown, judged)
+        actions = np.linspace(-1, 1, 5)[:, None] if env.public.n_actions is None else np.arange(5)
+        shown, judged = (each.process.mean(actions, 0) for each in (episode, env.episode))
+        np.testing.assert_array_equal(shown, judged)
+    worlds._picture.cache_clear()
 
 
-def test_a_picture_is_made_once_for_each_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-
-    def drawn(stored: Any, entry: Any, seed: int) -> tuple[str, None]:
-        made.append(sheet.judged_world(stored, entry).arguments["horizon"])
-        return "", None
-
-    monkeypatch.setattr(sheet, "_drawn", drawn)
-    pictures = sheet.Pictures()
-    for horizon in (60, 80, 60):
-        pictures.of(stored_protocol(horizon)[1], "PeriodicGP-Contextual-v0")
-    assert made == [60, 80]
+def test_numbers_are_short_and_finite() -> None:
+    assert worlds.numbers([0.123456789, 123456.789, float("nan")]) == [0.1234568, 123456.8, None]
+    assert canonical_json(worlds.number(None)) == "null"

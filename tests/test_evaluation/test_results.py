@@ -15,9 +15,10 @@ from matplotlib.colors import to_hex
 import evaluation
 from evaluation import progress
 from evaluation.columns import simulated_tasks
+from evaluation.page.html import PageError
+from evaluation.page.worlds import picture
 from evaluation.plots import INK, PAPER, NothingToDrawError
 from evaluation.protocol import Protocol
-from evaluation.report.sheet import Pictures
 from evaluation.results import Results
 from evaluation.runner import Progress
 from evaluation.specs import REFERENCE_ROWS, WorldSpec
@@ -241,8 +242,8 @@ def test_page_makes_only_registered_small_worlds_of_a_store(
     made: list[str] = []
     make = WorldSpec.make
     monkeypatch.setattr(WorldSpec, "make", lambda spec: (made.append(str(spec)), make(spec))[1])
-    picture = Pictures().of(found, "w")  # type: ignore[arg-type]
-    assert (picture.light is not None) == bool(made) == drawn
+    shown = picture(found, "w")  # type: ignore[arg-type]
+    assert (shown["picture"] is not None) == bool(made) == drawn
     assert "antigravity" not in sys.modules
 
 
@@ -399,17 +400,17 @@ def test_results_are_loaded_from_a_file(tmp_path: Path) -> None:
 def test_a_page_that_cannot_be_written_is_a_sentence(
     shown: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(FileNotFoundError, match=r"cannot write .*x\.html': there is no folder"):
+    with pytest.raises(PageError, match=r"cannot write .*x\.html': there is no folder"):
         shown.to_html(tmp_path / "nodir" / "x.html")
-    with pytest.raises(IsADirectoryError, match=r"cannot write .*: it is a folder"):
+    with pytest.raises(PageError, match=r"cannot write .*: it is a folder"):
         shown.to_html(tmp_path)
 
     def full(path: Path, data: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path.with_name(".part")))
 
-    monkeypatch.setattr("evaluation.report.content.store_content", lambda *_: {})
-    monkeypatch.setattr("evaluation.report.page.render", lambda content: "")
-    monkeypatch.setattr("periodic_envs.files.write_atomically", full)
+    monkeypatch.setattr("evaluation.page.content.store_content", lambda *_: {})
+    monkeypatch.setattr("evaluation.page.html.render", lambda content: "")
+    monkeypatch.setattr("evaluation.page.html.write_atomically", full)
     with pytest.raises(OSError, match=r"cannot write .*x\.html': No space left on device$"):
         shown.to_html(tmp_path / "x.html")
 

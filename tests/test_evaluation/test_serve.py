@@ -1,4 +1,4 @@
-"""The server of the page among many clients, rude ones, and at its end."""
+"""The server of a live page: many clients, rude ones, and its end."""
 
 import contextlib
 import http.client
@@ -10,20 +10,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluation.report.live import LiveStore
-from evaluation.report.serve import PageServer, ServeError
+from evaluation.page.serve import LiveStore, PageServer, ServeError, serve
 from evaluation.runner import run
-from evaluation.store import Store, StoreError
+from evaluation.store import StoreError
 from tests.test_evaluation.page_content import content
 
 CLIENTS = 200
-COMMAND = [sys.executable, "-m", "evaluation", "serve"]
+COMMAND = [sys.executable, "-m", "periodic_decisions", "serve"]
 
 
 @contextlib.contextmanager
@@ -37,24 +36,134 @@ def answering(server: PageServer) -> Iterator[PageServer]:
         thread.join()
 
 
-def events(server: PageServer) -> tuple[http.client.HTTPConnection, Callable[[], tuple[str, str]]]:
-    """A connection, and what gives the next event and its data."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
-    connection.request("GET", "/events")
-    answer = connection.getresponse()
-    assert answer.headers["Content-Type"].startswith("text/event-stream")
+class Source:
+    """Content that changes when a test says so."""
 
-    def following() -> tuple[str, str]:
-        line = b""
-        while not line.startswith(b"event: "):
-            line = answer.readline()
-            assert line, "the stream has ended"
-        return line[7:].strip().decode(), answer.readline()[6:].strip().decode()
+    def __init__(self) -> None:
+        self.now = content(agents=2, envs=1, steps=5)
 
-    return connection, following
+    def __call__(self) -> dict[str, Any]:
+        return self.now
 
 
-def test_two_hundred_clients_at_once() -> None:
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+@pytest.fixture
+def server(source: Source) -> Iterator[PageServer]:
+    with PageServer(source) as server, answering(server):
+        yield server
+
+
+def ask(server: PageServer, path: str, method: str = "GET", **headers: str) -> tuple[Any, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    try:
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, headers=names)
+        answer = connection.getresponse()
+        return answer, answer.read()
+    finally:
+        connection.close()
+
+
+def test_server_sends_content_when_it_changes(server: PageServer, source: Source) -> None:
+    first, body = ask(server, "/content.json")
+    assert first.status == 200
+    assert json.loads(body) == source.now
+    tag = first.headers["ETag"]
+    assert ask(server, "/content.json", If_None_Match=tag)[0].status == 304
+    source.now = {**source.now, "subtitle": "later"}
+    second, body = ask(server, "/content.json?x=1", If_None_Match=tag)
+    assert second.status == 200
+    assert json.loads(body)["subtitle"] == "later"
+
+
+def test_server_sends_the_page_and_plotly(server: PageServer) -> None:
+    answer, body = ask(server, "/")
+    assert answer.status == 200
+    assert b'<html lang="en" data-live>' in body
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    head, nothing = ask(server, "/", "HEAD")
+    assert nothing == b""
+    assert head.headers["Content-Length"] == str(len(body))
+    library, text = ask(server, "/plotly.min.js")
+    assert library.headers["Content-Type"].startswith("text/javascript")
+    assert len(text) > 10**6
+
+
+@pytest.mark.parametrize("path", ["/x", "/../etc/passwd", "/content.json/"])
+def test_server_has_no_other_paths(server: PageServer, path: str) -> None:
+    assert ask(server, path)[0].status == 404
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_server_takes_no_other_methods(server: PageServer, method: str) -> None:
+    assert ask(server, "/content.json", method)[0].status == 501
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:80", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:8765", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost@evil.example", 403),
+        ("192.168.0.7", 403),
+        ("[", 403),
+        ("", 403),
+    ],
+)
+def test_server_answers_to_names_of_this_machine(
+    server: PageServer, host: str, status: int
+) -> None:
+    assert ask(server, "/content.json", Host=host)[0].status == status
+
+
+def test_server_survives_a_store_in_trouble(server: PageServer, source: Source) -> None:
+    good, source.now = source.now, {"x": float("inf")}
+    answer, body = ask(server, "/content.json")
+    assert answer.status == 503
+    assert b"No content at the moment" in body
+    source.now = good
+    assert ask(server, "/content.json")[0].status == 200
+
+
+def test_server_reports_an_address_that_it_cannot_use(server: PageServer, source: Source) -> None:
+    with pytest.raises(ServeError, match=rf"cannot listen on port {server.server_port} .*in use"):
+        PageServer(source, port=server.server_port)
+    with pytest.raises(ServeError, match="from 0 to 65535"):
+        PageServer(source, port=70000)
+    with pytest.raises(ServeError, match=r"address to listen on is empty: give 127\.0\.0\.1"):
+        PageServer(source, host="")
+    with pytest.raises(ServeError, match="cannot listen on port 0 of xxx"):
+        PageServer(source, host="x" * 100)
+
+
+def test_serve_prints_its_address_and_ends_with_an_interrupt(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PageServer, "serve_forever", interrupted)
+    said: list[str] = []
+    serve(source, port=0, on_ready=said.append)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", said[0])
+
+
+def test_server_on_all_addresses_takes_addresses_but_no_names(source: Source) -> None:
+    with PageServer(source, host="0.0.0.0") as server:
+        assert server.knows("192.168.0.7:1")
+        assert not server.knows("evil.example")
+        assert server.url == f"http://127.0.0.1:{server.server_port}/"
+
+
+def test_server_answers_two_hundred_clients() -> None:
     """They connect while the server is busy elsewhere; each gets the page when it is back."""
     page = content(agents=2, envs=1, steps=5)
     with PageServer(lambda: page) as server, contextlib.ExitStack() as stack:
@@ -67,92 +176,55 @@ def test_two_hundred_clients_at_once() -> None:
             client.sendall(b"GET /content.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with answering(server):
             starts = [client.recv(15) for client in clients]
-    assert starts == [b"HTTP/1.1 200 OK"] * CLIENTS
+    assert starts == [b"HTTP/1.0 200 OK"] * CLIENTS
 
 
-def test_many_watch_and_hang_up_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
-    page = content(agents=2, envs=1, steps=5)
-    with PageServer(lambda: page) as server, answering(server):
-        watchers = [events(server) for _ in range(50)]
-        assert {following()[0] for _, following in watchers} == {"content"}
-        for connection, _ in watchers:
-            connection.close()
+def test_server_ignores_clients_that_hang_up(
+    server: PageServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for request in (
+        b"",
+        b"GET / HT",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\x00\r\n\r\n",
+    ):
         rude = socket.create_connection(("127.0.0.1", server.server_port))
-        rude.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        rude.sendall(request)
         rude.close()
-        connection, following = events(server)
-        assert following()[0] == "content"
-        connection.close()
+    assert ask(server, "/")[0].status == 200
     assert capfd.readouterr() == ("", "")
 
 
-def test_progress_does_not_wait_for_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.report.app.NEWS_SECONDS", 0.3)
-    page, done, free = content(agents=2, envs=1, steps=5), iter(range(100)), threading.Event()
-
-    def slow() -> dict[str, Any]:
-        free.wait(20)
-        return page
-
-    with (
-        PageServer(slow, progress=lambda: {"done": next(done), "of": 100}) as server,
-        answering(server),
-    ):
-        connection, following = events(server)
-        first, second = following(), following()
-        assert (first[0], second[0]) == ("progress", "progress")
-        assert json.loads(second[1])["done"] > json.loads(first[1])["done"]
-        free.set()
-        assert "content" in {following()[0] for _ in range(3)}
-        connection.close()
+# A store that a sweep fills
 
 
-def test_tables_are_late_while_a_sweep_runs_and_at_once_when_it_is_done(tmp_path: Path) -> None:
-    """They say of when they are."""
-    store = tmp_path / "s.sqlite"
+def smoke(store: Path, *agents: str, **more: Any) -> None:
+    run("smoke", agents=list(agents), seeds="0:1", store=store, workers=0, **more)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("evaluation.page.serve.SHARE_OF_TIME", 1e9)
+    smoke(tmp_path / "s.sqlite", "random")
+    return tmp_path / "s.sqlite"
+
+
+def test_live_store_shows_new_runs(store: Path) -> None:
     live = LiveStore(store)
-    run("smoke", agents=["random"], seeds="0:1", store=store, workers=0)
     before = live()
     assert live() is before
-    assert abs(before["progress"]["as_of"] - time.time()) < 60
-    assert live.progress() == before["progress"]
-    live._not_before = time.monotonic() + 1000  # as if they had taken long
-    run("smoke", agents=["random", "fixed"], seeds="0:1", store=store, workers=0)
-    assert live()["progress"]["done"] == live.progress()["done"] > before["progress"]["done"]
+    smoke(store, "random", "fixed")
+    progress = live()["progress"]
+    assert progress["done"] == progress["of"] > before["progress"]["done"]
+    assert {row["agent"] for row in live()["boards"][0]["rows"]} == {"random", "fixed"}
 
 
-def smoke(store: Path, *agents: str) -> None:
-    run("smoke", agents=list(agents), seeds="0:1", store=store, workers=0)
-
-
-def live_store(path: Path) -> LiveStore:
-    return LiveStore(path)
-
-
-def test_a_sweep_is_shown_as_soon_as_it_ends(tmp_path: Path) -> None:
-    """Whoever watches is told, and finds all runs and the time that they are of."""
-    store = tmp_path / "s.sqlite"
-    smoke(store, "random")
-    live = live_store(store)
-    with PageServer(live, progress=live.progress) as server, answering(server):
-        connection, following = events(server)
-        told = {}
-        while "content" not in told:
-            told.update([following()])
-        smoke(store, "random", "fixed")
-        end, tag = time.time(), told["content"]
-        while told["content"] == tag or json.loads(told["progress"])["as_of"] < int(end) - 1:
-            told.update([following()])
-        assert time.time() - end < 10  # two seconds or less, but on a busy machine
-        connection.close()
-        asked = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
-        asked.request("GET", "/content.json")
-        shown = json.load(asked.getresponse())
-        asked.close()
-    progress = shown["progress"]
-    assert progress["done"] == progress["of"]
-    assert {row["agent"] for row in shown["boards"][0]["rows"]} == {"random", "fixed"}
-    assert int(end) - 1 <= progress["as_of"] <= time.time()
+def test_live_store_leaves_time_to_the_sweep(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.page.serve.SHARE_OF_TIME", 1e-9)
+    live = LiveStore(store)
+    before = live()
+    smoke(store, "random", "fixed")
+    assert live() is before
 
 
 MENDABLE = """
@@ -166,128 +238,34 @@ class Mendable(Good):
 """
 
 
-def test_runs_that_are_tried_again_are_shown(tmp_path: Path) -> None:
+def test_live_store_shows_runs_that_are_tried_again(store: Path, tmp_path: Path) -> None:
     """As many are done as before, and still it is news."""
-    store, mine, flag = tmp_path / "s.sqlite", tmp_path / "mine.py", tmp_path / "flag"
+    mine, flag = tmp_path / "mine.py", tmp_path / "flag"
     mine.write_text(MENDABLE)
     agents = ["random", f"{mine}:Mendable:flag={flag}"]
-    asked: dict[str, Any] = {"agents": agents, "seeds": "0:1", "store": store, "workers": 1}
-    run("smoke", **asked)
-    live = live_store(store)
-    before = live()
+    smoke(store, *agents)
+    live = LiveStore(store)
+    assert live()["progress"]["failed"] > 0
     flag.touch()
-    run("smoke", retry_failed=True, **asked)
-    assert live() is not before
+    smoke(store, *agents, retry_failed=True)
+    assert live()["progress"]["failed"] == 0
 
 
-def test_a_store_that_nobody_writes_to_is_not_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, opened = tmp_path / "s.sqlite", []
-
-    def counted(*arguments: Any, **options: Any) -> Store:
-        opened.append(arguments)
-        return Store(*arguments, **options)
-
-    monkeypatch.setattr("evaluation.report.live.Store", counted)
-    smoke(path, "random")
-    live = live_store(path)
-    for _ in range(2):  # whoever closes a store last tidies it up
-        before, progress = live(), live.progress()
-    once = len(opened)
-    for _ in range(5):
-        assert live() is before
-        assert live.progress() == progress
-    assert len(opened) == once
-    smoke(path, "random", "fixed")
-    assert live()["progress"] == live.progress() != progress
-    assert len(opened) == once + 2
-    monkeypatch.setattr("evaluation.report.live.MAX_UNREAD_SECONDS", 0.0)
-    for _ in range(4):  # a clock may be too coarse to tell
-        live()
-    assert len(opened) >= once + 5
-
-
-def test_tables_that_had_to_wait_come_though_nothing_more_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "s.sqlite"
-    monkeypatch.setattr("evaluation.results.Results.size", 1000)  # as if it went on
-    smoke(path, "random")
-    live = live_store(path)
+def test_live_store_survives_a_store_that_goes_away(store: Path, tmp_path: Path) -> None:
+    live, away = LiveStore(store), tmp_path / "away.sqlite"
     before = live()
-    live._not_before = time.monotonic() + 1000
-    smoke(path, "random", "fixed")
-    assert live() is live() is before
-    assert live.progress()["done"] > before["progress"]["done"]
-    live._not_before = 0.0
-    assert live()["progress"]["done"] == live.progress()["done"]
-
-
-def test_what_is_remembered_is_what_would_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "s.sqlite"
-    smoke(path, "random")
-    live = live_store(path)
-    live()
-    smoke(path, "random", "fixed")
-    fresh = live_store(path)()
-    assert live()["boards"] == fresh["boards"]
-    monkeypatch.setattr("evaluation.report.live.MAX_REMEMBERED_STEPS", 1)
-    assert live_store(path)()["boards"] == fresh["boards"]
-
-
-def test_a_store_that_goes_away_and_comes_back(tmp_path: Path) -> None:
-    path, away = tmp_path / "s.sqlite", tmp_path / "away.sqlite"
-    smoke(path, "random")
-    live = live_store(path)
-    before = live()
-    path.rename(away)
+    store.rename(away)
     with pytest.raises(StoreError, match="there is no store"):
         live()
-    away.rename(path)
+    away.rename(store)
     assert live() is before
 
 
-def test_it_ends_though_content_is_being_made(capfd: pytest.CaptureFixture[str]) -> None:
-    asked, free = threading.Event(), threading.Event()
-
-    def endless() -> dict[str, Any]:
-        asked.set()
-        free.wait(60)
-        return {}
-
-    with PageServer(endless) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        with socket.create_connection(("127.0.0.1", server.server_port)) as client:
-            client.sendall(b"GET /content.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert asked.wait(20)
-            start = time.monotonic()
-            server.shutdown()
-            assert time.monotonic() - start < 10
-        thread.join()
-    threads = threading.active_count()
-    free.set()
-    while threading.active_count() == threads:  # the maker ends as well, without a word
-        time.sleep(0.01)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_no_address_is_not_every_address() -> None:
-    with pytest.raises(ServeError, match=r"address to listen on is empty: say 127\.0\.0\.1"):
-        PageServer(lambda: {}, host="")
-    with pytest.raises(ServeError, match="Cannot listen on port 0 of xxx"):
-        PageServer(lambda: {}, host="x" * 100)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts are sent another way")
-def test_an_interrupt_ends_it_at_once_though_somebody_watches(tmp_path: Path) -> None:
-    run("smoke", agents=["random"], seeds="0:1", store=tmp_path / "s.sqlite", workers=0)
+def test_serve_ends_at_once_with_an_interrupt(store: Path) -> None:
     with subprocess.Popen(
-        [*COMMAND, "--store", "s.sqlite", "--port", "0"],
-        cwd=tmp_path,
+        [*COMMAND, "--store", store.name, "--port", "0"],
+        cwd=store.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -296,7 +274,7 @@ def test_an_interrupt_ends_it_at_once_though_somebody_watches(tmp_path: Path) ->
         found = re.search(r"127\.0\.0\.1:(\d+)/", process.stdout.readline())
         assert found is not None
         connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=20)
-        connection.request("GET", "/events")
+        connection.request("GET", "/content.json")
         assert connection.getresponse().status == 200
         start = time.monotonic()
         process.send_signal(signal.SIGINT)

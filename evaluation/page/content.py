@@ -1,4 +1,4 @@
-"""What a page of results says: numbers from results, as plain data for ``page.render``."""
+"""Content of a page of results: plain data for ``html.render``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ import pandas as pd
 
 from evaluation.columns import least_runs, page_columns
 from evaluation.exclusions import excluded, excluded_kinds, parts
+from evaluation.page.worlds import band, cells, number, numbers, world_content
 from evaluation.plots import colour_of, dashes_of, looks, profile_bands
-from evaluation.report.sheet import Pictures, Sheet, band, cells, number, numbers
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS
-from evaluation.statistics import (
-    MIN_RUNS,
-    middle_half,
-    paired_matrix,
-    ranks_of,
-)
+from evaluation.statistics import MIN_RUNS, middle_half, paired_matrix, ranks_of
 from evaluation.tables import overall_table, task_table
 from periodic_envs.arrays import Array
 
@@ -39,22 +34,22 @@ NOTES = (
     "In a comparison of two, better means that the 95 % interval of the mean difference is clear "
     "of zero. It is not corrected for looking at many pairs: some will be clear by chance.",
 )
-NOTE = "Results of one's own store: nobody has verified them."
+NOTE = "Results of a store: they are not verified."
 THRESHOLDS = np.linspace(-0.2, 1.0, 61)
 """Scores at which profiles are shown."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a row besides its numbers.
+    """Content of a row besides its numbers.
 
     Attributes:
-        tier: How far a submission was checked.
-        authors: Whose it is.
-        link: Where there is more about it.
-        provenance: Names and values of what else is known.
+        tier: The last tier that a submission has passed.
+        authors: Its authors.
+        link: Address with more information.
+        provenance: Names and values of other facts.
         ms_per_step: The agent's time per step as the maintainers measured it.
-        only: "arms only" or "boxes only" of an agent that is left out elsewhere by its own word.
+        only: "arms only" or "boxes only" of an agent that declares so and is excluded elsewhere.
     """
 
     tier: str | None = None
@@ -65,7 +60,7 @@ class About:
     only: str | None = None
 
     def content(self, *, complete: bool) -> dict[str, Any]:
-        """Its part of the row; a time that the maintainers measured stands for the author's."""
+        """Return a part of the row; a time that the maintainers measured replaces the author's."""
         measured = complete and self.ms_per_step is not None
         return {
             **({"ms_per_step": number(self.ms_per_step)} if measured else {}),
@@ -98,13 +93,15 @@ class Board:
     about: Mapping[str, About]
 
 
-def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
-    """What the page says of a board, with pictures of the worlds."""
+def board_content(board: Board) -> dict[str, Any]:
+    """Return the content of a board."""
     results, track = board.results, board.track
     means, ranked = task_table(results, track=track), overall_table(results, track=track)
     order = _order(means, ranked)
     agents, look = list(order), looks(order)
-    sheets = [Sheet.of(results, t, track, table=means, agents=agents) for t in results.tasks]
+    worlds = [
+        world_content(results, task, track, table=means, agents=agents) for task in results.tasks
+    ]
     shapes = profiles(results, track)
     shown = page_columns("overall", track=track)
     of_worlds = page_columns("task", track=track, changes=results.has_changes)
@@ -117,7 +114,7 @@ def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
             "look": [colour_of(look[agent]), dashes_of(look[agent])],
             "rank": place if complete else None,
             "complete": complete,
-            "envs": [sheet.rows.get(agent) for sheet in sheets],
+            "envs": [own.get(agent) for _, own in worlds],
             "profile": shapes.get(agent),
         }
         for place, (agent, complete) in enumerate(order.items(), start=1)
@@ -128,12 +125,11 @@ def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
         "note": board.note,
         "columns": [column.about() for column in shown],
         "world_columns": [column.about() for column in of_worlds],
-        "envs": [sheet.about(pictures) for sheet in sheets],
+        "envs": [about for about, _ in worlds],
         "thresholds": numbers(THRESHOLDS),
         "rows": rows,
         "references": [
-            {"agent": name, "envs": [sheet.rows.get(name) for sheet in sheets]}
-            for name in REFERENCE_ROWS
+            {"agent": name, "envs": [own.get(name) for _, own in worlds]} for name in REFERENCE_ROWS
         ],
         "pairs": pairs(results, agents, track),
         "sensitivity": sensitivity(results, agents, track),
@@ -141,7 +137,7 @@ def board_content(board: Board, pictures: Pictures) -> dict[str, Any]:
 
 
 def progress_content(results: Results) -> dict[str, Any]:
-    """How much of a sweep is done."""
+    """Return the progress of a sweep."""
     failures = [[c.agent, c.env, str(c.seed), c.reason or ""] for c in results.failures]
     return {
         "done": len(results.runs) + len(results.trainings),
@@ -152,15 +148,15 @@ def progress_content(results: Results) -> dict[str, Any]:
 
 
 def _order(tasks: pd.DataFrame, ranked: pd.DataFrame) -> dict[str, bool]:
-    """Agents, the best first; those that have not finished every world follow, without a rank."""
+    """Return agents, the best first; those without runs in every world follow, without a rank."""
     first = {str(agent): True for agent in ranked["agent"]}
     rest = tasks[~tasks["agent"].isin([*first, *REFERENCE_ROWS])]
     means = rest.groupby("agent")["normalised"].mean().sort_values()
     return {**first, **{str(agent): False for agent in means.index}}
 
 
-def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
-    """What a page says about a sweep in a store."""
+def store_content(results: Results) -> dict[str, Any]:
+    """Return the content of the page of a sweep."""
     machines = [
         f"Python {m.get('python', '?')}, {m.get('platform', '?')}" for m in results.machines
     ]
@@ -174,13 +170,13 @@ def store_content(results: Results, pictures: Pictures) -> dict[str, Any]:
             ["Machine", "; ".join(machines)],
         ],
         "notes": [*NOTES, *excluded(results)],
-        "boards": [board_content(board, pictures) for board in _boards(results)],
+        "boards": [board_content(board) for board in _boards(results)],
         "progress": progress_content(results),
     }
 
 
 def _boards(results: Results) -> Iterator[Board]:
-    """One for each track, and one for each part of the worlds that some agents are limited to."""
+    """Yield a board for each track, and for each part of the worlds that agents are limited to."""
     for track in results.tracks:
         yield Board(track, f"Agents, {track}", NOTE, track, results, _about(results))
         for place, (title, part) in enumerate(parts(results, track), 1):
@@ -190,7 +186,7 @@ def _boards(results: Results) -> Iterator[Board]:
 
 
 def _about(results: Results) -> dict[str, About]:
-    """What a store knows of each agent."""
+    """Return what a store has on each agent."""
     only = excluded_kinds(results)
     return {
         entry["label"]: About(
@@ -206,17 +202,16 @@ def _settings(entry: dict[str, Any]) -> str:
 
 
 def profiles(results: Results, track: str) -> dict[str, Any]:
-    """Of each agent, the share of runs above each score."""
+    """Return the share of runs above each score for each agent."""
     found = profile_bands(results, track, THRESHOLDS, resamples=400)
     return {agent: band(share) for agent, share in found.items()}
 
 
 def pairs(results: Results, order: list[str], track: str) -> dict[str, Any]:
-    """Row minus row in every world, and over all of them."""
+    """Return row minus row in every world, and over all of them."""
     scores = results.scores(track)
     everywhere = 1.0 - scores.values.mean(axis=2) if scores.agents else None
     return {
-        "rows": len(order),
         "envs": [_task_pairs(results, task, order, track) for task in results.tasks],
         "all": None if everywhere is None else _matrix(everywhere, scores.agents, order),
     }
@@ -230,7 +225,7 @@ def _task_pairs(results: Results, task: str, order: list[str], track: str) -> di
 
 
 def _matrix(totals: Array, agents: list[str], order: list[str]) -> dict[str, Any]:
-    """Row minus row of totals (agents, runs), as a matrix of all rows of the table."""
+    """Return row minus row of totals (agents, runs), as a matrix of all rows of the table."""
     found = paired_matrix(totals)
     named = {"difference": found.estimate, "p": found.p_value}
     if totals.shape[1] >= MIN_RUNS:
@@ -245,7 +240,7 @@ def _matrix(totals: Array, agents: list[str], order: list[str]) -> dict[str, Any
 
 
 def sensitivity(results: Results, order: list[str], track: str) -> dict[str, Any] | None:
-    """Ranks without one world, and by other averages: does the order depend on the choice?"""
+    """Return ranks without one world and by other averages."""
     scores = results.scores(track)
     values = scores.values
     if len(scores.agents) < 2:

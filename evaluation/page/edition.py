@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.leaderboard.edition import Edition, EditionEntry, standings
-from evaluation.report.content import NOTES, About, Board, board_content
-from evaluation.report.sheet import Pictures
+from evaluation.page.content import NOTES, About, Board, board_content
 from evaluation.specs import TRACKS
 
 TIERS = (
@@ -20,7 +19,6 @@ def edition_content(edition: Edition) -> dict[str, Any]:
     """Return everything of an edition's page."""
     tracks = {entry.manifest.track for entry in edition.entries() if entry.verdict.passed}
     boards = [_board(edition, track) for track in TRACKS if track in tracks]
-    pictures = Pictures()
     refused = [entry for entry in edition.entries() if entry.tier == "refused"]
     return {
         "title": "periodic-gp leaderboard",
@@ -37,7 +35,7 @@ def edition_content(edition: Edition) -> dict[str, Any]:
             TIERS,
             *(f"Refused: {entry.manifest.label} ({entry.verdict.words})." for entry in refused),
         ],
-        "boards": [board_content(board, pictures) for board in boards],
+        "boards": [board_content(board) for board in boards],
         "progress": None,
     }
 

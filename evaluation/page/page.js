@@ -1,0 +1,599 @@
+(() => {
+"use strict";
+
+// --- document. Strings become text nodes, never HTML: names come from anywhere.
+
+const find = (selector, root = document) => root.querySelector(selector);
+const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+/** An element. `on` holds listeners, `data` the dataset, everything else is an attribute. */
+function make(tag, { on = {}, data = {}, ...attributes } = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [event, listener] of Object.entries(on)) node.addEventListener(event, listener);
+  Object.assign(node.dataset, data);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** The lines of a definition list: [[name, value], ...]. */
+const definitions = (facts) =>
+  facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value ?? "")));
+
+/** Redraw while the keyboard stays where it was: elements are known again by their data-key. */
+function keepingFocus(redraw) {
+  const key = document.activeElement?.dataset?.key;
+  redraw();
+  if (key === undefined || document.activeElement?.dataset?.key === key) return;
+  findAll("[data-key]").find((node) => node.dataset.key === key)?.focus({ preventScroll: true });
+}
+
+// --- numbers and names
+
+const NOTHING = "–";
+const MINUS = "\u2212";
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+const list = (value) => (Array.isArray(value) ? value : [value]);
+
+function fixed(value, digits) {
+  if (!isNumber(value)) return NOTHING;
+  const figures = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const text = Math.abs(value).toLocaleString("en", figures);
+  return value < 0 && /[1-9]/.test(text) ? MINUS + text : text;
+}
+
+const signed = (value, digits) => (value > 0 ? "+" : "") + fixed(value, digits);
+
+function range(low, high, write) {
+  return isNumber(low) && isNumber(high) ? `[${write(low)}, ${write(high)}]` : "";
+}
+
+/** Decimals that show three significant digits of the largest of some numbers. */
+function decimals(values) {
+  const size = Math.max(0, ...values.filter(isNumber).map(Math.abs));
+  return size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+}
+
+const pValue = (value) => (isNumber(value) && value < 0.001 ? "<0.001" : fixed(value, 3));
+
+/** "PeriodicGP-RideShare-v0" is "RideShare" where that is not ambiguous. */
+function shortNames(names) {
+  const shorter = names.map((name) => name.replace("PeriodicGP-", "").replace(/-v\d+/, ""));
+  return new Set(shorter).size === names.length ? shorter : names;
+}
+
+/** For Plotly, whose labels understand a little HTML and %{} fields. */
+function plotlyText(text) {
+  const entity = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "%": "&#37;" };
+  const cut = text.length > 28 ? `${text.slice(0, 27)}…` : text;
+  return cut.replace(/[&<>"'%]/g, (character) => entity[character]);
+}
+
+/** The address if it is a web address, else null: "javascript:" must never become a link. */
+function webAddress(text) {
+  if (typeof text !== "string" || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
+  return new URL(text).href;
+}
+
+// --- state: the content, and choices by name, which outlive an update in which rows have moved
+
+const SHOWN_AT_FIRST = 6;
+const INK = "#000000"; // black is the ink: it is white where the page is dark
+const EMPTY = { id: "", title: "", note: "", columns: [], world_columns: [], envs: [], thresholds: [], rows: [] };
+
+const state = {
+  content: null,
+  board: null, // id
+  world: null, // name
+  text: "",
+  pair: [null, null], // keys
+  open: new Set(), // keys
+  sorts: { ranking: { key: "rank", up: true } }, // by table
+  numbers: false, // whether the numbers of a world are shown
+};
+
+const board = () => state.content.boards.find(({ id }) => id === state.board) ?? state.content.boards[0] ?? EMPTY;
+const rows = () => board().rows;
+const references = () => board().references ?? [];
+const worldNames = () => board().envs.map(({ name }) => name);
+
+function setContent(content) {
+  state.content = content;
+  for (const each of content.boards) each.rows.forEach((row, place) => (row.place = place));
+}
+
+/** The two rows that are compared: the reader's choice, else the best that are free. */
+function pair() {
+  const keys = rows().map(({ agent }) => agent);
+  const chosen = state.pair.map((key) => (keys.includes(key) ? key : null));
+  for (const i of [0, 1]) chosen[i] ??= keys.find((key) => !chosen.includes(key)) ?? null;
+  state.pair = chosen;
+  return chosen.map((key) => rows().find((row) => row.agent === key) ?? null);
+}
+
+// --- tables, sorted by their headings
+
+/**
+ * A table. Columns are {key, label, title, value, cell, className, shade}: `value` sorts, `cell` is
+ * shown. `after` gives lines below a row.
+ */
+function dataTable(name, columns, data, { label, className, rowClass = () => null, after = () => [] }) {
+  const sort = state.sorts[name];
+  const head = columns.map((column) => heading(name, column, sort));
+  const body = sorted(data, columns, sort).flatMap((row) => [
+    make("tr", { class: rowClass(row) }, columns.map((column, i) => tableCell(row, column, i))),
+    ...after(row),
+  ]);
+  const table = make(
+    "table",
+    { id: `table-${name}`, class: className },
+    make("caption", { class: "unseen" }, label),
+    make("thead", {}, make("tr", {}, head)),
+    make("tbody", {}, body),
+  );
+  return make("div", { class: "scroller", role: "region", "aria-label": label, tabindex: "0" }, table);
+}
+
+function heading(name, column, sort) {
+  const { key, label, title } = column;
+  const chosen = sort?.key === key;
+  const click = () => {
+    state.sorts[name] = { key, up: chosen ? !sort.up : true };
+    draw();
+  };
+  const arrow = make("span", { class: "arrow", "aria-hidden": "true" }, chosen ? (sort.up ? "▲" : "▼") : "");
+  const inside = column.value
+    ? make("button", { type: "button", class: "sort", title, data: { key: `sort ${name} ${key}` }, on: { click } }, label, arrow)
+    : label;
+  const direction = chosen ? (sort.up ? "ascending" : "descending") : null;
+  return make("th", { scope: "col", class: column.className, "aria-sort": direction }, inside);
+}
+
+/** By the chosen column; rows without a value come last, either way. */
+function sorted(data, columns, sort) {
+  const value = columns.find(({ key }) => key === sort?.key)?.value;
+  if (!value) return data;
+  const sign = sort.up ? 1 : -1;
+  const missing = (x) => x === null || x === undefined;
+  return [...data].sort((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    if (missing(x) || missing(y)) return missing(x) - missing(y);
+    return x < y ? -sign : x > y ? sign : 0;
+  });
+}
+
+function tableCell(row, column, place) {
+  const tag = place === 0 || column.isName ? "th" : "td";
+  const node = make(tag, { scope: tag === "th" ? "row" : null, class: column.className }, column.cell(row));
+  const shade = column.shade?.(row);
+  if (isNumber(shade)) node.style.setProperty("--shade", `${(40 * shade).toFixed(1)}%`);
+  return node;
+}
+
+/** A column of numbers as Python declares it: a number, or a number with its interval. */
+function valueColumn({ key, label, title, digits, interval }, own = (row) => row) {
+  const numbers = (row) => list(own(row)?.[key] ?? null);
+  const write = (x) => fixed(x, digits);
+  const cell = (row) => {
+    const [estimate, low, high] = numbers(row);
+    return [write(estimate), interval ? make("small", {}, range(low, high, write)) : null];
+  };
+  return { key, label, title, value: (row) => numbers(row)[0] ?? null, cell };
+}
+
+// --- charts
+
+const charts = new Map(); // key -> {node, figure}
+
+/** The place of a chart, the same node for the same key; `figure` gives {data, layout}. */
+function chart(key, label, figure) {
+  const node = charts.get(key)?.node ?? make("div", { class: "chart", role: "img", data: { chart: key } });
+  node.setAttribute("aria-label", label);
+  charts.set(key, { node, figure });
+  return make("figure", {}, node);
+}
+
+/** Plotly is loaded after this script: charts are drawn then, and when they or the theme change. */
+function drawCharts() {
+  if (!window.Plotly) {
+    if (document.readyState === "complete")
+      find("#connection").textContent = "plotly.min.js is missing beside this page: no charts.";
+    return;
+  }
+  for (const [key, { node, figure }] of charts) {
+    if (!node.isConnected) continue;
+    const { data, layout } = figure();
+    Plotly.react(node, data, framed(key, layout), { displayModeBar: false, responsive: true });
+  }
+}
+
+/** A colour of the style sheet as it is now; Plotly knows nothing of var(). */
+function resolved(colour) {
+  const probe = find("#count");
+  probe.style.color = colour;
+  const text = getComputedStyle(probe).color;
+  probe.style.color = "";
+  return text;
+}
+
+const faint = (rgb) => rgb.replace(/^rgba?\(([^,]+,[^,]+,[^,)]+).*$/, "rgba($1,0.13)");
+
+function framed(key, { xaxis, yaxis, ...layout }) {
+  const ink = resolved("var(--soft)");
+  const phone = matchMedia("(pointer: coarse)").matches; // a finger scrolls the page
+  const axis = { gridcolor: resolved("var(--line)"), zerolinecolor: resolved("var(--line)"), fixedrange: phone };
+  const below = { orientation: "h", y: -0.2, yanchor: "top", maxheight: 0.4 };
+  return {
+    uirevision: key, // curves that the reader has hidden stay hidden
+    margin: { l: 62, r: 12, t: 10, b: 46 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink },
+    hoverlabel: { bgcolor: resolved("var(--raised)"), font: { color: resolved("var(--ink)") }, namelength: -1 },
+    legend: innerWidth < 700 ? below : {},
+    dragmode: phone ? false : "zoom",
+    ...layout,
+    xaxis: { ...axis, ...xaxis },
+    yaxis: { ...axis, ...yaxis },
+  };
+}
+
+/** A line and its band, if it has one, which the legend shows and hides as one. */
+function curveTraces(row, { x, mean, low, high }) {
+  const isAgent = row.place !== undefined;
+  const [look, dash] = isAgent ? row.look : ["var(--muted)", "dashdot"];
+  const colour = resolved(look === INK ? "var(--ink)" : look);
+  const shared = {
+    type: "scatter",
+    mode: "lines",
+    name: plotlyText(row.agent),
+    legendgroup: row.agent,
+    visible: isAgent && row.place < SHOWN_AT_FIRST ? true : "legendonly",
+  };
+  const line = { ...shared, x, y: mean, line: { color: colour, width: 2, dash } };
+  if (!low || !high) return [line];
+  const outline = { x: [...x, ...[...x].reverse()], y: [...high, ...[...low].reverse()] };
+  const fill = { fill: "toself", fillcolor: faint(colour), line: { width: 0 }, hoverinfo: "skip", showlegend: false };
+  return [{ ...shared, ...outline, ...fill }, line];
+}
+
+const CURVES_HELP = "Click on a name to show or hide its curve, twice to show it alone.";
+
+/** A titled chart of the rows that have a curve: `curve` gives their {x, mean, low, high}. */
+function curveChart(key, title, [x, y], data, curve) {
+  const shown = data.map((row) => [row, curve(row)]).filter(([, { mean }]) => mean?.some(isNumber));
+  const figure = () => ({
+    data: shown.flatMap(([row, own]) => curveTraces(row, own)),
+    layout: {
+      xaxis: { title: { text: x } },
+      yaxis: { title: { text: y }, rangemode: "tozero", hoverformat: ",.4~r" },
+      hovermode: "closest",
+      showlegend: true,
+    },
+  });
+  const label = `${title || "Profiles"}: ${y} by ${x}`;
+  return shown.length ? make("div", {}, title ? make("h3", {}, title) : "", chart(`${key} ${board().id}`, label, figure)) : "";
+}
+
+// --- ranking
+
+const HELP =
+  "Lower is better: 0 is the oracle, 1 choosing at random. Darker cells are the better ones of a world. " +
+  "Click on a name for its provenance; tick two rows to compare them.";
+
+function drawRanking() {
+  const chosen = new Set(pair().map((row) => row?.agent));
+  const visible = rows().filter(passes);
+  const [first, ...numbers] = board().columns.map((column) => valueColumn(column));
+  const names = shortNames(worldNames());
+  const columns = [
+    { key: "compare", label: unseen("Compare"), cell: (row) => pickBox(row, chosen), className: "screen" },
+    { key: "rank", label: "#", title: "Rank", value: (row) => row.rank, cell: (row) => String(row.rank ?? NOTHING) },
+    { key: "agent", label: "Agent", value: (row) => row.agent.toLowerCase(), cell: agentCell, className: "name", isName: true },
+    ...(first ? [first] : []),
+    ...(rows().some(({ tier }) => tier) ? [tierColumn] : []), // the results of a store are not verified
+    ...numbers,
+    ...board().envs.map((world, k) => worldColumn(world, names[k], k)),
+  ];
+  const after = (row) => (state.open.has(row.agent) ? [detailRow(row, columns.length)] : []);
+  const label = `${board().title}: agents by rank`;
+  const text = rows().length ? "No agent passes the filter." : "No agents on this board yet.";
+  find("#ranking").replaceChildren(
+    make("h2", {}, "Ranking"),
+    visible.length
+      ? dataTable("ranking", columns, visible, { label, after, rowClass: () => "agent" })
+      : make("p", { class: "empty" }, text),
+    make("p", { class: "small" }, HELP),
+  );
+  find("#count").textContent = `${visible.length} of ${rows().length} agents`;
+}
+
+const unseen = (text) => make("span", { class: "unseen" }, text);
+
+const tierColumn = { key: "tier", label: "Trust", title: "The last check passed", value: (row) => row.tier, cell: (row) => row.tier ?? NOTHING };
+
+function worldColumn(world, label, k) {
+  const title = `${world.name}${simulated(world)}: normalised regret`;
+  const column = valueColumn({ key: "normalised", label, title, digits: 2 }, (row) => row.envs[k]);
+  const known = rows().map(column.value).filter(isNumber).sort((a, b) => a - b);
+  const best = known[0];
+  const dull = known[Math.floor(0.75 * (known.length - 1))]; // from here on no shade
+  const part = (value) => (isNumber(value) && dull > best ? Math.max(0, (dull - value) / (dull - best)) : null);
+  return { ...column, key: world.name, shade: (row) => part(column.value(row)), className: "shaded" };
+}
+
+function passes(row) {
+  const text = `${row.agent} ${row.authors ?? ""} ${row.tier ?? ""}`.toLowerCase();
+  return text.includes(state.text.trim().toLowerCase());
+}
+
+function pickBox(row, chosen) {
+  const change = ({ target }) => {
+    const others = state.pair.filter((key) => key !== row.agent);
+    state.pair = target.checked ? [others.at(-1), row.agent] : [others[0], null];
+    draw();
+  };
+  const attributes = { "aria-label": `Compare ${row.agent}`, checked: chosen.has(row.agent) };
+  return make("input", { type: "checkbox", ...attributes, data: { key: `pick ${row.agent}` }, on: { change } });
+}
+
+function agentCell(row) {
+  const open = state.open.has(row.agent);
+  const click = () => {
+    if (!state.open.delete(row.agent)) state.open.add(row.agent);
+    draw();
+  };
+  const attributes = { type: "button", class: "agent-name", title: row.agent, "aria-expanded": String(open) };
+  const name = make("button", { ...attributes, data: { key: `open ${row.agent}` }, on: { click } }, row.agent);
+  if (row.complete !== false) return name;
+  const why = row.only ? "Excluded from other worlds, as it declares" : "Not run in every world";
+  return [name, make("small", { class: "warning", title: `${why}: no rank over all of them` }, row.only ?? "incomplete")];
+}
+
+function detailRow(row, width) {
+  const address = webAddress(row.link);
+  const link = address ? make("a", { href: address, rel: "noopener noreferrer", target: "_blank" }, row.link) : row.link;
+  const facts = [["Authors", row.authors || NOTHING], ["Link", link || NOTHING], ...(row.provenance ?? [])];
+  return make("tr", { class: "details" }, make("td", { colspan: width }, make("dl", { class: "facts" }, definitions(facts))));
+}
+
+// --- worlds
+
+const simulated = (world) => (world.simulated ? ", simulated" : "");
+
+function select(label, key, options, chosen, choose) {
+  const change = ({ target }) => {
+    choose(target.value);
+    draw();
+  };
+  const nodes = options.map(([value, text]) => make("option", { value, selected: value === chosen }, text));
+  return make("label", { class: "field" }, label, make("select", { data: { key }, on: { change } }, nodes));
+}
+
+function drawWorlds() {
+  const section = find("#worlds");
+  section.hidden = board().envs.length === 0;
+  if (section.hidden) return;
+  const k = Math.max(0, worldNames().indexOf(state.world));
+  const world = board().envs[k];
+  const names = shortNames(worldNames());
+  const every = [...references(), ...rows()];
+  const options = board().envs.map((own, i) => [own.name, names[i] + simulated(own)]);
+  section.replaceChildren(
+    make("h2", {}, "Worlds"),
+    make("div", { class: "bar" }, select("World", "world", options, world.name, (name) => (state.world = name))),
+    aboutWorld(world),
+    curveChart(`curves ${world.name}`, `Regret over time${simulated(world)}`, ["step t", "mean cumulative regret"], every, (row) => ({
+      x: world.t,
+      ...row.envs[k]?.curve,
+    })),
+    make("p", { class: "small" }, CURVES_HELP),
+    curveChart(`phases ${world.name}`, `Regret by phase${simulated(world)}`, ["phase of the season", "mean regret of a step"], rows(), (row) => ({
+      x: row.envs[k]?.by_phase?.map((_, i, { length }) => ((i + 0.5) * (world.period ?? length)) / length),
+      mean: row.envs[k]?.by_phase,
+    })),
+    worldNumbers(world, k),
+  );
+}
+
+function aboutWorld(world) {
+  const facts = [
+    ["Runs", String(world.runs ?? NOTHING)],
+    ["Steps", world.t?.length ? fixed(world.t.at(-1) - world.t[0] + 1, 0) : NOTHING],
+    ["Season", isNumber(world.period) ? `${Number(world.period.toFixed(2))} steps` : "none, or not fixed"],
+    ...(world.simulated ? [["Data", "simulated, instead of measurements"]] : []),
+  ];
+  const text = make("div", {}, make("h3", {}, world.name), make("p", {}, world.about ?? ""), make("dl", { class: "facts" }, definitions(facts)));
+  const address = (isDark() && world.dark_picture) || world.picture;
+  if (typeof address !== "string" || !address.startsWith("data:image/")) return text;
+  const alt = `The world ${world.name}: mean reward of each action over time`;
+  return make("div", { class: "about" }, make("img", { src: address, alt, class: "picture" }), text);
+}
+
+function worldNumbers(world, k) {
+  const final = (row) => row.envs[k].regret?.[0] ?? Infinity;
+  const data = [...rows(), ...references()].filter((row) => row.envs[k]).sort((a, b) => final(a) - final(b));
+  const columns = [nameColumn, ...board().world_columns.map((column) => valueColumn(column, (row) => row.envs[k]))];
+  const rowClass = (row) => (row.place === undefined ? "reference" : null);
+  const toggle = ({ target }) => (state.numbers = target.open);
+  return make(
+    "details",
+    { open: state.numbers, on: { toggle } },
+    make("summary", { data: { key: "numbers" } }, "The numbers, references included"),
+    dataTable("numbers", columns, data, { label: `Regret in ${world.name}`, rowClass }),
+  );
+}
+
+const nameColumn = { key: "agent", label: "Agent", value: (row) => row.agent.toLowerCase(), cell: (row) => row.agent, className: "name" };
+
+// --- two agents, paired on the same worlds and the same noise
+
+/** Row i minus row j, or null where they have nothing in common. */
+function pairCell(table, i, j) {
+  const at = (name) => table?.[name]?.[i]?.[j] ?? null;
+  const cell = { difference: at("difference"), low: at("low"), high: at("high"), p: at("p") };
+  return isNumber(cell.difference) ? cell : null;
+}
+
+/** -1: the first is better, 1: the second is, 0: the interval holds zero, null: not known. */
+function verdict(cell) {
+  if (!isNumber(cell?.low) || !isNumber(cell?.high)) return null;
+  return cell.high < 0 ? -1 : cell.low > 0 ? 1 : 0;
+}
+
+function verdictText(cell, a, b) {
+  if (!cell) return "Over all worlds these two cannot be compared.";
+  if (verdict(cell) === null) return "Over all worlds there are too few runs to compare these two.";
+  if (verdict(cell) === 0) return "Over all worlds there is no clear difference.";
+  return `Over all worlds ${verdict(cell) < 0 ? a.agent : b.agent} is better.`;
+}
+
+function drawCompare() {
+  const section = find("#compare");
+  section.hidden = rows().length < 2;
+  const [a, b] = pair();
+  if (section.hidden || !a || !b) return;
+  const options = rows().map((row) => [row.agent, row.agent]);
+  const choose = (place) => (key) => {
+    if (state.pair[1 - place] === key) state.pair.reverse();
+    state.pair[place] = key;
+  };
+  const names = shortNames(worldNames());
+  const worlds = board().envs.map((world, k) => ({
+    name: names[k],
+    cell: pairCell(board().pairs?.envs?.[k], a.place, b.place),
+  }));
+  const cell = pairCell(board().pairs?.all, a.place, b.place);
+  const lines = [{ name: "All worlds, normalised", cell }, ...worlds];
+  const better = ({ cell: own }) => ({ "-1": a.agent, 1: b.agent, 0: "not clear", null: own ? "too few runs" : NOTHING })[verdict(own)];
+  const label = `Regret of ${a.agent} minus regret of ${b.agent}, world by world`;
+  section.replaceChildren(
+    make("h2", {}, "Compare two"),
+    make("div", { class: "bar" }, [0, 1].map((i) => select(["First", "Second"][i], `pair ${i}`, options, state.pair[i], choose(i)))),
+    make("p", { id: "verdict", role: "status" }, verdictText(cell, a, b)),
+    dataTable("pairs", pairColumns(better), lines, { label }),
+    make("p", { class: "small" }, "First minus second: below zero the first has less regret."),
+  );
+}
+
+function pairColumns(better) {
+  const digits = ({ cell }) => decimals([cell?.difference, cell?.low, cell?.high]);
+  const interval = (line) => range(line.cell?.low, line.cell?.high, (x) => signed(x, digits(line))) || NOTHING;
+  return [
+    { key: "world", label: "World", value: ({ name }) => name, cell: ({ name }) => name, className: "name" },
+    { key: "difference", label: "Difference", value: ({ cell }) => cell?.difference, cell: (line) => signed(line.cell?.difference, digits(line)) },
+    { key: "interval", label: "95 % interval", heads: ["low", "high"], values: ({ cell }) => [cell?.low, cell?.high], cell: interval },
+    { key: "p", label: "p", value: ({ cell }) => cell?.p, cell: ({ cell }) => pValue(cell?.p) },
+    { key: "better", label: "Better", value: better, cell: better, className: "name" },
+  ];
+}
+
+// --- over all worlds
+
+function drawProfiles() {
+  const section = find("#profiles");
+  section.hidden = !rows().some(({ profile }) => profile);
+  const text = "The share of runs, over all worlds, with a score above s (1: the oracle, 0: choosing at random). Higher is better.";
+  const curve = ({ profile }) => ({ x: board().thresholds, ...profile });
+  section.replaceChildren(
+    make("h2", {}, "Performance profiles"),
+    curveChart("profiles", "", ["score s", "share of runs above s"], rows(), curve),
+    make("p", { class: "small" }, `${text} ${CURVES_HELP}`),
+  );
+}
+
+function drawSensitivity() {
+  const section = find("#sensitivity");
+  const table = board().sensitivity;
+  section.hidden = !table || rows().length === 0;
+  if (section.hidden) return;
+  const ranks = (row) => table.ranks[row.place];
+  const labels = shortNames(table.columns);
+  const columns = table.columns.map((title, key) => valueColumn({ key, label: labels[key], title, digits: 1 }, ranks));
+  section.replaceChildren(
+    make("h2", {}, "Sensitivity of the ranks"),
+    make("p", { class: "small" }, "The rank of each agent if one world is left out, or if worlds are averaged another way."),
+    dataTable("sensitivity", [nameColumn, ...columns], rows(), { label: "Ranks if something is left out" }),
+  );
+}
+
+// --- the page
+
+function drawHead() {
+  const { facts, notes, boards, progress } = state.content;
+  find("#facts").replaceChildren(...definitions(facts));
+  find("#notes").replaceChildren(...notes.map((note) => make("p", {}, note)));
+  const options = boards.map(({ id, title: name, rows: own }) => make("option", { value: id }, `${name} (${own.length})`));
+  find("#board-choice").replaceChildren(...options);
+  find("#board-choice").value = board().id;
+  find("#board-choice").parentElement.hidden = boards.length < 2;
+  find("#board-note").textContent = board().note ?? "";
+  find("#progress").hidden = !progress;
+  if (progress) find("#progress").replaceChildren(...progressNodes(progress));
+}
+
+function progressNodes({ done, of, failed, failures }) {
+  const bar = make("progress", { max: Math.max(of, 1), value: done, "aria-label": "Runs done" });
+  const text = ` ${fixed(done, 0)} of ${fixed(of, 0)} runs done${failed ? `, ${fixed(failed, 0)} failed` : ""}`;
+  const lines = (failures ?? []).map((cells) => make("li", {}, cells.join(", ")));
+  const open = find("#progress details")?.open;
+  const list_ = lines.length ? make("details", { open }, make("summary", {}, "Failures"), make("ul", {}, lines)) : null;
+  return [bar, text, list_].filter(Boolean);
+}
+
+function draw() {
+  keepingFocus(() => {
+    drawHead();
+    drawRanking();
+    drawWorlds();
+    drawCompare();
+    drawProfiles();
+    drawSensitivity();
+  });
+  drawCharts();
+}
+
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function setTheme(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  find("#theme").textContent = isDark() ? "Light" : "Dark";
+  find("#theme").hidden = false;
+}
+
+/** Ask the server for newer content; what is shown stays if there is none. */
+async function follow(tag) {
+  let next = tag;
+  try {
+    if (!document.hidden) {
+      const answer = await fetch("/content.json", { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
+      if (answer.status === 200) {
+        next = answer.headers.get("ETag");
+        setContent(await answer.json());
+        draw();
+      }
+      find("#connection").textContent = answer.status === 503 ? await answer.text() : "";
+    }
+  } catch {
+    find("#connection").textContent = "The server is gone; this is what it sent last.";
+  }
+  setTimeout(() => follow(next), 1500);
+}
+
+setContent(JSON.parse(find("#content").textContent));
+setTheme();
+find("#page").hidden = false;
+find("#filter").addEventListener("input", ({ target }) => ((state.text = target.value), draw()));
+find("#board-choice").addEventListener("change", ({ target }) => ((state.board = target.value), draw()));
+find("#theme").addEventListener("click", () => (setTheme(isDark() ? "light" : "dark"), draw()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (setTheme(), draw()));
+addEventListener("load", drawCharts);
+draw();
+if ("live" in document.documentElement.dataset) follow(null);
+})();
