@@ -132,13 +132,13 @@ def _base(result: BacktestResult, agent: str) -> str:
 
 
 def _is_better(result: BacktestResult, row: str, than: str) -> bool:
-    """Whether a row is clearly better, or by the only figure that there is."""
+    """Return whether a row is clearly better, or by the only figure that there is."""
     gain = result.gain(row, than)
     return gain.clear or (len(result.plan.firsts) == 1 and gain.estimate > 0)
 
 
 def _schedule_leads(result: BacktestResult, agent: str) -> bool:
-    """Whether the schedule learned before got more than the agent, clearly or not."""
+    """Return whether the schedule learned before got more than the agent, clearly or not."""
     return LEARNED in result.totals and result.total_reward(LEARNED) > result.total_reward(agent)
 
 

@@ -17,7 +17,7 @@ HINDSIGHT = "best-per-phase"
 LEARNED, LEARNED_FIXED = "learned-schedule", "learned-fixed"
 SCHEDULES = (HINDSIGHT, LEARNED)  # these need a season
 MEANINGS = {
-    ORACLE: "the best arm of every step: nobody can know it",
+    ORACLE: "the best arm of every step, which is known only afterwards",
     HINDSIGHT: "the best arm of each phase of the season told first, in hindsight for each window",
     LEARNED: "the best arm of each phase in all data before the window, by the season worth most",
     FIXED: "the best arm of each window, in hindsight",

@@ -28,7 +28,7 @@ class WindowGain(Interval):
 
     @property
     def clear(self) -> bool:
-        """Whether the whole interval is above 0."""
+        """Return whether the whole interval is above 0."""
         return bool(self.low > 0.0)
 
     def text(self) -> str:
@@ -112,7 +112,7 @@ class BacktestResult:
 
     @cached_property
     def shares(self) -> bool:
-        """Whether a share of a total means anything: no value is below 0, and not all are 0."""
+        """Return whether shares of totals mean anything: none is below 0, and not all are 0."""
         values = np.array(list(self.totals.values())) * self.sign
         return bool((values >= 0.0).all() and (values.mean(1) > 0.0).all())
 

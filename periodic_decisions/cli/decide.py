@@ -282,7 +282,7 @@ def add_arm(
     arm: Annotated[str, typer.Argument(help="The arm: a new one, or one that was retired.")],
     agent: AgentOption = None,
 ) -> None:
-    """Let an arm be chosen from now on."""
+    """Add an arm, or one that was retired."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
@@ -296,7 +296,7 @@ def retire_arm(
     arm: Annotated[str, typer.Argument(help="The arm.")],
     agent: AgentOption = None,
 ) -> None:
-    """Let an arm be chosen no more; its choices may still be told."""
+    """Retire an arm; the rewards of its choices may still be told."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:

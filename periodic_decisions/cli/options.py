@@ -95,7 +95,7 @@ def in_a_shell(sentence: str) -> str:
 
 
 def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
-    """Whether a file is a log; if so, print the command that looks at it."""
+    """Return whether a file is a log; if so, print the command that looks at it."""
     from periodic_decisions.logs.reading import tell_kind
 
     found, why = (False, "") if as_log is False else tell_kind(file, **reading)

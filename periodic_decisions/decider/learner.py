@@ -54,7 +54,7 @@ class Learner:
 
     @property
     def can_be_saved(self) -> bool:
-        """Whether it has a state to save; else its past is replayed."""
+        """Return whether it has a state to save; else its past is replayed."""
         return isinstance(self._agent, Saveable)
 
     def act(self, step: int) -> tuple[int, bool]:

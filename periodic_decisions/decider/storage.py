@@ -69,7 +69,7 @@ class LoggedChoice:
 
     @property
     def is_open(self) -> bool:
-        """Whether its reward is not known yet."""
+        """Return whether its reward is not known yet."""
         return math.isnan(self.reward)
 
 
@@ -121,7 +121,7 @@ class Journal:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are more events than are kept."""
+        """Return whether there are more events than are kept."""
         return len(self.events) > self._remember
 
     def rewards(self, more: Iterable[Event] = (), share: float = 1.0) -> list[Event]:

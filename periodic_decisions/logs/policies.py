@@ -47,7 +47,7 @@ class FixedArm:
 
 @dataclass(frozen=True)
 class BestPerPhase:
-    """In each phase the best arm by the model of all other folds.
+    """The best arm of each phase, by the model of all other folds.
 
     No row influences the arm that it judges, so the plan is judged on other rows than it was made
     from.

@@ -131,7 +131,7 @@ class Check:
 
 
 def sum_of_others(series: Series) -> list[str]:
-    """A sentence if a column is the total of all others, which is no arm."""
+    """Return a sentence if a column is the total of all others, which is not an arm."""
     values = series.values[~np.isnan(series.values).any(1)]
     if values.shape[1] < 3 or not len(values):
         return []

@@ -72,7 +72,7 @@ class Season:
 
 @dataclass(frozen=True, eq=False)
 class SeasonSearch:
-    """The seasons found in a table, and what they were read from.
+    """The seasons found in a table, and their spectrum and autocorrelation.
 
     Attributes:
         found: Seasons, the best first; empty if there is none.

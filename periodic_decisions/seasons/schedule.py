@@ -131,7 +131,7 @@ class SeasonalMean:
 
     @classmethod
     def of(cls, by_season: Array) -> SeasonalMean:
-        """The mean of one value per season, NaN for seasons that have none."""
+        """Return the mean of one value per season, NaN for seasons without one."""
         seen = by_season[~np.isnan(by_season)]
         n, mean = len(seen), float(seen.mean()) if len(seen) else 0.0
         if n < MIN_SEASONS_FOR_INTERVAL:
@@ -140,7 +140,7 @@ class SeasonalMean:
         return cls(mean, mean - half, mean + half, n)
 
     def text(self) -> str:
-        """In words: "+3.4 [2.1, 4.6]"."""
+        """Return the mean and its interval as text: "+3.4 [2.1, 4.6]"."""
         mean = f"{'+' if self.mean > 0 else ''}{_number(self.mean)}"
         if self.low is None or self.high is None:
             return mean
@@ -153,7 +153,7 @@ class Schedule:
 
     Attributes:
         slots: The slots; None if there is no season.
-        names: What the arms are called.
+        names: Names of the arms.
         fixed: The best arm, always the same.
         arms: The arm of each slot; the fixed one where no other does better in seasons left out.
         rewards: Mean reward of the arms chosen without the season that they are judged by, minus
@@ -174,11 +174,11 @@ class Schedule:
 
     @property
     def always(self) -> bool:
-        """Whether one arm is chosen all the time."""
+        """Return whether one arm is chosen all the time."""
         return bool((self.arms == self.fixed).all())
 
     def over(self, slots: Sequence[int]) -> tuple[float, SeasonalMean]:
-        """What is expected in some slots together: the value, and the gain over the fixed arm."""
+        """Return the expected value of some slots together, and the gain over the fixed arm."""
         index = np.asarray(slots)
         weights = self.weights[:, index]
         total = weights.sum(1)
@@ -189,7 +189,7 @@ class Schedule:
         return mean, SeasonalMean.of(gain)
 
     def lines(self) -> list[str]:
-        """The plan in words, runs of one arm in one line."""
+        """Describe the plan, runs of one arm in one line."""
         name = self.names[self.fixed]
         if self.slots is None or self.always:
             return [f"Schedule: always {name}, the best arm over all the data."]
@@ -240,7 +240,7 @@ class Schedule:
         return merged
 
     def csv(self) -> str:
-        """The plan as a table, a line for each slot."""
+        """Return the plan as a CSV table, a line for each slot."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -278,7 +278,7 @@ def plan(
     Args:
         rewards: Shape (steps, arms), without gaps.
         slots: The slots of the season; None to choose the best fixed arm.
-        names: What the arms are called.
+        names: Names of the arms.
         sign: -1 if the rewards are the negatives of costs.
     """
     fixed = int(rewards.mean(0).argmax())

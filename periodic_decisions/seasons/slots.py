@@ -60,7 +60,7 @@ def without_gaps(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slot of every step, and what the slots are called.
+    """The slot of every step, and the names of the slots.
 
     Attributes:
         season: Which season each step is in, from 0 on.
@@ -86,18 +86,18 @@ class Slots:
         return len(self.starts)
 
     def label(self, slot: int) -> str:
-        """One slot by its beginning: "Mon 09:00"."""
+        """Return the beginning of a slot: "Mon 09:00"."""
         return f"{self.groups[slot]} {self.starts[slot]}".strip()
 
     def span(self, first: int, last: int, groups: str | None = None) -> str:
-        """A run of slots within a group, or within several groups that are named together."""
+        """Name a run of slots within a group, or within several groups of one name."""
         group = self.groups[first] if groups is None else groups
         start, end = self.starts[first], self.ends[last]
         return f"{group} {start if start == end else f'{start}-{end}'}".strip()
 
 
 def calendar_periods(grid: TimeGrid | None) -> tuple[float, ...]:
-    """The periods that a calendar has, in steps, those in whole steps first; none for numbers."""
+    """Return the periods of a calendar in steps, those in whole steps first; none for numbers."""
     if grid is None or not isinstance(grid.step, pd.Timedelta):
         return ()
     lengths = [length / grid.step for length in (HOUR, DAY, WEEK)]

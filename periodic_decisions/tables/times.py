@@ -37,7 +37,7 @@ Times = tuple[Any, tuple[str, ...]]  # a DatetimeIndex or numbers, and notes
 
 
 def is_time(values: pd.Series) -> bool:
-    """Whether the values are timestamps, or the first of them is written as one."""
+    """Return whether the values are timestamps, or the first of them is written as one."""
     if pd.api.types.is_datetime64_any_dtype(values):
         return True
     words = [] if pd.api.types.is_numeric_dtype(values) else sample(values)[:1]
@@ -45,13 +45,13 @@ def is_time(values: pd.Series) -> bool:
 
 
 def is_time_of_day(values: pd.Series) -> bool:
-    """Whether the values are written like 13:00, without a date."""
+    """Return whether the values are written like 13:00, without a date."""
     words = [] if pd.api.types.is_numeric_dtype(values) else sample(values)
     return bool(words) and all(_OF_DAY.fullmatch(word) for word in words)
 
 
 def fits(values: pd.Series, time_format: str) -> bool:
-    """Whether the first values are written in this format."""
+    """Return whether the first values are written in this format."""
     words = sample(values)
     try:
         stamps = pd.to_datetime(pd.Series(words), format=time_format, errors="coerce", utc=True)

@@ -82,7 +82,7 @@ def blanked(column: pd.Series, words: tuple[str, ...]) -> pd.Series:
 
 
 def is_number(values: pd.Series) -> bool:
-    """Whether most of the first hundred values that are not empty hold numbers."""
+    """Return whether most of the first hundred values that are not empty hold numbers."""
     if pd.api.types.is_numeric_dtype(values):
         return True
     words = sample(values)
