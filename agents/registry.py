@@ -133,7 +133,7 @@ class AgentSpec:
         name, _, settings = text.partition(":")
         if text.endswith(":"):
             raise UnknownAgentError(f"nothing stands behind the last colon of {text!r}")
-        if name not in names():
+        if name not in BUILT_IN and name not in names():
             match = _PATH.match(text)
             if match is None and name.endswith(".py"):
                 raise UnknownAgentError(f"say which class of the file: {name}:Class")
@@ -159,7 +159,7 @@ class AgentSpec:
         factory = find_class(self.name)
         if not callable(factory):
             raise UnknownAgentError(f"{self.name} is no class or function that makes an agent")
-        self._check_settings(settings_of(factory))
+        self.check_settings(settings_of(factory))
         agent: Agent = (
             factory(problem, rng, **self.settings)
             if learned is None
@@ -188,7 +188,8 @@ class AgentSpec:
             )
         return found
 
-    def _check_settings(self, allowed: dict[str, Any] | None) -> None:
+    def check_settings(self, allowed: dict[str, Any] | None) -> None:
+        """Refuse unknown settings, and missing ones; None allows anything."""
         if allowed is None:
             return
         for setting in (name for name in self.settings if name not in allowed):
@@ -273,12 +274,17 @@ def _plugins(find: Callable[..., Any]) -> dict[str, str]:
     return {point.name: point.value for point in find(group=GROUP)}
 
 
+def place_of(name: str) -> str:
+    """Return the place of a registered name; any other name is a place itself."""
+    own = BUILT_IN.get(name)
+    return own.place if own else _plugins(entry_points).get(name, name)
+
+
 def find_class(name: str) -> Callable[..., Any] | Any:
     """Return the class or function of a name or a ``place:Class``."""
-    known = names()
-    if name not in known and ":" not in name:
+    place, _, attribute = place_of(name).partition(":")
+    if not attribute:
         raise UnknownAgentError(_unknown(name))
-    place, _, attribute = known.get(name, name).partition(":")
     if place.endswith(".py") and not Path(place).is_file():
         raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")
     try:

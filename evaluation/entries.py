@@ -18,7 +18,6 @@ from typing import Any
 from agents.registry import (
     BUILT_IN,
     GENERIC_RL,
-    REQUIRED,
     AgentSpec,
     UnknownAgentError,
     find_class,
@@ -27,7 +26,7 @@ from agents.registry import (
     settings_of,
 )
 from evaluation.protocol import Protocol
-from evaluation.specs import AgentEntry, ProtocolError, check_known, require_list
+from evaluation.specs import AgentEntry, ProtocolError, require_list
 
 AgentArgument = str | AgentSpec | Callable[..., Any] | Mapping[str, Any]
 """The command line's notation, a spec, a class or function that makes an agent (with its settings:
@@ -149,7 +148,7 @@ def _check(entry: AgentEntry, made: Any) -> None:
             f"{name} is not an agent: its class has no {' and no '.join(missing)}"
         )
     _check_training(entry, made)
-    _check_settings(entry.spec, made)
+    entry.spec.check_settings(settings_of(made))
     if not entry.training_steps:
         try:
             inspect.signature(made).bind(None, None, **entry.spec.settings)
@@ -158,17 +157,6 @@ def _check(entry: AgentEntry, made: Any) -> None:
                 f"{name} cannot be made: its class needs def __init__(self, problem, rng), "
                 "followed by settings if it has any"
             ) from None
-
-
-def _check_settings(spec: AgentSpec, made: Any) -> None:
-    known = settings_of(made)
-    if known is None:  # it takes anything
-        return
-    for setting in spec.settings:
-        check_known("setting", setting, known, f"of {spec.name}")
-    for setting, default in known.items():
-        if default is REQUIRED and setting not in spec.settings:
-            raise UnknownAgentError(f"{spec.name} needs a setting: {spec.name}:{setting}=...")
 
 
 def _check_training(entry: AgentEntry, made: Any) -> None:

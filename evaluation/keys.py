@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from agents.registry import AgentSpec, UnknownAgentError, find_class, is_built_in, names
+from agents.registry import AgentSpec, UnknownAgentError, find_class, is_built_in, place_of
 from evaluation.notebook import MAIN, fingerprint
 from evaluation.provenance import version_of
 from evaluation.specs import canonical_json
@@ -74,7 +74,7 @@ def agent_files(name: str) -> list[str]:
     Raises:
         UnknownAgentError: If there is no such file or package.
     """
-    place = names().get(name, name).partition(":")[0]
+    place = place_of(name).partition(":")[0]
     if place.endswith(".py"):
         if not os.path.isfile(place):
             raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Problem
-from agents.registry import AgentSpec, names
+from agents.base import Agent, Problem
+from agents.registry import AgentSpec, place_of
 from evaluation.keys import OURS, ROOT
 from evaluation.play import Arrived
 
@@ -78,7 +78,7 @@ class SandboxedAgent:
         code: Its class by value, if it is defined in a notebook or script.
     """
 
-    agent: None = None
+    agent: Agent | None = None
 
     def __init__(
         self,
@@ -176,28 +176,23 @@ def own_python(code: str, *, folders: Sequence[str] = ()) -> list[str]:
     return [sys.executable, "-I", "-B", "-c", path + code]
 
 
-def available() -> str | None:
-    """Return the sandbox of this system with its version, None if none works."""
-    return _probe()[0]
-
-
-def why_not() -> str:
-    """Return why there is no sandbox here, and a remedy."""
-    return _probe()[1]
+def available() -> bool:
+    """Return whether this system has a sandbox that works."""
+    return not why_not()
 
 
 @functools.cache
-def _probe() -> tuple[str | None, str]:
-    found = shutil.which("bwrap")
-    if found is None:
-        return None, "bubblewrap is not installed (bwrap; Debian's package is called bubblewrap)"
-    command = [found, *_NAMESPACES, *_mounts([]), "--", sys.executable, "-I", "-c", ""]
+def why_not() -> str:
+    """Return why this system has no sandbox, with a remedy; nothing if it has one."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        return "bubblewrap is not installed (bwrap; Debian's package is called bubblewrap)"
+    command = [bwrap, *_NAMESPACES, *_mounts([]), "--", sys.executable, "-I", "-c", ""]
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = ": ".join([DID_NOT_START, *done.stderr.strip().splitlines()[-1:]])
-        return None, f"{reason} (bubblewrap 0.8 and user namespaces are needed)"
-    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-    return " ".join(version.stdout.split()), ""
+    if not done.returncode:
+        return ""
+    reason = ": ".join([DID_NOT_START, *done.stderr.strip().splitlines()[-1:]])
+    return f"{reason} (bubblewrap 0.8 and user namespaces are needed)"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -219,7 +214,7 @@ def _located(spec: AgentSpec) -> AgentSpec:
 
 def _own_places(spec: AgentSpec) -> list[str]:
     """Return the file of an agent, or the folder of its package, if it is not ours."""
-    place = names().get(spec.name, spec.name).partition(":")[0]
+    place = place_of(spec.name).partition(":")[0]
     if place.endswith(".py"):
         return [place]
     top = place.partition(".")[0]

@@ -207,7 +207,7 @@ def execute(
 
 def check_sandbox(isolation: str) -> None:
     """Require a sandbox where one is asked for."""
-    if isolation == "sandbox" and sandbox.available() is None:
+    if isolation == "sandbox" and not sandbox.available():
         raise CannotCheckError(
             f"agents of other people are run in a sandbox: {sandbox.why_not()}; install "
             "bubblewrap, or use --isolation none for code that you trust"

@@ -40,18 +40,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Most attacks are judged in the sandbox."""
     import os
 
-    if os.environ.get("PERIODIC_GP_REQUIRE_SANDBOX") != "1" and sandbox.available() is None:
+    if os.environ.get("PERIODIC_GP_REQUIRE_SANDBOX") != "1" and not sandbox.available():
         for item in items:
             if "sandboxed" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason=f"no sandbox: {sandbox.why_not()}"))
 
 
 @pytest.fixture(scope="session")
-def sandboxed() -> str:
+def sandboxed() -> None:
     """Named by tests that need the sandbox."""
-    found = sandbox.available()
-    assert found is not None, sandbox.why_not()
-    return found
+    assert sandbox.available(), sandbox.why_not()
 
 
 @pytest.fixture

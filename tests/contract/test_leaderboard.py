@@ -16,7 +16,7 @@ seeds = "0:5"
 horizon = 10
 """
 OPTIONS = ("--protocol", "tiny.toml", "--workers", "2")
-pytestmark = pytest.mark.skipif(sandbox.available() is None, reason="no sandbox")
+pytestmark = pytest.mark.skipif(not sandbox.available(), reason="no sandbox")
 
 
 def test_edition_is_filled_checked_and_filled_again(tmp_path: Path) -> None:

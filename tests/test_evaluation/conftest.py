@@ -19,7 +19,7 @@ PEERS = Path(__file__).parents[2] / "examples" / "peers"
 
 def without_sandbox(patch: pytest.MonkeyPatch) -> None:
     """A system without a sandbox, which is also quicker: agents are forked, not started."""
-    patch.setattr("evaluation.sandbox.available", lambda: None)
+    patch.setattr("evaluation.sandbox.available", lambda: False)
     patch.setattr("evaluation.sandbox.why_not", lambda: "not here")
 
 
