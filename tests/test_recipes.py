@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 COPIED = (
-    *("periodic_envs", "agents", "evaluation", "tests", "examples", "pyproject.toml"),
+    *("periodic_envs", "agents", "evaluation", "periodic_decisions", "studies"),
+    *("tests", "examples", "pyproject.toml"),
     *("README.md", "CONTRIBUTING.md", "references.bib", "docs/_ext"),
 )
 FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTING, re.S | re.M))

@@ -30,7 +30,7 @@ def test_one_version() -> None:
 def test_every_dependency_has_a_lower_bound() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     found = [lowest.lowest(r) for r in lowest.required(PROJECT["project"], extras)]
-    assert "gymnasium==1.0" in found
+    assert "gymnasium==1.1" in found
     assert any(line.startswith("torch==") for line in found)
     assert not any(line.startswith("periodic-gp") for line in found)
 
