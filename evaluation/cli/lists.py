@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import textwrap
 import warnings
 from importlib import import_module, resources
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names
+from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation import protocol as protocols
-from evaluation.cli.docstrings import described_settings, named_settings, plain
 from evaluation.cli.shared import CommandError, console, save_picture, say
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, WorldSpec
@@ -24,8 +22,6 @@ from evaluation.worlds import look_for
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv
 
-MAX_WIDTH = 100
-"""Largest width of a line of prose."""
 WORLD_HELP = "An environment: its id, or id:argument=value,list=[1,2] in quotes."
 
 
@@ -125,17 +121,12 @@ def list_agents(
 
 def _describe_agent(agent: str) -> None:
     cls = find_class(AgentSpec.parse(agent).name)
-    say(plain((inspect.getdoc(cls) or "").partition("\nArgs:")[0].rstrip()))
-    settings = named_settings(cls)
+    say(inspect.getdoc(cls) or "")
+    settings = settings_of(cls)
     if settings:
         say("\nSettings and their defaults:")
-    descriptions = described_settings(cls) if inspect.isclass(cls) else {}
-    for name, default in settings.items():
-        say(f"  {name} = {default}")
-        if name in descriptions:
-            text, indent = plain(descriptions[name]), " " * 6
-            width = min(console.width, MAX_WIDTH)
-            say(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent))
+        for name, default in settings.items():
+            say(f"  {name} = {default}")
     if algorithm := getattr(cls, "algorithm", None):
         say(f"  Any other argument of {algorithm.replace(':', '.')} is a setting, too.")
 

@@ -1,6 +1,5 @@
 """Pages that are made from the code say all of it, and what cannot be said is named."""
 
-import inspect
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,12 +8,12 @@ import pytest
 
 import periodic_envs
 from agents.registry import BUILT_IN, find_class
-from evaluation.cli.docstrings import arguments, described_settings, named_settings, plain
 from tests.test_site.conftest import ROOT
 
 from site_pages import agent_pages, api, command_line, inventories, kernels  # isort: skip
 from site_pages.docstrings import agent_text, blocks, for_myst, for_sphinx, listed  # isort: skip
 from site_pages.regrets import of_edition, of_zoo, ranks  # isort: skip
+from site_pages.settings import arguments, described_settings, named_settings  # isort: skip
 from site_pages.repository import ADDRESS, hash_of, project_pages, rewritten, source_link, with_data  # isort: skip
 
 
@@ -46,13 +45,6 @@ def test_docstrings_are_taken_apart() -> None:
     assert text.prose == ("Free prose with ``a|b`` and a * b.",)
     assert arguments(DOCSTRING) == {"period": "tau, or None.", "common": "See :class:`GPAgent`."}
     assert len(list(blocks(DOCSTRING))) == 5
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_plain_docstrings_have_no_marks(name: str) -> None:
-    text = plain(inspect.getdoc(find_class(name)) or "")
-    for mark in ("[@", ":class:", "``"):
-        assert mark not in text
 
 
 def test_papers_are_cited_and_signs_mean_nothing() -> None:

@@ -8,10 +8,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.cli.docstrings import described_settings, named_settings
 from site_pages import markdown as md
 from site_pages.docstrings import AgentText, agent_text, for_myst, listed, literal
 from site_pages.regrets import ranks
+from site_pages.settings import described_settings, named_settings
 
 Tables = dict[str, dict[str, float]]
 """Normalised regrets: by world, then by agent."""

@@ -10,11 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli.docstrings import arguments
 from site_pages import markdown as md
 from site_pages.docstrings import for_myst
 from site_pages.films import AGENT, SEED, dark_film
 from site_pages.regrets import SHOWN, Regrets, regrets_of
+from site_pages.settings import arguments
 
 OWN_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
 """Of every environment, whatever its world."""

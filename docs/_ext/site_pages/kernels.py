@@ -9,10 +9,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from evaluation.cli.docstrings import arguments
 from site_pages import markdown as md
 from site_pages.agent_pages import prose
 from site_pages.docstrings import blocks, for_myst
+from site_pages.settings import arguments
 
 FORMULAS = {
     "Constant": r"c(d) = 1",

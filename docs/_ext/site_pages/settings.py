@@ -1,4 +1,4 @@
-"""Docstrings for a terminal: plain text, and the descriptions of settings."""
+"""Settings of agents, with their descriptions in docstrings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 
 from agents.registry import settings_of
 
-_PAPER = re.compile(r"\[@([a-z]+)(\d{4})\w*\]")
-_ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?(?:[^`]+\.)?([^`.]+)`")
 _LIST = re.compile(r"^(?:Args|Attributes):\n((?:[ \t]+.*\n?|\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}\*{0,2}(\w+)(?: \([^)]*\))?: ?(.*(?:\n {5,}.*)*)", re.MULTILINE)
 INTERNAL = ("problem", "rng", "model", "common", "overrides")
@@ -37,13 +35,3 @@ def named_settings(cls: Any) -> dict[str, Any]:
         return settings
     parameters = inspect.signature(cls).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-
-def plain(text: str) -> str:
-    """Return text without marks: papers by their first author and year, names as they are.
-
-    >>> plain("As :class:`~zoo.PhaseUCB` with ``box_arms`` points, [@auer2002finite].")
-    'As PhaseUCB with box_arms points, Auer (2002).'
-    """
-    text = _PAPER.sub(lambda match: f"{match[1].capitalize()} ({match[2]})", text)
-    return _ROLE.sub(r"\1", text).replace("``", "")
