@@ -46,9 +46,7 @@ def play_one(
     ] = 0,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw choices, belief and regret into this file; as .gif, the run as it goes."
-        ),
+        typer.Option(help="Draw choices and regret into this file; as .gif, the run as it goes."),
     ] = None,
 ) -> None:
     """Run one agent through one episode."""
