@@ -27,54 +27,19 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "envs": Command(
-        "evaluation.cli.lists:list_envs", "List the environments, describe one, or draw one."
-    ),
-    "agents": Command(
-        "evaluation.cli.lists:list_agents", "List the agents, or describe one with its settings."
-    ),
-    "protocols": Command(
-        "evaluation.cli.lists:list_protocols",
-        "List the protocols, or show one as a TOML file to copy and change.",
-    ),
+    "envs": Command("evaluation.cli.lists:list_envs", "List, describe or draw environments."),
+    "agents": Command("evaluation.cli.lists:list_agents", "List the agents, or describe one."),
+    "protocols": Command("evaluation.cli.lists:list_protocols", "List the protocols, or show one."),
     "play": Command("evaluation.cli.play:play_one", "Run one agent through one episode."),
-    "run": Command(
-        "evaluation.cli.sweeps:run_protocol",
-        "Run a protocol: what is in the store already is not run again.",
-    ),
-    "show": Command(
-        "evaluation.cli.sweeps:show",
-        "Show the table of a sweep with intervals, paired against a baseline if wanted.",
-    ),
-    "compare": Command(
-        "evaluation.cli.sweeps:compare",
-        "Compare two agents on common seeds: paired differences with intervals, task by task.",
-    ),
-    "plot": Command(
-        "evaluation.cli.sweeps:plot",
-        "Draw regret curves with bands, regret by phase, or performance profiles.",
-    ),
-    "export": Command(
-        "evaluation.cli.sweeps:export",
-        "Write every step of every run: agent, env, seed, t, action, reward, regret.",
-    ),
-    "serve": Command(
-        "evaluation.cli.pages:serve_store",
-        "Show a store in the browser while a sweep fills it; Ctrl-C to end.",
-    ),
-    "submit": Command(
-        "evaluation.cli.leaderboard:submit_agent",
-        "Run your agent through a protocol, in a sandbox, and write a bundle to hand in.",
-    ),
-    "verify": Command(
-        "evaluation.cli.leaderboard:verify_bundle",
-        'Check a submission, tier by tier. Up to "replayed" no code of the agent is run.',
-    ),
-    "leaderboard": Command(
-        "evaluation.cli.leaderboard:app",
-        "Editions of the leaderboard: open one, add and judge submissions, check it, "
-        "build its page.",
-    ),
+    "run": Command("evaluation.cli.sweeps:run_protocol", "Run a protocol; finished runs are kept."),
+    "show": Command("evaluation.cli.sweeps:show", "Show the tables of a sweep."),
+    "compare": Command("evaluation.cli.sweeps:compare", "Compare two agents on common seeds."),
+    "plot": Command("evaluation.cli.sweeps:plot", "Draw curves, phases or profiles."),
+    "export": Command("evaluation.cli.sweeps:export", "Write every step of every run."),
+    "serve": Command("evaluation.cli.pages:serve_store", "Show a store in the browser, live."),
+    "submit": Command("evaluation.cli.leaderboard:submit_agent", "Write a bundle of your agent."),
+    "verify": Command("evaluation.cli.leaderboard:verify_bundle", "Check a bundle, tier by tier."),
+    "leaderboard": Command("evaluation.cli.leaderboard:app", "Editions: open, add, judge, check."),
 }
 """Commands by name; to build them all costs 45,000 Python calls and seconds of imports."""
 

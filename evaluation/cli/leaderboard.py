@@ -12,9 +12,8 @@ import typer
 
 from agents.registry import AgentSpec
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, Reporter, check_folder, say
+from evaluation.cli.shared import CommandError, Reporter, check_folder, say, working
 from evaluation.cli.sweeps import SweepOption
-from evaluation.cli.waiting import working
 from evaluation.leaderboard import judge as judging
 from evaluation.leaderboard.bundle import BundleError, read_manifest
 from evaluation.leaderboard.edition import LOG, Abandoned, Edition

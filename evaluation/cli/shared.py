@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,7 +26,6 @@ from rich.progress import Progress as Bar
 from rich.segment import Segment
 
 from evaluation.errors import UserError
-from evaluation.specs import TRAINING
 
 if TYPE_CHECKING:  # a sweep needs SciPy and pandas: too long for a version
     from evaluation.runner import Progress
@@ -141,33 +139,27 @@ def writing(path: Path) -> Iterator[None]:
 # Progress
 
 
-@contextmanager
-def lines_in_a_log(errors: Screen, line: Callable[[], str]) -> Iterator[None]:
-    """Print a line now and then, from a thread: a step may take minutes."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(SECONDS_BETWEEN_LINES):
-            if text := line():
-                errors.print(text, soft_wrap=True)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()
-
-
-def bar(*columns: ProgressColumn, quiet: bool = False, width: int = 40) -> Bar:
+def bar(*columns: ProgressColumn, quiet: bool = False) -> Bar:
     """Return a bar on a terminal, with these columns behind it; nothing in a log."""
     errors = screen(stderr=True)
     hidden = quiet or not errors.is_terminal
     if hidden:  # before rich 14.3 even a disabled bar ends with an empty line
         errors = screen(quiet=True)
-    first = (TextColumn("{task.description}", markup=False), BarColumn(width))
+    first = (TextColumn("{task.description}", markup=False), BarColumn(errors.width // 5))
     return Bar(*first, *columns, console=errors, transient=True, disable=hidden)
+
+
+@contextmanager
+def working(what: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show a clock on a terminal until the block ends.
+
+    Args:
+        what: The work, with a capital: "Building the page".
+        quiet: Show nothing.
+    """
+    with bar(TimeElapsedColumn(), quiet=quiet) as clock:
+        clock.add_task(what, total=None)
+        yield
 
 
 class Reporter:
@@ -180,71 +172,35 @@ class Reporter:
     """
 
     def __init__(self, *, quiet: bool, title: str = "", things: str = "runs") -> None:
-        self._screen = screen(stderr=True)
-        self._title, self._things, self._quiet = f"{title}: " if title else "", things, quiet
-        room = max(self._screen.width - 56, 16)  # beside the counts
-        self._title_width = min(room // 2, 40)
-        self._bar = bar(
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            quiet=quiet,
-            width=min(room // 3, 40),
-        )
-        self._start = self._first_time = time.monotonic()
-        self._first: int | None = None
+        self._quiet, self._title, self._things = quiet, f"{title}: " if title else "", things
+        left = TextColumn("left"), TimeRemainingColumn()
+        self._bar = bar(MofNCompleteColumn(), TimeElapsedColumn(), *left, quiet=quiet)
         self._last: Progress | None = None
-        self._log = lines_in_a_log(self._screen, self._line)
+        self._printed = time.monotonic()
 
     def __enter__(self) -> Callable[[Progress], None]:
         self._bar.start()
-        self._task = self._bar.add_task("Running", total=None, rate="")
-        if self._bar.disable and not self._quiet:
-            self._log.__enter__()
+        self._task = self._bar.add_task(self._title or "Running", total=None)
         return self._report
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
-        if self._bar.disable and not self._quiet:
-            self._log.__exit__(None, None, None)
-            if line := self._line():
-                self._screen.print(line, soft_wrap=True)
+        self._print()
 
     def _report(self, progress: Progress) -> None:
-        if self._first is None or _is_training(progress):  # trainings say nothing of other runs
-            self._first, self._first_time = progress.done, time.monotonic()
         self._last = progress
-        if self._bar.disable:
-            return
-        description = f"{self._title}{progress.run.agent if progress.run else ''}"
+        failed = f"{progress.failed:,} failed, " if progress.failed else ""
+        label = f"{failed}{self._title}{progress.run.agent if progress.run else ''}"
+        label = label[: self._bar.console.width // 4]  # the bar and the counts need the rest
         self._bar.update(
-            self._task,
-            completed=progress.done,
-            total=progress.runs,
-            description=description[: self._title_width].ljust(self._title_width),
-            rate=self._speed(progress),
+            self._task, completed=progress.done, total=progress.runs, description=label
         )
+        if time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
+            self._print()
 
-    def _rate(self, progress: Progress) -> float:
-        seconds = time.monotonic() - self._first_time
-        return (progress.done - (self._first or 0)) / max(seconds, 1e-9)
-
-    def _speed(self, progress: Progress) -> str:
-        speed = "training" if _is_training(progress) else f"{self._rate(progress):.1f}/s"
-        return f"{speed}, {progress.failed:,} failed" if progress.failed else speed
-
-    def _line(self) -> str:
-        progress = self._last
-        if progress is None:
-            return ""
-        left, rate = progress.runs - progress.done, self._rate(progress)
-        line = f"{progress.done:,} of {progress.runs:,} {self._things}, {self._speed(progress)}"
-        line += f", {left / rate:,.0f} s left" if left and rate > 0 else ""
-        line += f", {time.monotonic() - self._start:,.0f} s so far" if left else ""
-        return f"{self._title}{line}"
-
-
-def _is_training(progress: Progress) -> bool:
-    return progress.run is not None and progress.run.track == TRAINING
+    def _print(self) -> None:
+        self._printed = time.monotonic()
+        if self._last is not None and self._bar.disable and not self._quiet:
+            failed = f", {self._last.failed:,} failed" if self._last.failed else ""
+            line = f"{self._last.done:,} of {self._last.runs:,} {self._things}{failed}"
+            screen(stderr=True).print(f"{self._title}{line}", soft_wrap=True)

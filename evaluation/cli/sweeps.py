@@ -19,10 +19,10 @@ from evaluation.cli.shared import (
     check_picture,
     save_picture,
     say,
+    working,
     writing,
 )
 from evaluation.cli.tables import check_agent, comparison_lines, print_table
-from evaluation.cli.waiting import working
 from evaluation.exclusions import parts, rankings, remarks
 from evaluation.protocol import Protocol
 from evaluation.results import Results, load

@@ -107,7 +107,7 @@ def plotly_source() -> bytes:
     """Return the drawing library of the installed package."""
     from plotly.offline import get_plotlyjs
 
-    return get_plotlyjs().encode()
+    return str(get_plotlyjs()).encode()
 
 
 @cache

@@ -109,7 +109,7 @@ def backtest(
     as_log: AsLogOption = None,
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
-    from evaluation.cli.waiting import working
+    from evaluation.cli.shared import working
     from evaluation.specs import agent_entries
     from periodic_decisions.backtest.recommend import recommend
     from periodic_decisions.backtest.run import Backtest

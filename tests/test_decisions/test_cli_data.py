@@ -115,15 +115,6 @@ def test_one_sentence(
     assert not data_folder.exists() or not list(data_folder.glob("*.npz"))
 
 
-def test_check_says_what_it_does_while_it_looks(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("evaluation.cli.shared.SECONDS_BETWEEN_LINES", 0.01)
-    (tmp_path / "demand.csv").write_bytes(EXAMPLE.read_bytes())
-    result = call("data", "check", "demand.csv", cwd=tmp_path)
-    assert "Reading demand.csv and looking for its seasons ... " in result.stderr
-
-
 def test_check(tmp_path: Path) -> None:
     picture = tmp_path / "check.png"
     file = tmp_path / "my data, v2=final.csv"
