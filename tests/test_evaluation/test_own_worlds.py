@@ -11,7 +11,6 @@ import pytest
 
 import evaluation
 from evaluation.cli.lists import make_world
-from evaluation.cli.shared import CommandError
 from evaluation.specs import ProtocolError, UnknownWorldError, WorldSpec
 from evaluation.worlds import look_for, module_of
 
@@ -134,7 +133,7 @@ def test_worlds_name_their_modules(folder: Path) -> None:
 def test_a_world_that_is_not_there(folder: Path, world: str, sentence: str) -> None:
     (folder / "broken.py").write_text("1 / 0\n")
     (folder / "needy.py").write_text("import nowhere_at_all\n")
-    with pytest.raises(CommandError, match=sentence):
+    with pytest.raises(UnknownWorldError, match=sentence):
         make_world(world)
     with pytest.raises(ProtocolError, match=f"envs: .*{sentence}"):
         evaluation.run(protocol(folder, world), workers=0)
