@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from evaluation.play import Trajectory
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.figures import (
+from periodic_envs.files import write_atomically
+from periodic_envs.rendering import (
     WINDOW,
     draw_choices,
     draw_landscape,
@@ -21,7 +22,6 @@ from periodic_envs.figures import (
     said_of_data,
     two_axes,
 )
-from periodic_envs.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

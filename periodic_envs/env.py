@@ -13,8 +13,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.episode import Described, Episode, Setup, reset_info
-from periodic_envs.info import StepReporter
+from periodic_envs.episode import Described, Episode, Setup
 from periodic_envs.process import PublicInfo, RewardProcess
 from periodic_envs.rendering import Decision, Viewer
 from periodic_envs.world import World
@@ -96,7 +95,6 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         self._n_actions = self.setup.public.n_actions
         self._shape = self.action_space.shape
         self._horizon = self._step = self.setup.horizon
-        self._reporter: StepReporter
         self._history: list[Decision] = []
         self._viewer: Viewer | None = None
 
@@ -116,13 +114,10 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         super().reset(seed=seed)
         self.episode = self.setup.draw(self.np_random)
         self._step = 0
-        self._reporter = StepReporter(
-            self.episode.process, self.episode.origin, regret=self.setup.regret
-        )
         self._history.clear()
         if self.render_mode == "human":
             self._render_frame()
-        return self.episode.observations[0].copy(), reset_info(self.episode)
+        return self.episode.observations[0].copy(), self.episode.reset_info()
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Make one decision."""
@@ -138,7 +133,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         mean = float(episode.process.mean(checked, t))
         noise = episode.noise
         reward = mean + noise.item(step) if noise.ndim == 1 else noise.item(step, checked)
-        info = self._reporter.report(t, mean)
+        info = episode.step_info(t, mean)
         self._step = step = step + 1
         if self.render_mode is not None:
             self._history.append(Decision(np.copy(checked), reward, dict(info)))

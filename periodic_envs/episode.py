@@ -1,30 +1,27 @@
-"""What an environment is made of: a world, its noise, and one episode drawn from them."""
+"""Episodes of one copy of a world or of many, and the setup that they are drawn from."""
 
 from __future__ import annotations
 
-import difflib
-import inspect
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
+from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, OtherDraws
 from periodic_envs.noise import Noise
 from periodic_envs.process import Origin, PublicInfo, RewardProcess
-from periodic_envs.world import World
+from periodic_envs.world import World, build_world
 
 Space = spaces.Discrete | spaces.Box
 DEFAULT_HORIZON = 200
-ENV_ARGUMENTS = (
-    *("horizon", "noise", "noise_std", "noise_df", "reveal_period", "regret", "render_mode"),
-)
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,8 @@ class Setup:
         checks.whole("horizon", self.horizon, 1)
         checks.truth("reveal_period", self.reveal_period)
         checks.truth("regret", self.regret)
+        if self.origin is not None and self.horizon > self.origin.steps:
+            raise ValueError(f"horizon must be at most {self.origin.steps}, the steps of the data")
         self.world.check_horizon(self.horizon)
         if self.noise.kind == "poisson" and self.public.n_actions is None:
             raise ValueError(
@@ -61,14 +60,16 @@ class Setup:
         regret: bool = True,
         **world_kwargs: Any,
     ) -> Setup:
-        """The setup that an environment's arguments ask for."""
+        """Return the setup of an environment's arguments."""
         scatter = Noise(noise, noise_std, noise_df)
         built = build_world(world, world_kwargs)
-        return cls(built, resolve_horizon(built, horizon), scatter, reveal_period, regret)
+        if horizon is None:
+            horizon = DEFAULT_HORIZON if built.origin is None else built.origin.steps
+        return cls(built, horizon, scatter, reveal_period, regret)
 
     @cached_property
     def origin(self) -> Origin | None:
-        """Where the rewards come from, if from data."""
+        """The origin of the rewards, if they come from data."""
         return self.world.origin
 
     @cached_property
@@ -99,21 +100,38 @@ class Setup:
         return spaces.Box(-1.0, 1.0, (self.public.dim,), np.float32)
 
     def draw(self, rng: np.random.Generator) -> Episode:
-        """Everything random about one episode."""
+        """Draw everything random about one episode."""
         process = self.world.draw(rng, self.horizon)
-        noise = self.noise.draw(rng, process, self.times[:-1])
+        noise = self.noise.draw(rng, process, self._times)
+        observations = self._phases(process.period)
+        if process.contexts is not None:
+            observations = np.hstack([observations, process.contexts])
         first = self.public.first_step
-        return Episode(process, first, noise, self._observations(process), self.origin)
+        return Episode(process, first, noise, observations, self.origin, self.regret)
+
+    def draw_many(self, rngs: Sequence[np.random.Generator]) -> Batch:
+        """Draw an episode of every copy, each from its own generator."""
+        draws = self.world.draw_many(rngs, self.horizon)
+        noise = self.noise.draw_many(rngs, draws, self._times)
+        periods = draws.periods
+        if (periods == periods[0]).all():
+            shared = self._phases(periods[0])[:, None]
+            observations = np.broadcast_to(shared, (len(shared), len(rngs), shared.shape[2]))
+        else:
+            observations = np.stack([self._phases(period) for period in periods], axis=1)
+        if draws.contexts is not None:
+            contexts = draws.contexts.swapaxes(0, 1)
+            observations = np.concatenate([observations, contexts], axis=2)
+        first = self.public.first_step
+        return Batch(draws, first, noise, observations, self.origin, self.regret)
 
     @property
-    def times(self) -> Array:
-        """The time before each step, and after the last."""
-        return phase_table(self.public.first_step, self.horizon, None)[:, 0]
+    def _times(self) -> Array:
+        return phase_table(self.public.first_step, self.horizon, None)[:-1, 0]
 
-    def _observations(self, process: RewardProcess) -> Array:
-        period = float(process.period) if self.reveal_period else None
-        table = phase_table(self.public.first_step, self.horizon, period)
-        return table if process.contexts is None else np.hstack([table, process.contexts])
+    def _phases(self, period: float) -> Array:
+        shown = float(period) if self.reveal_period else None
+        return phase_table(self.public.first_step, self.horizon, shown)
 
 
 @lru_cache(maxsize=8)
@@ -129,8 +147,132 @@ def phase_table(first_step: int, horizon: int, period: float | None) -> Array:
     return table
 
 
+@dataclass
+class Episode:
+    """One draw of a world, and the regret so far.
+
+    Attributes:
+        process: the world.
+        first_step: time of the first decision.
+        noise: errors to add, shape (T,), or rewards, shape (T, actions).
+        observations: before each step and after the last, shape (T + 1, fields).
+        origin: the origin of the rewards, if they come from data.
+        regret: whether the best action of each step is searched; without, the ``info`` of a step
+            has only ``t`` and ``phase``.
+    """
+
+    process: RewardProcess
+    first_step: int
+    noise: Array
+    observations: Array
+    origin: Origin | None = None
+    regret: bool = True
+    _total: float = 0.0
+
+    def reset_info(self) -> dict[str, Any]:
+        """Return the ``info`` of a reset."""
+        info: dict[str, Any] = {
+            "t": self.first_step,
+            "phase": self.first_step % self.process.period,
+        }
+        if self.process.warm_start is not None:
+            info["warm_start"] = self.process.warm_start.as_info()
+        return info | _origin_info(self.origin)
+
+    def step_info(self, t: int, mean: float) -> dict[str, Any]:
+        """Return ``info`` after the decision at time ``t`` whose mean reward is ``mean``."""
+        process = self.process
+        info: dict[str, Any] = {"t": t, "phase": t % process.period}
+        if self.regret:
+            action, best = process.optimum(t)
+            regret = best - mean if best > mean else 0.0  # below 0 only by round-off
+            self._total = total = self._total + regret
+            info["regret"] = regret
+            info["cumulative_regret"] = total
+            info["mean_reward"] = mean
+            info["optimal_reward"] = best
+            info["optimal_action"] = action
+        if self.origin is not None:
+            info["data_source"] = self.origin.source
+        return info
+
+
+class Batch:
+    """One episode of many copies: every entry of ``info`` is an array, with a mask beside it.
+
+    Attributes:
+        draws: the worlds; copy i receives action i.
+        first_step: time of the first decision.
+        noise: errors to add, shape (T, n), or rewards, shape (T, n, actions).
+        observations: shape (T + 1, n, fields).
+    """
+
+    def __init__(
+        self,
+        draws: Draws | OtherDraws,
+        first_step: int,
+        noise: Array,
+        observations: Array,
+        origin: Origin | None,
+        regret: bool,
+    ) -> None:
+        self.draws, self.first_step, self.noise = draws, first_step, noise
+        self.observations = observations
+        self._origin, self._regret = origin, regret
+        self._copies, self._total = np.arange(len(draws)), np.zeros(len(draws))
+        periods = draws.periods
+        self._periods = periods[0] if (periods == periods[0]).all() else periods
+
+    def reward(self, mean: Array, actions: NDArray[Any], step: int) -> Array:
+        """Return the rewards received at a step."""
+        noise = self.noise[step]
+        rewards: Array = mean + noise if noise.ndim == 1 else noise[self._copies, actions]
+        return rewards
+
+    def reset_info(self) -> dict[str, Any]:
+        """Return the ``info`` of a reset."""
+        info = self._clock(self.first_step)
+        if self.draws.warm_start is not None:
+            info["warm_start"] = self._masked(self.draws.warm_start.as_info())
+        for key, text in _origin_info(self._origin).items():
+            info[key] = np.full(len(self._copies), text, dtype=object)
+        return self._masked(info)
+
+    def step_info(self, t: int, mean: Array) -> dict[str, Any]:
+        """Return ``info`` after the decisions at time ``t``."""
+        info = self._clock(t)
+        if self._regret:
+            action, best = self.draws.optimum(t)
+            regret = np.maximum(best - mean, 0.0)
+            self._total = self._total + regret
+            info["regret"] = regret
+            info["cumulative_regret"] = self._total.copy()
+            info["mean_reward"] = mean.copy()
+            info["optimal_reward"] = best
+            info["optimal_action"] = action
+        if self._origin is not None:
+            info["data_source"] = np.full(len(self._copies), self._origin.source, dtype=object)
+        return self._masked(info)
+
+    def _clock(self, t: int) -> dict[str, Any]:
+        copies = len(self._copies)
+        return {"t": np.full(copies, t), "phase": np.full(copies, t % self._periods)}
+
+    def _masked(self, entries: dict[str, Any]) -> dict[str, Any]:
+        """Return the entries, each with Gymnasium's mask of the copies that have it: all."""
+        masks = {f"_{key}": np.ones(len(self._copies), np.bool_) for key in entries}
+        return entries | masks
+
+
+def _origin_info(origin: Origin | None) -> dict[str, str]:
+    if origin is None:
+        return {}
+    notes = {"data_notes": "; ".join(origin.notes)} if origin.notes else {}
+    return {"data_source": origin.source, **notes}
+
+
 class Described:
-    """What an environment, one copy or many, says about its world."""
+    """Properties of an environment, of one copy or many, that describe its world."""
 
     setup: Setup
     _spec: EnvSpec | None = None
@@ -142,10 +284,10 @@ class Described:
 
     @property
     def spec(self) -> EnvSpec | None:
-        """What it was made from, with the length of its episodes: wrappers ask for that.
+        """The specification it was made from, with the length of its episodes for wrappers.
 
         The environment ends its episodes itself, so ``gym.make(id)`` adds no time limit. One that
-        is made anew from this specification has one of the same length, too: with another horizon,
+        is made again from this specification has one of the same length, too: with another horizon,
         say ``gym.make(env.spec, horizon=500, max_episode_steps=500)``.
         """
         return self._spec
@@ -168,7 +310,7 @@ class Described:
 
     @property
     def data_source(self) -> str | None:
-        """Where the rewards come from, if from data: what ``info["data_source"]`` says."""
+        """The source of rewards that come from data, as in ``info["data_source"]``."""
         return self.setup.origin.source if self.setup.origin else None
 
     @property
@@ -178,93 +320,5 @@ class Described:
 
     @property
     def data_notes(self) -> tuple[str, ...]:
-        """What was done to the data, in words: gaps that were filled, and the like."""
+        """Changes to the data as text, such as gaps that were filled."""
         return self.setup.origin.notes if self.setup.origin else ()
-
-
-@dataclass(frozen=True)
-class Episode:
-    """One draw: the process, the noise, and the observation before each step and after the last."""
-
-    process: RewardProcess
-    first_step: int
-    noise: Array
-    observations: Array
-    origin: Origin | None = None
-
-
-def reset_info(episode: Episode) -> dict[str, Any]:
-    """The ``info`` of a reset."""
-    first = episode.first_step
-    info: dict[str, Any] = {"t": first, "phase": first % episode.process.period}
-    if episode.process.warm_start is not None:
-        info["warm_start"] = episode.process.warm_start.as_info()
-    return info | origin_info(episode.origin)
-
-
-def origin_info(origin: Origin | None) -> dict[str, str]:
-    """What the ``info`` of a reset says of the data."""
-    if origin is None:
-        return {}
-    notes = {"data_notes": "; ".join(origin.notes)} if origin.notes else {}
-    return {"data_source": origin.source, **notes}
-
-
-def resolve_horizon(world: World, horizon: int | None) -> int:
-    """The horizon asked for; without one, all that there are data for."""
-    origin = world.origin
-    if horizon is None:
-        return DEFAULT_HORIZON if origin is None else origin.steps
-    checks.whole("horizon", horizon, 1)
-    if origin is not None and horizon > origin.steps:
-        raise ValueError(f"horizon must be at most {origin.steps}, the steps of the data")
-    return horizon
-
-
-@dataclass(frozen=True)
-class FixedWorld(World):
-    """A world that always is the same reward process."""
-
-    process: RewardProcess
-
-    @property
-    def public(self) -> PublicInfo:
-        """What agents may know."""
-        return self.process.public
-
-    def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
-        """Return the process."""
-        return self.process
-
-
-def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> World:
-    """Return the world of an object or of "module:Class"."""
-    if isinstance(world, str):
-        world = cast("World", _class_of(world, kwargs)(**kwargs))
-    elif kwargs:
-        raise ValueError(f"a world that is already built takes no {', '.join(map(repr, kwargs))}")
-    if isinstance(world, RewardProcess):
-        return FixedWorld(world)
-    if not isinstance(world, World):
-        raise ValueError(f"expected a World or a RewardProcess, got {world!r}")
-    return world
-
-
-def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
-    """The class, if it takes these arguments. (Gymnasium would garble a TypeError.)"""
-    module, _, name = world.partition(":")
-    try:
-        factory = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"world must be 'module:Class' of an importable world, got {world!r} ({error})"
-        ) from error
-    allowed = [*inspect.signature(factory).parameters, *ENV_ARGUMENTS]
-    for argument in kwargs:
-        if argument not in allowed:
-            close = difflib.get_close_matches(argument, allowed, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise ValueError(
-                f"there is no argument {argument!r}{hint}; {name} takes {', '.join(allowed)}"
-            )
-    return factory

@@ -11,8 +11,8 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, OtherDraws
 from periodic_envs.process import FiniteProcess, RewardProcess
-from periodic_envs.world import Draws, OtherDraws
 
 KINDS = ("gaussian", "heteroscedastic", "none", "poisson", "student-t")
 

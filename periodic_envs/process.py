@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.fields.basis import Basis, FourierBasis
+from periodic_envs.fields.basis import Basis
 from periodic_envs.fields.course import Course
 from periodic_envs.fields.maximise import maximise
 
@@ -187,30 +187,13 @@ class FiniteProcess(TabularProcess):
         return actions.item(row), values.item(row)
 
 
-class BestActions:
-    """Best actions of the rows of a table, searched for a block of rows when first asked.
-
-    On a line many rows at once are cheaper; beyond, each search takes long enough by itself.
-    """
-
-    def __init__(self, basis: Basis, weights: Array) -> None:
-        self._basis, self._weights = basis, weights
-        self.actions = np.zeros((len(weights), basis.dim), dtype=np.float32)
-        self.values = np.zeros(len(weights))
-        self.known = [False] * len(weights)
-
-    def search(self, row: int) -> None:
-        """Find the best actions of the block around a row."""
-        size = 256 if self._basis.dim == 1 else 16
-        start = row - row % size
-        part = slice(start, start + size)
-        self.actions[part], self.values[part] = maximise(self._basis, self._weights[part])
-        self.known[part] = [True] * len(self.values[part])
-
-
 @dataclass(frozen=True, kw_only=True)
 class ContinuousProcess(TabularProcess):
-    """Actions in [-1, 1]^d: ``phi(action) . weights[row]`` is the mean reward."""
+    """Actions in [-1, 1]^d: ``phi(action) . weights[row]`` is the mean reward.
+
+    With frequencies ``k omega`` and ``z = exp(i omega a)`` it is ``Re sum_k (c_k - i s_k) z^k``,
+    which is quick for one action at a time.
+    """
 
     basis: Basis
     weights: Array
@@ -224,7 +207,15 @@ class ContinuousProcess(TabularProcess):
         return PublicInfo(n_actions=None, dim=self.basis.dim, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
-        """Mean reward of actions (..., d) at times t (...)."""
+        """Return the mean reward of actions (..., d) at times t (...)."""
+        omega = self.basis.fundamental
+        single = type(t) is int and type(actions) is np.ndarray and actions.shape == (1,)
+        if omega is not None and single:
+            z = cmath.rect(1.0, omega * actions.item())
+            total = 0j
+            for coefficient in self._series[self.rows.item(t)].tolist():
+                total = total * z + coefficient
+            return total.real
         features = self.basis(np.asarray(actions, dtype=np.float64))
         weights = self.weights[self.rows[t]]
         if weights.ndim == 1:
@@ -232,53 +223,28 @@ class ContinuousProcess(TabularProcess):
         return np.einsum("...m,...m->...", features, weights)
 
     @cached_property
-    def _best(self) -> BestActions:
-        return BestActions(self.basis, self.weights)
+    def _series(self) -> NDArray[np.complex128]:
+        """``c_k - i s_k``, highest first, shape (rows, K)."""
+        on_cos, on_sin = np.split(self.weights, 2, axis=1)
+        return np.asarray((on_cos - 1j * on_sin)[:, ::-1])
 
     def optimum(self, t: int) -> tuple[NDArray[np.float32], float]:
-        """A best action at time t and its mean reward."""
-        row, best = self.rows.item(t), self._best
-        if not best.known[row]:
-            best.search(row)
-        return best.actions[row].copy(), best.values.item(row)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LatticeProcess(ContinuousProcess):
-    """Actions in [-1, 1] and frequencies ``k omega``: quick for one action at a time.
-
-    With ``z = exp(i omega a)`` the mean reward is the polynomial ``Re sum_k (c_k - i s_k) z^k``.
-    """
-
-    basis: FourierBasis
-    fundamental: float
+        """Return a best action at time t and its mean reward."""
+        block, place = divmod(self.rows.item(t), 256 if self.basis.dim == 1 else 16)
+        if block not in self._optima:
+            self._optima[block] = self._search(block)
+        actions, values = self._optima[block]
+        return actions[place].copy(), values.item(place)
 
     @cached_property
-    def coefficients(self) -> NDArray[np.complex128]:
-        """``c_k - i s_k``, shape (rows, K)."""
-        on_cos, on_sin = np.split(self.weights, 2, axis=1)
-        return np.asarray(on_cos - 1j * on_sin)
-
-    @cached_property
-    def _series(self) -> dict[int, list[complex]]:
-        """Coefficients of recent rows, highest first: lists are quicker than arrays here."""
+    def _optima(self) -> dict[int, tuple[NDArray[np.float32], Array]]:
         return {}
 
-    def _remember(self, row: int) -> list[complex]:
-        if len(self._series) > 4096:
-            self._series.clear()
-        series: list[complex] = self.coefficients[row, ::-1].tolist()
-        self._series[row] = series
-        return series
+    def _search(self, block: int) -> tuple[NDArray[np.float32], Array]:
+        """Best actions and values of a block of rows.
 
-    def mean(self, actions: Any, t: Any) -> Any:
-        """Mean reward of actions (..., 1) at times t (...)."""
-        if type(t) is not int or type(actions) is not np.ndarray or actions.shape != (1,):
-            return super().mean(actions, t)
-        z = cmath.rect(1.0, self.fundamental * actions.item())
-        row = self.rows.item(t)
-        series = self._series.get(row) or self._remember(row)
-        total = 0j
-        for coefficient in series:
-            total = total * z + coefficient
-        return total.real
+        On a line many rows at once are cheaper; beyond, each search takes long enough alone.
+        """
+        size = 256 if self.basis.dim == 1 else 16
+        actions, values = maximise(self.basis, self.weights[block * size : (block + 1) * size])
+        return actions.astype(np.float32), values

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
-from periodic_envs.batch import Batch, draw_batch
-from periodic_envs.episode import Described, Setup, origin_info
-from periodic_envs.info import BatchReporter, with_masks
+from periodic_envs.episode import Batch, Described, Setup
 from periodic_envs.process import PublicInfo, RewardProcess
 from periodic_envs.world import World
 
@@ -72,13 +70,9 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._n_actions = self.setup.public.n_actions
         self._action_shape = self.action_space.shape
-        self._rngs: list[np.random.Generator] = []
-        self._seeds: tuple[int, ...] = ()
+        self._streams: list[tuple[np.random.Generator, int]] = []
         self._batch: Batch | None = None
         self._step = 0
-        self._reporter: BatchReporter
-        # Copying these is quicker than np.full, and every call returns fresh arrays.
-        self._true, self._false = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
 
     @property
     def public(self) -> PublicInfo:
@@ -88,12 +82,12 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """One generator per copy."""
-        return tuple(self._rngs)
+        return tuple(rng for rng, _ in self._streams)
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """One seed per copy."""
-        return self._seeds
+        return tuple(seed for _, seed in self._streams)
 
     def reset(
         self,
@@ -120,36 +114,16 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
             seeds = [int(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed must have {self.num_envs} entries, got {len(seeds)}")
-        # As in a scalar env, no seed means: go on with the stream there is.
-        fresh = [None if s is None and self._rngs else seeding.np_random(s) for s in seeds]
-        kept = self._rngs, self._seeds
-        self._rngs = [pair[0] if pair else kept[0][i] for i, pair in enumerate(fresh)]
-        self._seeds = tuple(pair[1] if pair else kept[1][i] for i, pair in enumerate(fresh))
+        # As in a scalar env, a stream goes on where no seed is given.
+        self._streams = [
+            self._streams[i] if s is None and self._streams else seeding.np_random(s)
+            for i, s in enumerate(seeds)
+        ]
 
     def _start(self) -> tuple[Array, dict[str, Any]]:
         """Draw the next episode of every copy."""
-        batch = self._batch = draw_batch(self.setup, self._rngs)
-        self._step = 0
-        self._reporter = BatchReporter(
-            batch.processes,
-            batch.periods,
-            self.setup.origin,
-            copies=self.num_envs,
-            regret=self.setup.regret,
-        )
-        return batch.table[0].copy(), self._reset_info(batch)
-
-    def _reset_info(self, batch: Batch) -> dict[str, Any]:
-        """What the scalar env says, for all copies; every entry with a mask beside it."""
-        said: dict[str, Any] = {
-            "t": np.full(self.num_envs, batch.first_step),
-            "phase": np.full(self.num_envs, batch.first_step % batch.periods),
-        }
-        if batch.warm_start is not None:
-            said["warm_start"] = with_masks(batch.warm_start.as_info(), self.num_envs)
-        for key, text in origin_info(self.setup.origin).items():
-            said[key] = np.full(self.num_envs, text, dtype=object)
-        return with_masks(said, self.num_envs)
+        self._batch, self._step = self.setup.draw_many(self.np_random), 0
+        return self._batch.observations[0].copy(), self._batch.reset_info()
 
     def step(
         self, actions: NDArray[Any]
@@ -158,35 +132,34 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         batch, step = self._batch, self._step
         if batch is None:
             raise ResetNeeded("call reset() before step()")
+        never = np.zeros(self.num_envs, np.bool_)
+        mode = self.metadata["autoreset_mode"]
         if step >= self._length:
-            return self._after_the_end()
+            if mode is not AutoresetMode.NEXT_STEP:
+                raise ResetNeeded(
+                    f"the episodes have ended after {self._length} steps: call reset()"
+                )
+            observation, info = self._start()
+            return observation, np.zeros(self.num_envs), never, never.copy(), info
         checked = self._checked(actions)
-        mean = batch.processes.mean(checked, batch.first_step + step)
-        reward = batch.reward(mean, checked, step)
-        info = self._reporter.report(batch.first_step + step, mean)
+        t = batch.first_step + step
+        mean = batch.draws.mean(checked, t)
+        reward, info = batch.reward(mean, checked, step), batch.step_info(t, mean)
         self._step = step + 1
-        observation = batch.table[step + 1].copy()
+        observation = batch.observations[step + 1].copy()
         over = step + 1 >= self._length
-        done = (self._true if over else self._false).copy()
-        if over and self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+        if over and mode is AutoresetMode.SAME_STEP:
             observation, info = self._same_step_reset(observation, info)
-        return observation, reward, self._false.copy(), done, info
-
-    def _after_the_end(
-        self,
-    ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        if self.metadata["autoreset_mode"] is not AutoresetMode.NEXT_STEP:
-            raise ResetNeeded(f"the episodes have ended after {self._length} steps: call reset()")
-        observation, info = self._start()
-        return observation, np.zeros(self.num_envs), self._false.copy(), self._false.copy(), info
+        return observation, reward, never, np.full(self.num_envs, over), info
 
     def _same_step_reset(
         self, observation: Array, info: dict[str, Any]
     ) -> tuple[Array, dict[str, Any]]:
+        """Start the next episode; the end of the last one goes into ``info``."""
         final = np.empty(self.num_envs, dtype=object)
         final[:] = list(observation)
         observation, start = self._start()
-        everywhere = self._true.copy()
+        everywhere = np.ones(self.num_envs, np.bool_)
         start.update(final_obs=final, final_info=info)
         start.update(_final_obs=everywhere, _final_info=everywhere.copy())
         return observation, start

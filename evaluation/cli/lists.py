@@ -44,7 +44,7 @@ def list_envs(
     if picture is None:
         say(inspect.cleandoc(type(world.setup.world).__doc__ or ""))
         return
-    from periodic_envs.figures import world_figure
+    from periodic_envs.rendering import world_figure
 
     world.reset(seed=seed)
     assert world.episode is not None

@@ -23,7 +23,7 @@ from evaluation.results import Curves, Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES, canonical_json
 from evaluation.statistics import Band
 from periodic_envs.arrays import Array
-from periodic_envs.figures import world_figure
+from periodic_envs.rendering import world_figure
 
 DIGITS = 7
 """Significant digits of a number in JSON."""

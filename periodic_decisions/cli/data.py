@@ -157,9 +157,6 @@ def _report(imported: Imported) -> None:
             f"{imported.repeated:,} hourly values were there already; {imported.different:,} of "
             "them differ: csv counts more than txt, and of two csv the later one."
         )
-    if imported.renewed:
-        years = ", ".join(map(str, imported.renewed))
-        say(f"The earlier import of {years} was damaged and has been replaced.")
     if imported.ignored:
         say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
     say(f"Kept in {cache.folder()}")

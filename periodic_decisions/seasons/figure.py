@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from periodic_decisions.seasons.check import Check
 from periodic_decisions.seasons.schedule import PhaseGain
 from periodic_envs.arrays import Array
-from periodic_envs.labels import short, thinned, wrapped
+from periodic_envs.rendering import short, thinned, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,9 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, OtherDraws
 from periodic_envs.process import Origin, PublicInfo, WarmStart
-from periodic_envs.world import Draws, OtherDraws, World
+from periodic_envs.world import World
 
 OBJECTIVES = ("max", "min")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -93,6 +94,7 @@ class LinearBasis:
     """``phi(a) = a / sqrt(d)``, so that k(a, b) = a . b / d is at most 1 on the box."""
 
     dim: int
+    fundamental: ClassVar[None] = None
 
     @property
     def scale(self) -> Array:

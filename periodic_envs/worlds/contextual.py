@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.basis import FourierBasis, TooRough, lattice
 from periodic_envs.fields.covariance import matern
 from periodic_envs.fields.seasons import cycle_length, product_draw, season_rows
 from periodic_envs.process import PublicInfo, TabularProcess
 from periodic_envs.registration import register_world
-from periodic_envs.world import Draws, empty_tables
 from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 

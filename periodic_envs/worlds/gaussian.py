@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import ContinuousDraws, Draws, empty_tables, stack_tables
 from periodic_envs.fields.basis import (
     Basis,
     LinearBasis,
@@ -22,7 +23,7 @@ from periodic_envs.fields.basis import (
 )
 from periodic_envs.fields.covariance import matern
 from periodic_envs.process import PublicInfo, TabularProcess
-from periodic_envs.world import Draws, World, empty_tables, stack_tables
+from periodic_envs.world import World
 
 ACTION_KERNELS = ("linear", "matern", "se")
 Generators = Sequence[np.random.Generator]
@@ -150,7 +151,7 @@ class GaussianWorld(World):
         timeline.setdefault("periods", np.full(len(weights), float(self.period)))
         weights *= bases[0].scale
         if self.n_actions is None:
-            return Draws(tables=weights, bases=bases, rows=rows, **timeline)
+            return ContinuousDraws(tables=weights, bases=bases, rows=rows, **timeline)
         if self._lattice is not None and rows.ndim == 1:
             values = empty_tables(len(weights), weights.shape[1], self.n_actions)
             np.matmul(weights, self._point_features.T, out=values)

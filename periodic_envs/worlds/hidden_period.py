@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.seasons import harmonic_power, unit_waves
 from periodic_envs.registration import register_world
-from periodic_envs.world import Draws, empty_tables
 from periodic_envs.worlds.gaussian import Generators, unit_normals
 from periodic_envs.worlds.synthetic import Synthetic
 

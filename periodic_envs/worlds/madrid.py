@@ -11,15 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.data.days import describe, parse_day
+from periodic_envs.data.days import check_days, describe, parse_day
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.gaps import MAX_MISSING, POLICIES, fill_gaps
 from periodic_envs.data.madrid import cache
-from periodic_envs.data.madrid.stations import magnitude_name, magnitude_number
-from periodic_envs.data.madrid.window import (
-    GET_DATA,
-    check_window,
-    load_window,
+from periodic_envs.data.madrid.cache import GET_DATA, load_window
+from periodic_envs.data.madrid.stations import (
+    check_stations,
+    magnitude_name,
+    magnitude_number,
     public_stations,
 )
 from periodic_envs.data.recording import OBJECTIVES, Recorded, Recording, fingerprint, rewards_of
@@ -86,7 +86,8 @@ class Madrid(Recorded):
     period_hours: float = 24.0
 
     def __post_init__(self) -> None:
-        check_window(self.days, self.warm_start_days, self.stations)
+        check_days(self.days, self.warm_start_days)
+        check_stations(self.stations)
         checks.one_of("objective", self.objective, OBJECTIVES)
         checks.one_of("missing", self.missing, POLICIES)
         checks.positive("period_hours", self.period_hours)

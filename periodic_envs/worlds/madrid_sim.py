@@ -11,13 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.data.days import parse_day
+from periodic_envs.data.days import check_days, parse_day
 from periodic_envs.data.madrid.simulator import MadridSimulator
-from periodic_envs.data.madrid.window import check_window, public_stations
+from periodic_envs.data.madrid.stations import check_stations, public_stations
 from periodic_envs.data.recording import OBJECTIVES, replay, rewards_of
+from periodic_envs.draws import Draws
 from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
-from periodic_envs.world import Draws, World
+from periodic_envs.world import World
 
 FIRST_DAY = datetime.date(2017, 1, 1)
 """Without a ``start``, a day of the year from here on is drawn."""
@@ -73,7 +74,8 @@ class MadridSim(World):
     period_hours: float = 24.0
 
     def __post_init__(self) -> None:
-        check_window(self.days, self.warm_start_days, self.stations)
+        check_days(self.days, self.warm_start_days)
+        check_stations(self.stations)
         checks.one_of("objective", self.objective, OBJECTIVES)
         checks.positive("period_hours", self.period_hours)
         if self.start is not None:

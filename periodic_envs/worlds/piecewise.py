@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from periodic_envs import checks
+from periodic_envs.draws import Draws
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
-from periodic_envs.world import Draws
 from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 
 

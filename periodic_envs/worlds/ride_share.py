@@ -9,9 +9,10 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws
 from periodic_envs.process import PublicInfo
 from periodic_envs.registration import register_world
-from periodic_envs.world import Draws, World
+from periodic_envs.world import World
 
 PERIOD_HOURS = 24
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.course import KINDS, Change, Course, change_times, course_of
 from periodic_envs.fields.covariance import periodic
 from periodic_envs.fields.seasons import harmonic_power, unit_waves
 from periodic_envs.process import PublicInfo, TabularProcess
 from periodic_envs.registration import register_world
-from periodic_envs.world import Draws, empty_tables
 from periodic_envs.worlds.gaussian import Generators, unit_normals
 from periodic_envs.worlds.synthetic import Synthetic
 

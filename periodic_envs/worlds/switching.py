@@ -8,10 +8,10 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.arrays import Array
+from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.seasons import season_rows
 from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
-from periodic_envs.world import Draws, empty_tables
 from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 

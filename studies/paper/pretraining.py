@@ -35,9 +35,9 @@ from agents.gp import (
 from agents.gp.fit import Fit
 from periodic_envs.arrays import Array
 from periodic_envs.data.madrid import cache as imported
+from periodic_envs.data.madrid.cache import load_window
 from periodic_envs.data.madrid.simulator import MadridSimulator
 from periodic_envs.data.madrid.stations import coordinates_km, magnitude_number
-from periodic_envs.data.madrid.window import load_window
 from periodic_envs.env import PeriodicBanditEnv
 from studies.methods import GP, METHODS, PERIODIC
 from studies.paper.size import PaperLab

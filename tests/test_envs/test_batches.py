@@ -11,7 +11,6 @@ from scipy.signal import lfilter
 from scipy.special import wrightomega
 
 import periodic_envs
-from periodic_envs.batch import draw_batch
 from periodic_envs.data.madrid.simulator import wright_omega
 from periodic_envs.fields import seasons
 from periodic_envs.worlds.hidden_period import HiddenPeriod
@@ -53,13 +52,13 @@ def test_all_at_once_is_one_by_one(env_id: str, kwargs: dict) -> None:
     alone = [np.random.default_rng(seed) for seed in SEEDS]
     aside = [np.random.default_rng(seed) for seed in SEEDS]
     for _ in range(2):
-        batch = draw_batch(setup, together)
+        batch = setup.draw_many(together)
         draws = setup.world.draw_many(aside, setup.horizon)
         for i, rng in enumerate(alone):
             episode = setup.draw(rng)
             np.testing.assert_array_equal(table_of(draws[i]), table_of(episode.process))
             np.testing.assert_array_equal(batch.noise[:, i], episode.noise)
-            np.testing.assert_allclose(batch.table[:, i], episode.observations, atol=1e-12)
+            np.testing.assert_allclose(batch.observations[:, i], episode.observations, atol=1e-12)
             assert draws[i].period == episode.process.period
             assert rng.bit_generator.state == together[i].bit_generator.state
         aside = [np.random.default_rng() for _ in SEEDS]

@@ -35,16 +35,19 @@ def test_a_damaged_cache(tmp_path: Path, data_folder: Path) -> None:
         cache.entry(2018)
 
 
-def test_importing_mends_a_damaged_year(tmp_path: Path, data_folder: Path) -> None:
+def test_importing_again_replaces_a_damaged_year_that_was_deleted(
+    tmp_path: Path, data_folder: Path
+) -> None:
     file = write(tmp_path / "a.csv", csv(csv_line(), csv_line(date=(2017, 3, 1))))
     first = import_paths([file])
     (data_folder / "madrid-2018.npz").write_bytes(b"junk")
-    again = import_paths([file])
-    assert again.renewed == (2018,)
-    assert [e.fingerprint for e in again.entries] == [e.fingerprint for e in first.entries]
+    with pytest.raises(DataError, match=r"2018 .* delete the file and import"):
+        import_paths([file])
     # A damaged year that is not in the files does not matter.
-    (data_folder / "madrid-2018.npz").write_bytes(b"junk")
-    assert not import_paths([write(tmp_path / "b.csv", csv(csv_line(date=(2017, 3, 2))))]).renewed
+    import_paths([write(tmp_path / "b.csv", csv(csv_line(date=(2017, 3, 1))))])
+    (data_folder / "madrid-2018.npz").unlink()
+    again = import_paths([file])
+    assert [e.fingerprint for e in again.entries] == [e.fingerprint for e in first.entries]
 
 
 def test_an_entry_knows_its_days(tmp_path: Path, data_folder: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.madrid import cache, reading
+from periodic_envs.data.madrid import cache, importing
 from periodic_envs.data.madrid.cache import hours_in
 from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.portal import parse
@@ -231,7 +231,7 @@ def test_nothing_is_kept_unless_all_can_be_read(tmp_path: Path, data_folder: Pat
 def test_truncated_zip(tmp_path: Path, data_folder: Path, keep: float) -> None:
     whole = zipped(tmp_path / "a.zip", [("mar.csv", csv(*[csv_line()] * 50))]).read_bytes()
     cut = whole[: int(keep * len(whole)) if isinstance(keep, float) else keep]
-    with pytest.raises(DataError, match=r"^a.zip .*damaged"):
+    with pytest.raises(DataError, match=r"^a.zip is damaged"):
         import_paths([write(tmp_path / "a.zip", cut)])
 
 
@@ -245,10 +245,10 @@ def test_damaged_member(tmp_path: Path, data_folder: Path) -> None:
 def test_zip_bombs(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = zipped(tmp_path / "a.zip", [("mar.csv", csv() + b"0" * 3_000_000)])
     assert bomb.stat().st_size < 10_000
-    monkeypatch.setattr(reading, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(importing, "MAX_BYTES", 2**20)
     with pytest.raises(DataError, match=r"a.zip:mar.csv is larger than 1 MB"):
         import_paths([bomb])
-    monkeypatch.setattr(reading, "MAX_UNZIPPED_BYTES", 2**20)
+    monkeypatch.setattr(importing, "MAX_UNZIPPED_BYTES", 2**20)
     with pytest.raises(DataError, match=r"a.zip unpacks to 1 files of 3 MB"):
         import_paths([bomb])
     many = zipped(tmp_path / "b.zip", [(f"{i}.csv", b"") for i in range(1001)])
@@ -259,9 +259,9 @@ def test_zip_bombs(tmp_path: Path, data_folder: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.zip", b"<html></html>", "a.zip is not a zip file"),
+        ("a.zip", b"<html></html>", "a.zip is damaged or in another format: .*not a zip"),
         ("a.csv", b"a,b\n", "a.csv is not a file of the Madrid portal"),
-        ("a.csv", b"", "a.csv has no first line"),
+        ("a.csv", b"", "a.csv is not a file of the Madrid portal"),
     ],
 )
 def test_a_named_file_must_be_the_portals(
@@ -274,11 +274,11 @@ def test_a_named_file_must_be_the_portals(
 def test_nothing_to_import(tmp_path: Path, data_folder: Path) -> None:
     with pytest.raises(DataError, match=r"there is no file or folder"):
         import_paths([tmp_path / "nowhere"])
-    with pytest.raises(DataError, match=r"there is no .csv, .txt, .zip file in"):
+    with pytest.raises(DataError, match=r"no csv or txt file of the Madrid portal in: .*"):
         import_paths([tmp_path])
     write(tmp_path / "a.csv", b"a,b\n")
-    with pytest.raises(DataError, match=r"none of these is a file of the Madrid portal: a.csv"):
+    with pytest.raises(DataError, match=r"no csv or txt file of the Madrid portal in: a.csv"):
         import_paths([tmp_path])
     empty = zipped(tmp_path / "b.zip", [("readme.md", b"")])
-    with pytest.raises(DataError, match=r"b.zip has no .csv or .txt file in it"):
+    with pytest.raises(DataError, match=r"no csv or txt file of the Madrid portal in: .*b.zip"):
         import_paths([empty])

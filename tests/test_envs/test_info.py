@@ -36,7 +36,7 @@ def test_info_adds_up_the_regret(env_id: str) -> None:
 
 @pytest.mark.parametrize("make", [gym.make, vector])
 def test_regret_can_be_spared(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("batch", "process"):
+    for module in ("draws", "process"):
         monkeypatch.setattr(f"periodic_envs.{module}.maximise", lambda *_: 1 / 0)
     env = make("PeriodicGP-Synthetic-v0", horizon=4, regret=False)
     full = make("PeriodicGP-SyntheticDiscrete-v0", horizon=4)

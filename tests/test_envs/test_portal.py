@@ -76,11 +76,11 @@ def test_columns_are_found_by_name() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "a.csv has no first line"),
-        (b"\n\n", "a.csv has no first line"),
+        (b"", "a.csv is not a file of the Madrid portal"),
+        (b"\n\n", "a.csv is not a file of the Madrid portal"),
         (b"<html>not found</html>", "a.csv is not a file of the Madrid portal"),
         (b"station,name\n4,x\n", "a.csv is not a file of the Madrid portal"),
-        (b"ESTACION;MAGNITUD\n4;7\n", "a.csv has no column ANO, MES, DIA"),
+        (b"ESTACION;MAGNITUD\n4;7\n", "a.csv is not a file of the Madrid portal"),
     ],
 )
 def test_something_else_altogether(data: bytes, message: str) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from periodic_envs.fields.course import change_times
-from periodic_envs.figures import world_figure
 from periodic_envs.process import FiniteProcess
+from periodic_envs.rendering import world_figure
 
 ID = "PeriodicGP-Shift-v0"
 KINDS = ("phase", "period", "swap", "amplitude")

@@ -12,8 +12,7 @@ from agents.registry import AgentSpec
 from evaluation.pictures import run_figure
 from evaluation.play import play
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.figures import world_figure
-from periodic_envs.labels import thinned, wrapped
+from periodic_envs.rendering import thinned, world_figure, wrapped
 
 TITLE = "periodic-gp-ucb:time_length_scale=1 in PeriodicGP-Replay-v0:" + ",".join(
     f"setting_{i}=some_value" for i in range(12)

@@ -1,4 +1,4 @@
-"""Imported years of measurements: one file for each, parsed once.
+"""Imported years of measurements, one file for each, and windows of them.
 
 A file is a NumPy archive of plain numbers (never pickled): a table for each magnitude and a JSON
 text with the stations and the files that were imported.
@@ -22,12 +22,15 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from periodic_envs.arrays import Array
+from periodic_envs.data.days import describe
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.portal import Readings
-from periodic_envs.data.madrid.stations import magnitude_name
+from periodic_envs.data.madrid.stations import STATIONS, magnitude_name
 from periodic_envs.files import write_atomically
 
 VARIABLE = "PERIODIC_GP_DATA"
+GET_DATA = "periodic-gp data download madrid --year {year}"
 FORMAT = "periodic-gp measurements 2"
 MAX_BYTES = 256 * 2**20
 MAX_SERIES = 4000
@@ -115,8 +118,61 @@ def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
     return found.stations, tables[magnitude]
 
 
+def load_window(
+    start: datetime.date, days: int, *, magnitude: int, stations: Sequence[int] | None
+) -> tuple[tuple[int, ...], Array]:
+    """Return whole days of one magnitude, by default of all stations that measured it.
+
+    Returns:
+        The stations' numbers, and their measurements, shape (hours, stations): hour 0 is 00:00 of
+        the first day, NaN where nothing valid was measured.
+
+    Raises:
+        DataError: the window reaches beyond the imported days, or a station is not in it.
+    """
+    last = start + datetime.timedelta(days=days - 1)
+    window, imported = describe(start, days), years()
+    for year in range(start.year, last.year + 1):
+        if year not in imported:
+            there = ", ".join(map(str, imported)) or "none"
+            raise DataError(
+                f"{window} needs the year {year}, which is not imported (imported: {there}); "
+                f"get it with: {GET_DATA.format(year=year)}"
+            )
+    whole = np.concatenate([_hours(y, magnitude) for y in range(start.year, last.year + 1)])
+    first = 24 * (start - datetime.date(start.year, 1, 1)).days
+    values = whole[first : first + 24 * days]
+    empty = np.isnan(values).reshape(days, -1).all(1)
+    if empty.any():
+        raise DataError(
+            f"nothing is imported of {start + datetime.timedelta(days=int(empty.argmax()))} in "
+            f"{window} ('periodic-gp data list' shows the imported days): import the missing "
+            "month, or choose another start"
+        )
+    measured = [s for s, hours in zip(STATIONS, whole.T, strict=True) if not np.isnan(hours).all()]
+    chosen = tuple(measured if stations is None else map(int, stations))
+    for station in chosen:
+        if station not in measured:
+            raise DataError(
+                f"station {station} did not measure {magnitude_name(magnitude)} in that time; "
+                f"these did: {', '.join(map(str, measured))}"
+            )
+    # Rounded: the portal has at most two decimals, the tables single precision.
+    return chosen, values[:, [list(STATIONS).index(s) for s in chosen]].round(3)
+
+
+def _hours(year: int, magnitude: int) -> Array:
+    """Return a year's measurements at all stations of known place, shape (hours, stations)."""
+    numbers, values = table(year, magnitude)
+    hours = np.full((len(values), len(STATIONS)), np.nan)
+    for column, station in enumerate(STATIONS):
+        if station in numbers:
+            hours[:, column] = values[:, numbers.index(station)]
+    return hours
+
+
 def add(
-    year: int, parts: Sequence[Readings], imports: list[dict[str, Any]], *, afresh: bool
+    year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]
 ) -> tuple[YearEntry, int, int]:
     """Add readings to a year, and write it whole or not at all.
 
@@ -127,12 +183,11 @@ def add(
         year: The year.
         parts: Readings, of this year among others.
         imports: Their files, for the record.
-        afresh: Whether to leave out what was imported before.
 
     Returns:
         The entry, the number of hourly values that were there already, and of those that differ.
     """
-    known, old = (None, {}) if afresh or year not in years() else _read(year, None)
+    known, old = _read(year, None) if year in years() else (None, {})
     parts = [part.only(part.years() == year) for part in parts]
     before = known.stations if known else ()
     stations = tuple(sorted({*before, *(s for p in parts for s in np.unique(p.station).tolist())}))
@@ -175,19 +230,18 @@ def _save(
     imports: list[dict[str, Any]],
     before: tuple[Mapping[str, Any], ...],
 ) -> YearEntry:
-    fresh = {(one["file"], one["sha256"]) for one in imports}
+    fresh = {one["sha256"] for one in imports}
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     record = (
-        *(one for one in before if (one["file"], one["sha256"]) not in fresh),
+        *(one for one in before if one["sha256"] not in fresh),
         *({**one, "imported": now} for one in imports),
     )
     fingerprint = _fingerprint(year, stations, tables)
     found = YearEntry(year, stations, tuple(tables), fingerprint, record, _days(year, tables))
-    arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in tables.items()}
     about = json.dumps({"format": FORMAT, **asdict(found)})
-    arrays["about"] = np.frombuffer(about.encode(), dtype=np.uint8)
     packed = io.BytesIO()
-    np.savez_compressed(packed, **arrays)
+    arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in tables.items()}
+    np.savez_compressed(packed, about=np.frombuffer(about.encode(), dtype=np.uint8), **arrays)
     write_atomically(_path(year), packed.getvalue())
     return found
 

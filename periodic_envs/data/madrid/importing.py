@@ -1,14 +1,60 @@
-"""``periodic-gp data import``: parse once, keep the result."""
+"""``periodic-gp data import``: read files, zips and folders of the portal once, within bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
-from periodic_envs.data.madrid.reading import Source, find_sources, read
+from periodic_envs.data.madrid.portal import NotPortalError, parse
+
+# Bounds on what is read: a year of the portal is 13 MB in 12 files (36 with all formats).
+MAX_BYTES = 64 * 2**20
+"""Of one file, or one member of a zip once unpacked."""
+MAX_UNZIPPED_BYTES = 512 * 2**20
+MAX_MEMBERS = 1000
+TEXT_SUFFIXES = (".csv", ".txt")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read: by itself, or a member of a zip.
+
+    Attributes:
+        path: The file on disk.
+        member: Name within the zip, or None.
+        named: Whether the user named this very file. If not, a file in another format is skipped.
+    """
+
+    path: Path
+    member: str | None
+    named: bool
+
+    @property
+    def name(self) -> str:
+        """The name for messages and provenance: printable and without the folders."""
+        name = self.path.name if self.member is None else f"{self.path.name}:{self.member}"
+        return "".join(c if c.isprintable() else "?" for c in name)[:200]
+
+    def read(self) -> bytes:
+        """Return the content, up to ``MAX_BYTES`` whatever the directory of a zip claims."""
+        with _reading(self.name):
+            if self.member is None:
+                with self.path.open("rb") as file:
+                    data = file.read(MAX_BYTES + 1)
+            else:
+                with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as member:
+                    data = member.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise DataError(
+                f"{self.name} is larger than {MAX_BYTES // 2**20} MB: not a month's data"
+            )
+        return data
 
 
 @dataclass(frozen=True)
@@ -19,15 +65,13 @@ class Imported:
         entries: The years that were written.
         repeated: Hourly values that were there already.
         different: Those of them that differ.
-        ignored: Files that are not the portal's, and were found rather than named.
-        renewed: Years whose earlier import was damaged and has been replaced.
+        ignored: Files in another format that were found rather than named.
     """
 
     entries: tuple[cache.YearEntry, ...]
     repeated: int
     different: int
     ignored: tuple[str, ...]
-    renewed: tuple[int, ...] = ()
 
 
 def import_paths(
@@ -41,43 +85,76 @@ def import_paths(
     """Import files, zips and folders in any mix. Nothing is kept unless all can be read.
 
     Args:
-        paths: What to import.
+        paths: The files, zips and folders.
         on_start: Called with the number of files.
         on_file: Called with each file before it is read.
-        origin: Where the files were downloaded from, for the record.
+        origin: Address that the files were downloaded from, for the record.
         must_have: A year that has to be among the files.
     """
-    sources = find_sources(paths)
+    sources = [source for path in paths for source in _find_sources(path)]
     on_start(len(sources))
     parts, records, ignored = [], [], []
     for source in sources:
         on_file(source)
-        digest, readings = read(source)
-        if readings is None:
+        data = source.read()
+        try:
+            readings = parse(data, source.name)
+        except NotPortalError:
+            if source.named:
+                raise
             ignored.append(source.name)
             continue
-        parts.append(readings)
+        digest = hashlib.sha256(data).hexdigest()
         record = {"file": source.name, "sha256": digest, "lines": len(readings.station)}
+        parts.append(readings)
         records.append(record if origin is None else {**record, "from": origin})
     if not parts:
-        raise DataError(f"none of these is a file of the Madrid portal: {', '.join(ignored[:5])}")
-    numbers = sorted({year for part in parts for year in part.years().tolist()})
-    if must_have is not None and must_have not in numbers:
-        raise DataError(f"it holds {', '.join(map(str, numbers))} and nothing of {must_have}")
+        places = ", ".join(ignored[:5]) or ", ".join(map(str, paths))
+        raise DataError(f"no csv or txt file of the Madrid portal in: {places}")
+    years = sorted({year for part in parts for year in part.years().tolist()})
+    if must_have is not None and must_have not in years:
+        raise DataError(f"it holds {', '.join(map(str, years))} and nothing of {must_have}")
+    added = []
     with cache.lock():  # another process may be importing another month of the same year
-        damaged = [year for year in numbers if year in cache.years() and not _is_readable(year)]
-        added = []
-        for year in numbers:
+        for year in years:
             pairs = zip(parts, records, strict=True)
-            files = [record for part, record in pairs if year in part.years()]
-            added.append(cache.add(year, parts, files, afresh=year in damaged))
+            added.append(cache.add(year, parts, [r for part, r in pairs if year in part.years()]))
     entries, repeated, different = zip(*added, strict=True)
-    return Imported(entries, sum(repeated), sum(different), tuple(ignored), tuple(damaged))
+    return Imported(entries, sum(repeated), sum(different), tuple(ignored))
 
 
-def _is_readable(year: int) -> bool:
+def _find_sources(path: Path) -> Iterator[Source]:
+    """Yield the csv and txt files of a path, those in zips included."""
+    if not path.exists():
+        raise DataError(f"there is no file or folder {str(path)!r}")
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        suffix = file.suffix.casefold()
+        if suffix == ".zip":
+            yield from _members(file)
+        elif file == path or (suffix in TEXT_SUFFIXES and file.is_file()):
+            yield Source(file, None, named=file == path)
+
+
+def _members(path: Path) -> Iterator[Source]:
+    with _reading(path.name), zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    size = sum(member.file_size for member in members)
+    if len(members) > MAX_MEMBERS or size > MAX_UNZIPPED_BYTES:
+        raise DataError(
+            f"{path.name} unpacks to {len(members)} files of {size / 2**20:,.0f} MB: too much to "
+            "be a year's data"
+        )
+    for member in members:
+        if member.filename.casefold().endswith(TEXT_SUFFIXES):
+            yield Source(path, member.filename, named=False)
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Turn all errors of reading a file into a DataError."""
     try:
-        cache.entry(year)
-    except DataError:
-        return False
-    return True
+        yield
+    except OSError as error:
+        raise DataError(f"cannot read {name}: {error.strerror or error}") from error
+    except Exception as error:  # zipfile raises nearly any kind for a damaged file
+        raise DataError(f"{name} is damaged or in another format: {error}") from error

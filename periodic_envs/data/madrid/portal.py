@@ -15,7 +15,7 @@ from __future__ import annotations
 import codecs
 import datetime
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,11 @@ from numpy.typing import NDArray
 
 from periodic_envs.data.errors import DataError
 
-HOURS = tuple(f"{hour:02d}" for hour in range(1, 25))
-KEY_COLUMNS = ("ESTACION", "MAGNITUD", "ANO", "MES", "DIA")
+COLUMNS = (
+    *("PROVINCIA", "MUNICIPIO", "ESTACION", "MAGNITUD", "ANO", "MES", "DIA"),
+    *(f"H{hour:02d}" for hour in range(1, 25)),
+    *(f"V{hour:02d}" for hour in range(1, 25)),
+)
 CITY = "28079"  # province 28, municipality 079
 TXT_WIDTH = 20 + 24 * 6
 MAX_VALUE = 1e6
@@ -68,7 +71,7 @@ class Readings:
 
 
 def parse(data: bytes, name: str) -> Readings:
-    """The readings in the bytes of one csv or txt file.
+    """Return the readings in the bytes of one csv or txt file.
 
     Args:
         data: The file's content.
@@ -80,104 +83,86 @@ def parse(data: bytes, name: str) -> Readings:
     """
     lines = _decoded(data, name).splitlines()
     first = lines[0] if lines else ""
-    if not first.strip():
-        raise NotPortalError(f"{name} has no first line to tell its format by: it is empty")
     coarse = first.startswith(CITY) and len(_padded(first)) == TXT_WIDTH
-    if coarse:
-        rows = _txt_rows(lines, name)
-    elif "ESTACION" in first or _starts_like_a_header(first):
-        rows = _csv_rows(lines, name)
-    else:
-        raise NotPortalError(
-            f"{name} is not a file of the Madrid portal: it starts with {first[:40]!r}, neither "
-            "the csv's column names nor the txt's 164 characters"
-        )
-    return _readings(list(rows), name, coarse)
-
-
-def _starts_like_a_header(line: str) -> bool:
-    """Whether this is the beginning of the csv's first line, perhaps cut short."""
-    start = "PROVINCIA;MUNICIPIO"[: max(len(line), 4)]
-    return line.upper().startswith(start)
-
-
-def _padded(line: str) -> str:
-    """A line of the txt with the blank that is its last flag, should an editor have removed it."""
-    return line.ljust(TXT_WIDTH) if len(line) == TXT_WIDTH - 1 else line
+    split = _split_txt if coarse else _csv_splitter(first, name)
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or (number == 1 and not coarse):
+            continue
+        try:
+            rows.append(_row(split(line)))
+        except ValueError as error:
+            end = " (truncated file?)" if number == len(lines) else ""
+            raise DataError(f"{name}, line {number}, {error}{end}") from None
+    if not rows:
+        raise DataError(f"{name} has no measurements in it")
+    station, magnitude, day, hours = map(np.array, zip(*rows, strict=True))
+    if np.nanmax(np.abs(hours), initial=0.0) > MAX_VALUE:
+        raise DataError(f"{name} has values above {MAX_VALUE:,.0f}: it is damaged")
+    days = day.astype("datetime64[D]")
+    return Readings(station, magnitude, days, hours.astype(np.float32), coarse)
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The text: all that matters in it is ASCII, so any encoding that says so will do."""
+    """Return the text: all that matters in it is ASCII, so any encoding it claims will do."""
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return data.decode("utf-16")
-        return data.decode("utf-8-sig")
+        return data.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF8)):
+        if is_utf16 or data.startswith(codecs.BOM_UTF8):
             raise DataError(f"{name} is damaged: it is not in the encoding it claims") from None
         return data.decode("latin-1")
 
 
-def _csv_rows(lines: list[str], name: str) -> Iterator[Row]:
-    separator = ";" if ";" in lines[0] else ","
-    columns = [column.strip().upper().replace("AÑO", "ANO") for column in lines[0].split(separator)]
-    wanted = (*KEY_COLUMNS, *(f"H{hour}" for hour in HOURS), *(f"V{hour}" for hour in HOURS))
-    absent = [column for column in wanted if column not in columns]
+def _csv_splitter(header: str, name: str) -> Callable[[str], tuple[str, ...]]:
+    """Return the function that splits lines under this header into date, values and flags."""
+    separator = ";" if ";" in header else ","
+    columns = [column.strip().upper().replace("AÑO", "ANO") for column in header.split(separator)]
+    absent = [column for column in COLUMNS if column not in columns]
     if absent:
-        problem = f"{name} has no column {', '.join(absent[:3])}"
-        if _starts_like_a_header(lines[0]):
-            raise DataError(f"{problem}: its first line is cut short or damaged")
-        raise NotPortalError(f"{problem}: not hourly data?")
-    pick = operator.itemgetter(*(columns.index(column) for column in wanted))
-    place = [columns.index(c) if c in columns else None for c in ("PROVINCIA", "MUNICIPIO")]
+        if header[:4].upper() == "PROV":
+            raise DataError(
+                f"{name} has no column {absent[0]}: its first line is cut short or damaged"
+            )
+        raise NotPortalError(
+            f"{name} is not a file of the Madrid portal: it starts with {header[:40]!r}, neither "
+            "the csv's column names nor the txt's 164 characters"
+        )
+    pick = operator.itemgetter(*(columns.index(column) for column in COLUMNS))
 
-    def fields_of(line: str) -> tuple[str, ...]:
+    def split(line: str) -> tuple[str, ...]:
         fields = line.rstrip().split(separator)
         if len(fields) != len(columns):
             raise ValueError(f"has {len(fields)} fields instead of {len(columns)}")
-        for at, number in zip(place, (28, 79), strict=True):
-            if at is not None and fields[at].strip().lstrip("0") != str(number):
-                raise ValueError("is not a measurement in Madrid (28 079)")
         picked: tuple[str, ...] = pick(fields)
-        return picked
+        if tuple(field.strip().lstrip("0") for field in picked[:2]) != ("28", "79"):
+            raise ValueError("is not a measurement in Madrid (28 079)")
+        return picked[2:]
 
-    return _rows(lines, name, 1, fields_of)
-
-
-def _txt_rows(lines: list[str], name: str) -> Iterator[Row]:
-    def fields_of(line: str) -> tuple[str, ...]:
-        line = _padded(line)
-        if len(line) != TXT_WIDTH:
-            raise ValueError(f"has {len(line)} characters instead of {TXT_WIDTH}")
-        if not line.startswith(CITY) or line[12:14] != "02":
-            raise ValueError("is not an hourly measurement in Madrid")
-        key = line[5:8], line[8:10], f"20{line[14:16]}", line[16:18], line[18:20]
-        values = (line[start : start + 5] for start in range(20, TXT_WIDTH, 6))
-        return (*key, *values, *line[25:TXT_WIDTH:6])
-
-    return _rows(lines, name, 0, fields_of)
+    return split
 
 
-def _rows(
-    lines: list[str], name: str, first: int, fields_of: Callable[[str], tuple[str, ...]]
-) -> Iterator[Row]:
-    """Rows of the lines from ``first`` on; a damaged line is named."""
-    for number, line in enumerate(lines[first:], first + 1):
-        if not line.strip():
-            continue
-        try:
-            yield _row(fields_of(line))
-        except ValueError as error:
-            end = " (truncated file?)" if number == len(lines) else ""
-            raise DataError(f"{name}, line {number}, {error}{end}") from None
+def _padded(line: str) -> str:
+    """Return a line of the txt with its last flag, a blank that an editor may have removed."""
+    return line.ljust(TXT_WIDTH) if len(line) == TXT_WIDTH - 1 else line
+
+
+def _split_txt(line: str) -> tuple[str, ...]:
+    line = _padded(line)
+    if len(line) != TXT_WIDTH:
+        raise ValueError(f"has {len(line)} characters instead of {TXT_WIDTH}")
+    if not line.startswith(CITY) or line[12:14] != "02":
+        raise ValueError("is not an hourly measurement in Madrid")
+    key = line[5:8], line[8:10], f"20{line[14:16]}", line[16:18], line[18:20]
+    values = (line[start : start + 5] for start in range(20, TXT_WIDTH, 6))
+    return (*key, *values, *line[25:TXT_WIDTH:6])
 
 
 def _row(fields: tuple[str, ...]) -> Row:
-    """Station, magnitude, day, the 24 values."""
-    key, texts, flags = fields[:5], fields[5:29], fields[29:]
-    numbers = [part.strip() for part in key]
-    digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in numbers)
-    station, magnitude, year, month, day = map(int, numbers) if digits else [0] * 5
+    """Return station, magnitude, day and the 24 values."""
+    key, texts, flags = [part.strip() for part in fields[:5]], fields[5:29], fields[29:]
+    digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in key)
+    station, magnitude, year, month, day = map(int, key) if digits else [0] * 5
     if not (0 < station < 1000 and 0 < magnitude < 1000 and 1990 <= year < 2100):
         raise ValueError(f"has {' '.join(key)!r} for station, magnitude and date")
     date = datetime.date(year, month, day)
@@ -188,14 +173,3 @@ def _row(fields: tuple[str, ...]) -> Row:
     if "".join(valid).translate(_NOT_IN_NUMBERS):
         raise ValueError("has a value that is not a number")
     return station, magnitude, date, [float(text) if text else np.nan for text in valid]
-
-
-def _readings(rows: list[Row], name: str, coarse: bool) -> Readings:
-    if not rows:
-        raise DataError(f"{name} has no measurements in it")
-    station, magnitude, day, hours = zip(*rows, strict=True)
-    values = np.array(hours)
-    if np.nanmax(np.abs(values), initial=0.0) > MAX_VALUE:
-        raise DataError(f"{name} has values above {MAX_VALUE:,.0f}: it is damaged")
-    days = np.array(day, dtype="datetime64[D]")
-    return Readings(np.array(station), np.array(magnitude), days, values.astype(np.float32), coarse)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from periodic_envs.arrays import Array
+from periodic_envs.data.days import check_arms
 from periodic_envs.data.errors import DataError
+from periodic_envs.process import PublicInfo
 
 _KM_PER_DEGREE = 111.195  # of latitude
 
@@ -107,3 +109,23 @@ def coordinates_km(numbers: Sequence[int]) -> Array:
     scale = _KM_PER_DEGREE * np.array([math.cos(math.radians(centre[1])), 1.0])
     chosen = np.array([(STATIONS[n].longitude, STATIONS[n].latitude) for n in numbers])
     return np.asarray((chosen - centre) * scale)
+
+
+def check_stations(chosen: Any) -> None:
+    """Raise a DataError unless this is None or a list of different stations."""
+    kinds = (int, np.integer)
+    check_arms("stations", chosen, STATIONS, kinds=kinds, one="station", many="station numbers")
+
+
+def public_stations(
+    stations: Sequence[int], warm_start_days: int, period_hours: float
+) -> PublicInfo:
+    """What agents may know of a world whose actions are stations."""
+    return PublicInfo(
+        n_actions=len(stations),
+        dim=2,
+        periods=(float(period_hours),),
+        action_features=coordinates_km(stations),
+        action_names=tuple(STATIONS[n].name for n in stations),
+        first_step=24 * warm_start_days,
+    )

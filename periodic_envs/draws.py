@@ -1,0 +1,259 @@
+"""The reward processes of many copies in one set of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from periodic_envs.arrays import Array
+from periodic_envs.fields.basis import Basis
+from periodic_envs.fields.course import Course
+from periodic_envs.fields.maximise import maximise
+from periodic_envs.process import (
+    ContinuousProcess,
+    FiniteProcess,
+    RewardProcess,
+    TabularProcess,
+    WarmStart,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Draws:
+    """Processes with finitely many actions; what ``FiniteProcess`` is for one copy.
+
+    Attributes:
+        tables: mean rewards (n, rows, actions).
+        rows: table row of each time, shape (T,) for all copies or (n, T).
+        periods: length of the season of each copy, shape (n,).
+        contexts: contexts before each step, shape (n, horizon + 1, c), or None.
+        warm_start: prior information in arrays with the copies first, or None.
+        courses: how the season of each copy moves, or None if it does not.
+    """
+
+    tables: Array
+    rows: NDArray[np.intp]
+    periods: Array
+    contexts: Array | None = None
+    warm_start: WarmStart | None = None
+    courses: Sequence[Course] | None = None
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __getitem__(self, copy: int) -> Any:
+        """Return the process of one copy."""
+        return FiniteProcess(values=self.tables[copy], **self._timeline(copy))
+
+    def _timeline(self, copy: int) -> dict[str, Any]:
+        return {
+            "rows": self.rows if self.rows.ndim == 1 else self.rows[copy],
+            "period": self.periods.item(copy),
+            "contexts": None if self.contexts is None else self.contexts[copy],
+            "warm_start": None if self.warm_start is None else self.warm_start[copy],
+            "course": None if self.courses is None else self.courses[copy],
+        }
+
+    @cached_property
+    def copies(self) -> NDArray[np.intp]:
+        """0 .. n - 1."""
+        return np.arange(len(self))
+
+    def _row(self, t: int) -> Any:
+        """Return the table row of all copies at time t, or one for each copy, shape (n,)."""
+        return self.rows[:, t] if self.rows.ndim == 2 else self.rows[t]
+
+    def _entries(self, t: int) -> Array:
+        """Return the table entries (n, ...) at time t."""
+        row = self._row(t)
+        entries: Array = self.tables[:, row] if row.ndim == 0 else self.tables[self.copies, row]
+        return entries
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Return the mean reward (n,) of action i in copy i."""
+        mean: Array = self.tables[self.copies, self._row(t), actions]
+        return mean
+
+    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
+        """Return the best actions (n, ...) and their mean rewards (n,)."""
+        key = self._row(t).tobytes()
+        if key not in self._optima:
+            self._optima[key] = self._search(self._entries(t))
+        actions, values = self._optima[key]
+        return actions.copy(), values.copy()
+
+    @cached_property
+    def _optima(self) -> dict[bytes, tuple[NDArray[Any], Array]]:
+        return {}
+
+    def _search(self, entries: Array) -> tuple[NDArray[Any], Array]:
+        return entries.argmax(1), entries.max(1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ContinuousDraws(Draws):
+    """Processes with actions in a box; ``tables`` are weights (n, rows, m).
+
+    Attributes:
+        bases: feature map of each copy.
+    """
+
+    bases: Sequence[Basis]
+
+    def __getitem__(self, copy: int) -> Any:
+        """Return the process of one copy."""
+        return ContinuousProcess(
+            basis=self.bases[copy], weights=self.tables[copy], **self._timeline(copy)
+        )
+
+    @cached_property
+    def _shared(self) -> Basis | None:
+        """The feature map of all copies, if it is the same."""
+        first = self.bases[0]
+        return first if all(basis is first for basis in self.bases) else None
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Return the mean reward (n,) of action i in copy i."""
+        points, basis = actions.astype(np.float64), self._shared
+        if basis is not None and basis.fundamental is not None:
+            return self._polynomial(basis.fundamental * points[:, 0], t)
+        if basis is not None:
+            features = basis(points)
+        else:
+            features = np.stack([b(p) for b, p in zip(self.bases, points, strict=True)])
+        mean: Array = np.einsum("nm,nm->n", features, self._entries(t))
+        return mean
+
+    def _polynomial(self, angles: Array, t: int) -> Array:
+        """Return ``Re sum_k (c_k - i s_k) z^k`` at ``z = exp(i angle)`` for every copy."""
+        # cos and sin from the tangent of half the angle, which stays below pi / 2.
+        half = np.tan(angles / 2.0)
+        squared = half * half
+        below = 1.0 / (1.0 + squared)
+        z = np.empty(len(half), dtype=np.complex128)
+        np.multiply(1.0 - squared, below, out=z.real)
+        np.multiply(2.0 * half, below, out=z.imag)
+        coefficients = self._coefficients(t)
+        total = coefficients[-1] * z
+        for coefficient in coefficients[-2:0:-1]:
+            total += coefficient
+            total *= z
+        mean: Array = total.real + coefficients[0].real
+        return mean
+
+    def _coefficients(self, t: int) -> NDArray[np.complex128]:
+        """Return ``c_k - i s_k`` (K, n): each step of Horner's rule reads contiguous memory."""
+        key = self._row(t).tobytes()
+        if key in self._series:
+            return self._series[key]
+        on_cos, on_sin = np.split(self._entries(t).T, 2)
+        coefficients: NDArray[np.complex128] = np.empty(on_cos.shape, dtype=np.complex128)
+        coefficients.real = on_cos
+        np.negative(on_sin, out=coefficients.imag)
+        if self.rows.ndim == 1 and self.tables.shape[1] < len(self.rows):  # rows repeat
+            self._series[key] = coefficients
+        return coefficients
+
+    @cached_property
+    def _series(self) -> dict[bytes, NDArray[np.complex128]]:
+        return {}
+
+    def _search(self, entries: Array) -> tuple[NDArray[Any], Array]:
+        if self._shared is not None:
+            actions, values = maximise(self._shared, entries)
+        else:
+            pairs = zip(self.bases, entries, strict=True)
+            found = [maximise(basis, row[None]) for basis, row in pairs]
+            actions, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return actions.astype(np.float32), values
+
+
+class OtherDraws(list[Any]):
+    """Processes without tables, one by one, with the interface of :class:`Draws`."""
+
+    @property
+    def periods(self) -> Array:
+        """Length of the season of each copy."""
+        return np.array([process.period for process in self], dtype=np.float64)
+
+    @property
+    def contexts(self) -> Array | None:
+        """Contexts before each step."""
+        return _contexts(self)
+
+    @property
+    def warm_start(self) -> WarmStart | None:
+        """Prior information."""
+        return _warm_start(self)
+
+    def mean(self, actions: NDArray[Any], t: int) -> Array:
+        """Return the mean reward (n,) of action i in copy i."""
+        pairs = zip(self, actions, strict=True)
+        return np.array([float(process.mean(action, t)) for process, action in pairs])
+
+    def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
+        """Return the best actions (n, ...) and their mean rewards (n,)."""
+        actions, values = zip(*(process.optimum(t) for process in self), strict=True)
+        return np.array(actions), np.array(values)
+
+
+def gather(processes: Sequence[RewardProcess]) -> Draws | OtherDraws:
+    """Put processes that were drawn one by one together."""
+    finite = [p for p in processes if isinstance(p, FiniteProcess)]
+    if len(finite) == len(processes):
+        return Draws(tables=stack_tables([p.values for p in finite]), **_timelines(finite))
+    boxes = [p for p in processes if isinstance(p, ContinuousProcess)]
+    if len(boxes) == len(processes):
+        tables, bases = stack_tables([p.weights for p in boxes]), [p.basis for p in boxes]
+        return ContinuousDraws(tables=tables, bases=bases, **_timelines(boxes))
+    return OtherDraws(processes)
+
+
+def _timelines(processes: Sequence[TabularProcess]) -> dict[str, Any]:
+    rows = processes[0].rows
+    if any(not np.array_equal(p.rows, rows) for p in processes):
+        rows = np.stack([p.rows for p in processes])
+    courses = [p.course for p in processes]
+    return {
+        "rows": rows,
+        "periods": np.array([p.period for p in processes], dtype=np.float64),
+        "contexts": _contexts(processes),
+        "warm_start": _warm_start(processes),
+        "courses": None if None in courses else courses,
+    }
+
+
+def empty_tables(copies: int, rows: int, size: int) -> Array:
+    """Room for tables (copies, rows, size), in memory row by row: so steps read them."""
+    tables: Array = np.empty((rows, copies, size)).swapaxes(0, 1)
+    return tables
+
+
+def stack_tables(tables: Sequence[Array]) -> Array:
+    """Tables (rows, ...) of all copies in one (n, rows, ...), zero where a copy has less."""
+    first = tables[0]
+    if all(table is first for table in tables):  # a fixed process: one table for all
+        return np.broadcast_to(first, (len(tables), *first.shape))
+    depth = max(len(table) for table in tables)
+    stacked = np.zeros((len(tables), depth, *first.shape[1:]))
+    for space, table in zip(stacked, tables, strict=True):
+        space[: len(table)] = table
+    return stacked
+
+
+def _contexts(processes: Sequence[Any]) -> Array | None:
+    contexts = [process.contexts for process in processes]
+    return None if contexts[0] is None else np.stack(contexts)
+
+
+def _warm_start(processes: Sequence[Any]) -> WarmStart | None:
+    starts = [process.warm_start for process in processes]
+    if starts[0] is None:
+        return None
+    arrays = zip(*((start.t, start.action, start.reward) for start in starts), strict=True)
+    return WarmStart(*(np.stack(array) for array in arrays))
