@@ -74,7 +74,7 @@ def test_import_says_what_it_passed_over_and_what_came_twice(
     ("arguments", "message"),
     [
         (("data", "import", "nowhere"), "there is no file or folder 'nowhere'"),
-        (("data", "import", "page.zip"), "page.zip is not a zip file, or a damaged one"),
+        (("data", "import", "page.zip"), "page.zip is damaged or in another format"),
         (("data", "import", "cut.csv"), "cut.csv, line 2, has "),
         (("data", "download", "paris", "--year", "2018"), "there is no source 'paris'"),
         (("data", "download", "madrid", "--year", "1999"), "there is no address for 1999"),
