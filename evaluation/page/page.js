@@ -134,7 +134,9 @@ function dataTable(name, columns, data, { label, className, rowClass = () => nul
     make("thead", {}, make("tr", {}, head)),
     make("tbody", {}, body),
   );
-  return make("div", { class: "scroller", role: "region", "aria-label": label, tabindex: "0" }, table);
+  const scroller = make("div", { class: "scroller", role: "region", "aria-label": label, tabindex: "0" }, table);
+  const click = () => save(`${name}.csv`, csvText(columns, data));
+  return make("div", {}, scroller, make("button", { type: "button", class: "control", data: { key: `csv ${name}` }, on: { click } }, "Save as CSV"));
 }
 
 function heading(name, column, sort) {
@@ -161,7 +163,7 @@ function sorted(data, columns, sort) {
   return [...data].sort((a, b) => {
     const [x, y] = [value(a), value(b)];
     if (missing(x) || missing(y)) return missing(x) - missing(y);
-    return x < y ? -sign : x > y ? sign : 0;
+    return sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
   });
 }
 
@@ -181,7 +183,29 @@ function valueColumn({ key, label, title, digits, interval }, own = (row) => row
     const [estimate, low, high] = numbers(row);
     return [write(estimate), interval ? make("small", {}, range(low, high, write)) : null];
   };
-  return { key, label, title, value: (row) => numbers(row)[0] ?? null, cell };
+  const values = (row) => [0, 1, 2].map((i) => numbers(row)[i]);
+  return { key, label, title, value: (row) => numbers(row)[0] ?? null, cell, ...(interval ? { values } : {}) };
+}
+
+/** What sorts a table, as text; `values` are an estimate with the ends of its interval. */
+function csvText(columns, data) {
+  const saved = columns.filter(({ value }) => value);
+  const head = saved.flatMap(({ key, values }) => (values ? [key, `${key}_low`, `${key}_high`] : [key]));
+  const lines = data.map((row) => saved.flatMap(({ value, values }) => values?.(row) ?? [value(row)]));
+  return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
+}
+
+/** A cell. Text that a spreadsheet would take for a formula gets a leading apostrophe. */
+function csvCell(value) {
+  if (typeof value !== "string") return String(value ?? "");
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function save(name, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 // --- charts
@@ -222,18 +246,16 @@ function resolved(colour) {
 const faint = (rgb) => rgb.replace(/^rgba?\(([^,]+,[^,]+,[^,)]+).*$/, "rgba($1,0.13)");
 
 function framed(key, { xaxis, yaxis, ...layout }) {
-  const ink = resolved("var(--soft)");
   const phone = matchMedia("(pointer: coarse)").matches; // a finger scrolls the page
   const axis = { gridcolor: resolved("var(--line)"), zerolinecolor: resolved("var(--line)"), fixedrange: phone };
-  const below = { orientation: "h", y: -0.2, yanchor: "top", maxheight: 0.4 };
   return {
     uirevision: key, // curves that the reader has hidden stay hidden
     margin: { l: 62, r: 12, t: 10, b: 46 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink },
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: resolved("var(--soft)") },
     hoverlabel: { bgcolor: resolved("var(--raised)"), font: { color: resolved("var(--ink)") }, namelength: -1 },
-    legend: innerWidth < 700 ? below : {},
+    legend: innerWidth < 700 ? { orientation: "h", y: -0.2, yanchor: "top", maxheight: 0.4 } : {},
     dragmode: phone ? false : "zoom",
     ...layout,
     xaxis: { ...axis, ...xaxis },
@@ -282,17 +304,15 @@ function curveChart(key, title, [x, y], data, curve) {
 
 const HELP =
   "Lower is better: 0 is the oracle, 1 choosing at random. Darker cells are the better ones of a world. " +
-  "Click on a name for its provenance; tick two rows to compare them.";
+  "Click on a name for its provenance.";
 
 function drawRanking() {
-  const chosen = new Set(pair().map((row) => row?.agent));
   const visible = rows().filter(passes);
   const [first, ...numbers] = board().columns.map((column) => valueColumn(column));
   const names = shortNames(worldNames());
   const columns = [
-    { key: "compare", label: unseen("Compare"), cell: (row) => pickBox(row, chosen), className: "screen" },
     { key: "rank", label: "#", title: "Rank", value: (row) => row.rank, cell: (row) => String(row.rank ?? NOTHING) },
-    { key: "agent", label: "Agent", value: (row) => row.agent.toLowerCase(), cell: agentCell, className: "name", isName: true },
+    { key: "agent", label: "Agent", value: (row) => row.agent, cell: agentCell, className: "name", isName: true },
     ...(first ? [first] : []),
     ...(rows().some(({ tier }) => tier) ? [tierColumn] : []), // the results of a store are not verified
     ...numbers,
@@ -311,8 +331,6 @@ function drawRanking() {
   find("#count").textContent = `${visible.length} of ${rows().length} agents`;
 }
 
-const unseen = (text) => make("span", { class: "unseen" }, text);
-
 const tierColumn = { key: "tier", label: "Trust", title: "The last check passed", value: (row) => row.tier, cell: (row) => row.tier ?? NOTHING };
 
 function worldColumn(world, label, k) {
@@ -328,16 +346,6 @@ function worldColumn(world, label, k) {
 function passes(row) {
   const text = `${row.agent} ${row.authors ?? ""} ${row.tier ?? ""}`.toLowerCase();
   return text.includes(state.text.trim().toLowerCase());
-}
-
-function pickBox(row, chosen) {
-  const change = ({ target }) => {
-    const others = state.pair.filter((key) => key !== row.agent);
-    state.pair = target.checked ? [others.at(-1), row.agent] : [others[0], null];
-    draw();
-  };
-  const attributes = { "aria-label": `Compare ${row.agent}`, checked: chosen.has(row.agent) };
-  return make("input", { type: "checkbox", ...attributes, data: { key: `pick ${row.agent}` }, on: { change } });
 }
 
 function agentCell(row) {
@@ -404,9 +412,8 @@ function aboutWorld(world) {
     ["Runs", String(world.runs ?? NOTHING)],
     ["Steps", world.t?.length ? fixed(world.t.at(-1) - world.t[0] + 1, 0) : NOTHING],
     ["Season", isNumber(world.period) ? `${Number(world.period.toFixed(2))} steps` : "none, or not fixed"],
-    ...(world.simulated ? [["Data", "simulated, instead of measurements"]] : []),
   ];
-  const text = make("div", {}, make("h3", {}, world.name), make("p", {}, world.about ?? ""), make("dl", { class: "facts" }, definitions(facts)));
+  const text = make("div", {}, make("h3", {}, world.name + simulated(world)), make("p", {}, world.about ?? ""), make("dl", { class: "facts" }, definitions(facts)));
   const address = (isDark() && world.dark_picture) || world.picture;
   if (typeof address !== "string" || !address.startsWith("data:image/")) return text;
   const alt = `The world ${world.name}: mean reward of each action over time`;
@@ -427,7 +434,7 @@ function worldNumbers(world, k) {
   );
 }
 
-const nameColumn = { key: "agent", label: "Agent", value: (row) => row.agent.toLowerCase(), cell: (row) => row.agent, className: "name" };
+const nameColumn = { key: "agent", label: "Agent", value: (row) => row.agent, cell: (row) => row.agent, className: "name" };
 
 // --- two agents, paired on the same worlds and the same noise
 
@@ -442,13 +449,6 @@ function pairCell(table, i, j) {
 function verdict(cell) {
   if (!isNumber(cell?.low) || !isNumber(cell?.high)) return null;
   return cell.high < 0 ? -1 : cell.low > 0 ? 1 : 0;
-}
-
-function verdictText(cell, a, b) {
-  if (!cell) return "Over all worlds these two cannot be compared.";
-  if (verdict(cell) === null) return "Over all worlds there are too few runs to compare these two.";
-  if (verdict(cell) === 0) return "Over all worlds there is no clear difference.";
-  return `Over all worlds ${verdict(cell) < 0 ? a.agent : b.agent} is better.`;
 }
 
 function drawCompare() {
@@ -473,7 +473,7 @@ function drawCompare() {
   section.replaceChildren(
     make("h2", {}, "Compare two"),
     make("div", { class: "bar" }, [0, 1].map((i) => select(["First", "Second"][i], `pair ${i}`, options, state.pair[i], choose(i)))),
-    make("p", { id: "verdict", role: "status" }, verdictText(cell, a, b)),
+    make("p", { id: "verdict", role: "status" }, `Over all worlds, better: ${better(lines[0])}.`),
     dataTable("pairs", pairColumns(better), lines, { label }),
     make("p", { class: "small" }, "First minus second: below zero the first has less regret."),
   );
@@ -484,8 +484,8 @@ function pairColumns(better) {
   const interval = (line) => range(line.cell?.low, line.cell?.high, (x) => signed(x, digits(line))) || NOTHING;
   return [
     { key: "world", label: "World", value: ({ name }) => name, cell: ({ name }) => name, className: "name" },
-    { key: "difference", label: "Difference", value: ({ cell }) => cell?.difference, cell: (line) => signed(line.cell?.difference, digits(line)) },
-    { key: "interval", label: "95 % interval", heads: ["low", "high"], values: ({ cell }) => [cell?.low, cell?.high], cell: interval },
+    { key: "difference", label: "Difference", value: ({ cell }) => cell?.difference, values: ({ cell }) => [cell?.difference, cell?.low, cell?.high], cell: (line) => signed(line.cell?.difference, digits(line)) },
+    { key: "interval", label: "95 % interval", cell: interval },
     { key: "p", label: "p", value: ({ cell }) => cell?.p, cell: ({ cell }) => pValue(cell?.p) },
     { key: "better", label: "Better", value: better, cell: better, className: "name" },
   ];

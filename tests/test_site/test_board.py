@@ -14,6 +14,7 @@ def test_a_page_that_was_kept_is_not_made_again(
     monkeypatch.setattr(board.subprocess, "Popen", lambda *_, **__: pytest.fail("made again"))
     kept = tmp_path / "leaderboard-same.html"
     kept.write_text('<header class="top"><h1>the page</h1></header>')
+    (tmp_path / board.PLOTLY).write_text("the library")
     page = board.Board(tmp_path)
     page.start()
     assert page.finish(tmp_path) == ""
