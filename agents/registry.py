@@ -214,6 +214,7 @@ class Required:
 REQUIRED = Required()
 
 
+@lru_cache(maxsize=256)
 def settings_of(factory: Any) -> dict[str, Any] | None:
     """Return names and defaults of an agent's settings; None if it takes any.
 

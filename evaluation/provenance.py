@@ -67,17 +67,13 @@ def _commit(folder: Path) -> str | None:
     if not (folder / ".git").exists():
         return None
     # Without a lock: one that is killed while it looks would leave it behind.
-    git = ["git", "--no-optional-locks", "-C", str(folder)]
-    changes = ["status", "--porcelain", "--untracked-files=no"]
+    git = ["git", "--no-optional-locks", "-C", str(folder), "describe", "--always", "--exclude=*"]
+    command = [*git, "--abbrev=40", "--dirty= with changes"]
     try:
-        asked = [
-            subprocess.run([*git, *what], capture_output=True, text=True, timeout=10, check=True)
-            for what in (["rev-parse", "HEAD"], changes)
-        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    commit, changed = (done.stdout.strip() for done in asked)
-    return commit + (" with changes" if changed else "")
+    return done.stdout.strip()
 
 
 def command_line() -> str:

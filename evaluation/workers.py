@@ -42,6 +42,7 @@ from evaluation.sandbox import AgentFailedError, SandboxedAgent, SandboxError
 from evaluation.specs import TRAINING
 from evaluation.training import learned_before, train
 from periodic_envs.data.madrid.cache import VARIABLE
+from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.madrid import SimulatedDataWarning
 
 ONE_THREAD = {
@@ -268,12 +269,24 @@ def execute(run: Run) -> Record:
     return Record(run.key, reason, packed, seconds, machine(), run.sources)
 
 
-def _columns(run: Run) -> dict[str, Any]:
+_worlds: dict[tuple[str, str | None], PeriodicBanditEnv] = {}
+
+
+def _world(run: Run) -> PeriodicBanditEnv:
+    """Return the environment of a run; one of ours is made once, as a reset draws it again."""
     if run.world_module:
         import_module(run.world_module)
+        return run.world.make()
+    key = str(run.world), run.data
+    if key not in _worlds:
+        _worlds[key] = run.world.make()
+    return _worlds[key]
+
+
+def _columns(run: Run) -> dict[str, Any]:
+    env = _world(run)
     if run.isolation == "none" and run.agent_spec is not None:
         define(run.agent_spec.name, run.made_here)
-    env = run.world.make()
     if env.data_fingerprint != run.data:
         raise RuntimeError("this worker has other data than the driver: import the same there")
     if not run.made_here and code_of(env.setup, run.agent_spec) != run.sources:
