@@ -15,8 +15,8 @@ import pandas as pd
 from periodic_decisions.tables.grid import show
 from periodic_decisions.tables.series import Series
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.gaps import MAX_MISSING
 from periodic_envs.data.madrid.cache import folder as data_folder
+from periodic_envs.data.recording import MAX_MISSING
 from periodic_envs.files import write_atomically
 
 REPLAY = "PeriodicGP-Replay-v0"

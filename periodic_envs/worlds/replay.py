@@ -14,8 +14,15 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.gaps import POLICIES, fill_gaps
-from periodic_envs.data.recording import OBJECTIVES, Recorded, Recording, fingerprint, rewards_of
+from periodic_envs.data.recording import (
+    OBJECTIVES,
+    POLICIES,
+    Recorded,
+    Recording,
+    fill_gaps,
+    fingerprint,
+    rewards_of,
+)
 from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 

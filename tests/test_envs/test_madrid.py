@@ -9,9 +9,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.gaps import fill_gaps
 from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.stations import STATIONS, coordinates_km
+from periodic_envs.data.recording import fill_gaps
 from periodic_envs.env import PeriodicBanditEnv
 
 ID = "PeriodicGP-Madrid-v0"

@@ -171,9 +171,7 @@ def _hours(year: int, magnitude: int) -> Array:
     return hours
 
 
-def add(
-    year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]
-) -> tuple[YearEntry, int, int]:
+def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> YearEntry:
     """Add readings to a year, and write it whole or not at all.
 
     A later reading of the same hour replaces an earlier one; a missing value replaces nothing, and
@@ -183,9 +181,6 @@ def add(
         year: The year.
         parts: Readings, of this year among others.
         imports: Their files, for the record.
-
-    Returns:
-        The entry, the number of hourly values that were there already, and of those that differ.
     """
     known, old = _read(year, None) if year in years() else (None, {})
     parts = [part.only(part.years() == year) for part in parts]
@@ -197,30 +192,25 @@ def add(
             f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many to be "
             "Madrid's: the files are damaged"
         )
-    tables, repeated, different = {}, 0, 0
+    tables = {}
     for number in numbers:
         tables[number] = np.full((hours_in(year), len(stations)), np.nan, dtype=np.float32)
         if number in old:
             tables[number][:, np.searchsorted(stations, before)] = old[number]
         for part in sorted(parts, key=lambda part: part.coarse):
-            again, differs = _insert(tables[number], part.only(part.magnitude == number), stations)
-            repeated, different = repeated + again, different + differs
-    saved = _save(year, stations, tables, imports, known.imports if known else ())
-    return saved, repeated, different
+            _insert(tables[number], part.only(part.magnitude == number), stations)
+    return _save(year, stations, tables, imports, known.imports if known else ())
 
 
-def _insert(table: Table, part: Readings, stations: tuple[int, ...]) -> tuple[int, int]:
-    """Write readings into a table; return how many were there already, and how many differ."""
+def _insert(table: Table, part: Readings, stations: tuple[int, ...]) -> None:
+    """Write readings into a table."""
     first = 24 * (part.day - part.day.astype("datetime64[Y]").astype("datetime64[D]")).astype(int)
     rows = first[:, None] + np.arange(24)
     columns = np.broadcast_to(np.searchsorted(stations, part.station)[:, None], rows.shape)
-    valid = ~np.isnan(part.values)
-    rows, columns, values = rows[valid], columns[valid], part.values[valid]
-    before = table[rows, columns]
-    again = ~np.isnan(before)
-    chosen = ~again if part.coarse else np.ones_like(again)
-    table[rows[chosen], columns[chosen]] = values[chosen]
-    return int(again.sum()), int((again & (before != values)).sum())
+    chosen = ~np.isnan(part.values)
+    if part.coarse:
+        chosen &= np.isnan(table[rows, columns])
+    table[rows[chosen], columns[chosen]] = part.values[chosen]
 
 
 def _save(

@@ -63,14 +63,10 @@ class Imported:
 
     Attributes:
         entries: The years that were written.
-        repeated: Hourly values that were there already.
-        different: Those of them that differ.
         ignored: Files in another format that were found rather than named.
     """
 
     entries: tuple[cache.YearEntry, ...]
-    repeated: int
-    different: int
     ignored: tuple[str, ...]
 
 
@@ -119,8 +115,7 @@ def import_paths(
         for year in years:
             pairs = zip(parts, records, strict=True)
             added.append(cache.add(year, parts, [r for part, r in pairs if year in part.years()]))
-    entries, repeated, different = zip(*added, strict=True)
-    return Imported(entries, sum(repeated), sum(different), tuple(ignored))
+    return Imported(tuple(added), tuple(ignored))
 
 
 def _find_sources(path: Path) -> Iterator[Source]:

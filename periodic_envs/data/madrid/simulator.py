@@ -34,7 +34,6 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 
 HOURS_PER_DAY = 24
-MAX_KEPT_DAYS = 400
 _COPIES = 16
 """Draws made at once: enough that a loop over the hours costs little for each of them."""
 
@@ -154,10 +153,20 @@ class MadridSimulator:
         only: Array = self.simulate_many([rng], calendar, first_days=[0], days=days)[0]
         return only
 
+    @functools.lru_cache(maxsize=2)  # noqa: B019 (draws share it, and there is one simulator)
     def calendar(self, start: datetime.date, days: int) -> Calendar:
-        """What the calendar fixes from a day on; kept if it is short, since draws share it."""
-        make = _kept_calendar if days <= MAX_KEPT_DAYS else _calendar
-        return make(self, start, days)
+        """Return what the calendar fixes from a day on."""
+        dates = [start + datetime.timedelta(days=day) for day in range(days)]
+        month = np.repeat([date.month - 1 for date in dates], HOURS_PER_DAY)
+        weekday = np.repeat([date.weekday() for date in dates], HOURS_PER_DAY)
+        hour = np.tile(np.arange(HOURS_PER_DAY), days)
+        city = self.month_profile[month, hour] + self.weekday_profile[weekday, hour]
+        return Calendar(
+            mean=self.profile[hour] + self.station_month[month] + city[:, None],
+            loading=self.weather_amplitude[month, hour, None] * self.weather_loading[hour],
+            spread=self.residual_month[month, hour, None] * self.residual_spread[hour],
+            weather_share=np.sqrt(self.weather_share[month]),
+        )
 
     def simulate_many(
         self,
@@ -251,20 +260,3 @@ class Calendar:
         return Calendar(
             self.mean[part], self.loading[part], self.spread[part], self.weather_share[part]
         )
-
-
-def _calendar(simulator: MadridSimulator, start: datetime.date, days: int) -> Calendar:
-    dates = [start + datetime.timedelta(days=day) for day in range(days)]
-    month = np.repeat([date.month - 1 for date in dates], HOURS_PER_DAY)
-    weekday = np.repeat([date.weekday() for date in dates], HOURS_PER_DAY)
-    hour = np.tile(np.arange(HOURS_PER_DAY), days)
-    city = simulator.month_profile[month, hour] + simulator.weekday_profile[weekday, hour]
-    return Calendar(
-        mean=simulator.profile[hour] + simulator.station_month[month] + city[:, None],
-        loading=simulator.weather_amplitude[month, hour, None] * simulator.weather_loading[hour],
-        spread=simulator.residual_month[month, hour, None] * simulator.residual_spread[hour],
-        weather_share=np.sqrt(simulator.weather_share[month]),
-    )
-
-
-_kept_calendar = functools.lru_cache(maxsize=4)(_calendar)
