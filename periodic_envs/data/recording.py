@@ -49,8 +49,8 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
     if (share > limit).any():
         worst = [f"{names[i]} ({share[i]:.1%})" for i in np.argsort(-share) if share[i] > limit]
         raise DataError(
-            f"in {what} too much is missing of: {', '.join(worst)}; at most {limit:.0%} may be with "
-            f"missing={policy!r}. Leave those out, or choose another window "
+            f"in {what} too much is missing of: {', '.join(worst)}; at most {limit:.0%} may be "
+            f"with missing={policy!r}. Leave those out, or choose another window "
             f"(missing='interpolate' fills up to {MAX_MISSING:.0%})"
         )
     filled: Array = values.copy()

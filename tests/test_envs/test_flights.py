@@ -7,8 +7,9 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -324,7 +325,8 @@ def test_another_table_is_refused(
 ) -> None:
     """Damaged, of another version, or not there: an id never changes what it gives."""
     path = tmp_path / "flights.csv.zip"
-    monkeypatch.setattr(Distribution, "locate_file", lambda *_: path)
+    package = SimpleNamespace(locate_file=lambda _: path)
+    monkeypatch.setattr(flights, "distribution", lambda _: package)
     with pytest.raises(DataError, match=r"cannot read .*flights.csv.zip': No such file"):
         make()
     other = io.BytesIO()
