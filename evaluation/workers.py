@@ -228,6 +228,7 @@ def serve(pipe: Connection, variables: dict[str, str]) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
     threading.Thread(target=_end_with_driver, daemon=True).start()
+    os.dup2(2, 1)  # prints of agents: the standard output is the command's, such as JSON
     os.environ.update(variables)
     # The driver has given these warnings already.
     warnings.simplefilter("ignore", SimulatedDataWarning)
