@@ -16,6 +16,8 @@ from site_pages.repository import ADDRESS, PACKAGES, hash_of, source_link  # noq
 # Agents in notebooks and in reference runs share the cores with Sphinx's own processes.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# Pages of studies import the functions that they share.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
 
 project = "periodic-gp"
 author = "The periodic-gp authors"

@@ -23,7 +23,7 @@ from periodic_decisions.logs.policies import BestPerPhase, FixedArm, ScheduledAr
 from periodic_decisions.logs.replay import replay_agent
 from periodic_decisions.tables.grid import TimeGrid
 from periodic_envs.arrays import Array
-from studies.ope.measure import Part, judge, score
+from studies.logs import Part, judge, score
 from tests.dense import Dense
 
 

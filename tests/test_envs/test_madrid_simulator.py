@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from periodic_envs.data.madrid.simulator import MadridSimulator, level_of_no, no_of_level
-from studies.madrid import calibrate
+from studies import calibrate_madrid as calibrate
 
 ROOT = Path(__file__).parents[2]
 MEASUREMENTS = ROOT.parent / "shared" / "data" / "madrid"

@@ -16,8 +16,6 @@ from evaluation.runs import runs_of
 from evaluation.specs import UnknownWorldError, WorldSpec
 from evaluation.workers import execute
 from periodic_envs import DelayedReward
-from studies.delay import study
-from studies.stamp import stamps_in
 from tests.test_evaluation.test_cli import call
 from tests.test_evaluation.test_sandbox import needs_sandbox
 
@@ -158,17 +156,3 @@ def test_play_takes_a_delay() -> None:
     refused = call("play", f"{WORLD}:delay=soon", "ucb1")
     assert refused.returncode
     assert "delay must be a whole number of at least 0, got 'soon'" in refused.stderr
-
-
-def test_the_study_writes_its_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(study, "AGENTS", ("ucb1", "linucb"))
-    study.main(["--docs", str(tmp_path), "--seeds", "0:2", "--workers", "0"])
-    page = (tmp_path / "delay.md").read_text()
-    assert page.count("| linucb |") == 2
-    assert "20 % lost" in page
-    (stamp,) = stamps_in(page)
-    assert stamp.command == "python -m studies.delay --docs docs --seeds 0:2"
-    assert set(stamp.code["agents"]) == {"ucb1", "linucb"}
-    assert capsys.readouterr().out.startswith("# Rewards that come late")

@@ -17,14 +17,14 @@ from site_pages.checks import dead_links  # isort: skip
 PAGES = (
     "index.html",
     "tutorials/02_own_agent.html",
-    "edition.html",
+    "results/paper.html",
     "explanation/regret.html",
     "reference/environments/ride-share.html",
     "reference/agents/auto-gp-ucb.html",
     "reference/kernels.html",
     "reference/cli/run.html",
     "reference/api/agents.base.html",
-    "zoo.html",
+    "results/zoo.html",
 )
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
@@ -84,7 +84,7 @@ def _colour(text: str) -> tuple[int, int, int]:
 
 
 def test_wide_tables_scroll_on_a_phone(site: Path, opened: Callable[..., Watched]) -> None:
-    page = opened((site / "zoo.html").as_uri(), **LOOKS["phone"]).page
+    page = opened((site / "results/zoo.html").as_uri(), **LOOKS["phone"]).page
     wide = """[...document.querySelectorAll('.table-wrapper')].filter(
         box => box.scrollWidth > box.clientWidth)"""
     assert page.evaluate(f"{wide}.length") > 0
@@ -113,7 +113,7 @@ def test_pictures_of_the_build_follow_the_look(
         page.goto((site / name).as_uri())
         assert page.locator(f".only-{look}").is_visible(), name
         assert not page.locator(f".only-{other}").is_visible(), name
-    page.goto((site / "zoo.html").as_uri())
+    page.goto((site / "results/zoo.html").as_uri())
     dimmed = page.evaluate("getComputedStyle(document.querySelector('article img')).filter")
     assert (dimmed != "none") == (look == "dark")
 
@@ -122,12 +122,6 @@ def test_a_tutorial_shows_results_as_tables(site: Path) -> None:
     text = (site / "tutorials/02_own_agent.html").read_text(encoding="utf-8")
     _, cell = text.split('<span class="n">results</span>\n</pre>')
     assert re.findall(r"<caption[^>]*>([A-Z]\w+)", cell) == ["Regret", "Both"]
-
-
-def test_percent_signs_stay_with_their_numbers(site: Path) -> None:
-    text = (site / "edition.html").read_text(encoding="utf-8")
-    assert "public seeds [95\u00a0%]" in text
-    assert not re.search(r"<th[^>]*><p>[^<]*\d %", text)
 
 
 def test_search_finds_pages(address: str, opened: Callable[..., Watched]) -> None:

@@ -41,7 +41,7 @@ def test_the_page_of_an_environment(
     assert "| `regret` | `step` |" in page
     assert "| `phase` | `reset`, `step` |" in page
     assert re.search(r"\| `auto-gp-ucb` \| 0\.\d\d \|", page)
-    assert "[the zoo](../../zoo.md)" in page
+    assert "[the zoo](../../results/zoo.md)" in page
     assert "`max_episode_steps` as an argument of `gym.make` can only cut" in page
     assert "The exception is `warm_start`" not in page
     assert "pictures/ride-share.webp\n" in page

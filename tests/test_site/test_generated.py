@@ -14,7 +14,7 @@ from site_pages import agent_pages, api, command_line, inventories, kernels  # i
 from site_pages.docstrings import agent_text, blocks, for_myst, for_sphinx, listed  # isort: skip
 from site_pages.regrets import of_edition, of_zoo, ranks  # isort: skip
 from site_pages.settings import arguments, described_settings, named_settings  # isort: skip
-from site_pages.repository import ADDRESS, hash_of, project_pages, rewritten, source_link, with_data  # isort: skip
+from site_pages.repository import ADDRESS, hash_of, project_pages, rewritten, source_link  # isort: skip
 
 
 # --- docstrings ----------------------------------------------------------------------------------
@@ -52,8 +52,8 @@ def test_papers_are_cited_and_signs_mean_nothing() -> None:
     assert for_myst("``a|b`` and a * b, |c|") == r"``a|b`` and a \* b, \|c\|"
     assert for_sphinx("see [@a2020b] for |d|") == r"see :cite:t:`a2020b` for \|d\|"
     assert for_sphinx("    |d| in a block") == "    |d| in a block"
-    assert for_myst("see docs/zoo.md, ``docs/zoo.md``") == "see {doc}`/zoo`, ``docs/zoo.md``"
-    assert for_sphinx("see docs/auto-gp.md") == "see :doc:`/auto-gp`"
+    assert for_myst("see docs/x.md, ``docs/x.md``") == "see {doc}`/x`, ``docs/x.md``"
+    assert for_sphinx("see studies/zoo.md") == "see :doc:`/results/zoo`"
     assert listed("the text") == "The text"
     assert listed("gamma = 1") == "gamma = 1"
 
@@ -181,17 +181,6 @@ def test_what_the_api_says_to_import_is_there(module: str) -> None:
     assert {name.place.rpartition(".")[2] for name in names} <= set(found)
 
 
-def test_a_page_of_results_has_its_numbers(tmp_path: Path) -> None:
-    page = tmp_path / "zoo.md"
-    assert with_data("# Zoo\n", page) == "# Zoo\n"
-    (tmp_path / "zoo.json").write_text("{}")
-    assert with_data("# Zoo\n", page).endswith("{download}`zoo.json`.\n")
-    assert (
-        rewritten("[zoo.md](zoo.md) [it](zoo.md)", ROOT / "docs" / "x.md")
-        == "[](zoo.md) [it](zoo.md)"
-    )
-
-
 def test_the_api_documents_each_name_once() -> None:
     pages = api.api_pages()
     directives = re.findall(
@@ -240,7 +229,10 @@ def test_names_link_to_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files_beside_docs_become_pages() -> None:
     pages = project_pages()
-    assert set(pages) == {"project/contributing.md", "project/changelog.md", "project/security.md"}
+    files = {"project/contributing.md", "project/changelog.md", "project/security.md"}
+    studies = {f"results/{path.name}" for path in (ROOT / "studies").glob("*.md")}
+    assert set(pages) == files | studies
+    assert "results/zoo.md" in studies
     assert "](contributing.md#what-a-version-promises)" in pages["project/changelog.md"]
 
 

@@ -39,7 +39,8 @@ class GLRUCB(ArmAgent):
     log(3 n_a^(3/2) / delta), it skips rewards and values of s in the test, keeps the rewards since
     the likely change, and draws forced choices at random. Its lower regret is that of less forced
     exploration: with a tenth of it this agent comes near, and SMPyBandits with ten times its own
-    has more than this one; the other differences change little (docs/agreement.md).
+    has more than this one; the other differences change little (measured beside
+    SMPyBandits).
 
     Args:
         restart: "local" or "global".

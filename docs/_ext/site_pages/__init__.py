@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from site_pages.board import Board
-from site_pages.repository import ROOT, rewritten, with_data
+from site_pages.repository import ROOT, rewritten
 
 CACHE = ROOT / "out" / "site-cache"
 
@@ -45,7 +45,7 @@ def _finish(app: Any, error: Exception | None) -> None:
 def _read_source(app: Any, docname: str, content: list[str]) -> None:
     path = Path(app.env.doc2path(docname))
     if path.suffix == ".md":
-        content[0] = with_data(rewritten(content[0], path), path)
+        content[0] = rewritten(content[0], path)
 
 
 def _read_docstring(

@@ -16,10 +16,10 @@ from site_pages.settings import described_settings, named_settings
 Tables = dict[str, dict[str, float]]
 """Normalised regrets: by world, then by agent."""
 UNRANKED = (
-    "None: [the zoo](../../zoo.md) and [the edition](../../edition.md) rank agents that learn "
+    "None: [the zoo](../../results/zoo.md) and <a href=\"../../leaderboard.html\">the edition</a> rank agents that learn "
     "online and are not generic RL. Regret in SyntheticDiscrete, Synthetic and MadridSim "
     "(simulated), for the actions that the agent takes, is on the page about "
-    "[generic RL](../../rl.md)."
+    "[generic RL](../../results/rl.md)."
 )
 FAMILIES = {
     "GP, periodic": "Gaussian processes that know of seasons.",
@@ -204,10 +204,10 @@ def _ranks(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
 
 
 def _sources(zoo: Tables, edition: Tables) -> str:
-    source = f"The ranks are those of [the zoo](../../zoo.md), {len(zoo)} worlds"
+    source = f"The ranks are those of [the zoo](../../results/zoo.md), {len(zoo)} worlds"
     if not edition:
         return f"{source}."
-    return f"{source}, and, in {_all_of(edition)}, of [the edition](../../edition.md)."
+    return f"{source}, and, in {_all_of(edition)}, of <a href=\"../../leaderboard.html\">the edition</a>."
 
 
 def _without(ranked: set[str]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 _PAPER = re.compile(r"\[@(\w+)\]")
 _ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):`~?([^`]+)`")
 _CODE = re.compile(r"(``.+?``|`[^`\n]+`|\{[a-z:]+\}`[^`]+`)", re.DOTALL)
-_PAGE = re.compile(r"\bdocs/([\w-]+)\.md")
+_PAGE = re.compile(r"\b(?P<folder>docs|studies)/(?P<name>[\w-]+)\.md")
 _HEADING = re.compile(r"^(?P<name>[A-Z][A-Za-z -]+?)(?: \([^)]*\))?:(?P<rest>.*)$", re.DOTALL)
 NAMED = ("Pseudo-code", "Reference", "Deviations from the paper", "Recommended parameters", "Args")
 """The paragraphs of an agent's docstring that have a heading of their own."""
@@ -47,7 +47,7 @@ def for_sphinx(text: str) -> str:
 def _without_bars(line: str) -> str:
     parts = _CODE.split(line)
     prose = (p if i % 2 else p.replace("|", r"\|") for i, p in enumerate(parts))
-    return "".join(p if i % 2 else _PAGE.sub(r":doc:`/\1`", p) for i, p in enumerate(prose))
+    return "".join(p if i % 2 else _PAGE.sub(lambda match: f":doc:`{_place(match)}`", p) for i, p in enumerate(prose))
 
 
 def for_myst(text: str) -> str:
@@ -56,7 +56,11 @@ def for_myst(text: str) -> str:
     text = _ROLE.sub(lambda match: f"`{match[1].rpartition('.')[2]}`", text)
     parts = _CODE.split(text)
     prose = (part if i % 2 else _escaped(part) for i, part in enumerate(parts))
-    return "".join(p if i % 2 else _PAGE.sub(r"{doc}`/\1`", p) for i, p in enumerate(prose))
+    return "".join(p if i % 2 else _PAGE.sub(lambda match: f"{{doc}}`{_place(match)}`", p) for i, p in enumerate(prose))
+
+
+def _place(match: re.Match[str]) -> str:
+    return f"/results/{match['name']}" if match["folder"] == "studies" else f"/{match['name']}"
 
 
 def _escaped(prose: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -12,7 +13,7 @@ from pathlib import Path
 from site_pages import agent_pages, api, command_line, environments, kernels
 from site_pages.films import dark_film, film_key, make_film
 from site_pages.regrets import of_edition, of_zoo
-from site_pages.repository import project_pages
+from site_pages.repository import ROOT, project_pages
 
 FOLDERS = ("reference/environments", "reference/agents", "reference/cli", "reference/api")
 """Folders below docs in which nothing is written by hand."""
@@ -32,6 +33,7 @@ def generate(docs: Path, cache: Path, say: Callable[[str], object] = print) -> N
         _remove_others(docs, folder, pages)
     for name, text in pages.items():
         write_if_changed(docs / name, text)
+    shutil.copytree(ROOT / "studies" / "data", docs / "results" / "data", dirs_exist_ok=True)
     make_films(environments.environments(), docs / "reference" / "environments", cache, say)
 
 

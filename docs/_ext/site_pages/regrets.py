@@ -17,7 +17,7 @@ REFERENCES = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
 """Computed, not run; they have no rank."""
 SHOWN = ("best-per-phase", "best-fixed", "random", "periodic-gp-ucb", "auto-gp-ucb")
 SEEDS = "0:3"
-ZOO = ROOT / "docs" / "zoo.json"
+ZOO = ROOT / "studies" / "data" / "zoo.parquet"
 LEADERBOARD = ROOT / "leaderboard"
 
 
@@ -39,8 +39,12 @@ class Regrets:
 
 
 def of_zoo(path: Path = ZOO) -> dict[str, dict[str, float]]:
-    """Normalised regrets of every agent in the worlds of the zoo's page."""
-    found: dict[str, dict[str, float]] = json.loads(path.read_text("utf-8"))["normalised"]
+    """Return normalised regrets of every agent in the worlds of the zoo's page."""
+    import evaluation
+
+    found: dict[str, dict[str, float]] = {}
+    for row in evaluation.load(path).table().itertuples():
+        found.setdefault(str(row.task), {})[str(row.agent)] = float(row.normalised)
     return found
 
 
@@ -78,7 +82,7 @@ def regrets_of(env_id: str, zoo: dict[str, dict[str, float]], cache: Path) -> Re
     """Regrets in a world, or None where it cannot be made here."""
     for task, values in zoo.items():
         if task == env_id or task.startswith(f"{env_id},"):
-            source = "`docs/zoo.json`, by `periodic-gp zoo`: [the zoo](../../zoo.md)"
+            source = "[the zoo](../../results/zoo.md)"
             return Regrets(task, values, _steps_of_zoo(task), source)
     try:
         values, steps = _cached_runs(env_id, cache)

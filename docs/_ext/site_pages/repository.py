@@ -23,8 +23,12 @@ COPIED = {
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
     "SECURITY.md": "project/security.md",
+    **{
+        f"studies/{path.name}": f"results/{path.name}"
+        for path in sorted((ROOT / "studies").glob("*.md"))
+    },
 }
-"""Files beside docs that are pages of the site, too."""
+"""Files beside docs that are pages of the site, too: pages of studies are executed there."""
 PLACES = {
     **{name: f"docs/{page}" for name, page in COPIED.items()},
     "README.md": "docs/index.md",
@@ -81,14 +85,6 @@ def _prose(text: str, source: Path, page: Path, root: Path) -> str:
         return _outside(match["text"], name)
 
     return _PERCENT.sub("\u00a0%", _LINK.sub(replace, text))
-
-
-def with_data(text: str, page: Path) -> str:
-    """A page with a link to the file of numbers of the same name beside it, if there is one."""
-    data = page.with_suffix(".json")
-    if not data.is_file():
-        return text
-    return f"{text.rstrip()}\n\nThe numbers of this page: {{download}}`{data.name}`.\n"
 
 
 def _outside(text: str, name: str) -> str:

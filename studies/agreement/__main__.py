@@ -1,5 +1,0 @@
-"""Compare, and write the page."""
-
-from studies.agreement.page import main
-
-main()

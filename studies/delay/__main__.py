@@ -1,5 +1,0 @@
-"""Run the study, and write its page."""
-
-from studies.delay.study import main
-
-main()

@@ -1,0 +1,136 @@
+"""What estimators say of simulated logs, held against the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from periodic_decisions.logs.evaluate import ESTIMATORS, OffPolicy
+from periodic_decisions.logs.log import DecisionLogError
+from periodic_decisions.logs.policies import BestPerPhase, FixedArm, Policy, ScheduledArms
+from periodic_envs.arrays import Array
+from studies.simulated_logs import LONG, SETTINGS, Simulated, simulate
+
+ARM, PLAN, LEARNED = "a fixed arm", "the best arm of each phase", "best-per-phase, learned"
+TARGETS = (ARM, PLAN, LEARNED)
+"""The policies that are judged: the first arm; the true best of each phase; that of the log."""
+REFUSED = (math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some logs of one policy in one world, which are judged together.
+
+    Attributes:
+        setting: The world, of ``SETTINGS`` or ``LONG``.
+        logging: The policy that logs, of ``LOGGING``.
+        estimated: Whether the probabilities are estimated, as if they had not been logged.
+        logs: How many logs.
+        seed: Of everything random.
+    """
+
+    setting: str
+    logging: str
+    estimated: bool
+    logs: int
+    seed: int
+
+
+Found = dict[tuple[str, str], Array]
+"""For each target and estimator an array (logs, 3): error, and low and high minus the truth."""
+
+
+def judge(part: Part) -> Found:
+    """All estimates of all logs of a part; NaN where the log was refused."""
+    drawn = simulate({**SETTINGS, **LONG}[part.setting], part.logging, part.logs, part.seed)
+    rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for number in range(part.logs):
+        asked = OffPolicy(log=drawn.log(number), period=drawn.period, estimated=part.estimated)
+        for target, policy in _targets(drawn, number).items():
+            truth = _truth(asked, drawn, number, policy)
+            for estimator in ESTIMATORS:
+                if estimator != "dm" or not policy.learned:
+                    errors = _errors(asked, policy, estimator, truth)
+                    rows.setdefault((target, estimator), []).append(errors)
+    return {key: np.array(found) for key, found in rows.items()}
+
+
+def _targets(drawn: Simulated, number: int) -> dict[str, Policy]:
+    best = drawn.means[number, : round(drawn.period)].argmax(1)
+    plan: dict[tuple[int, ...], str] = {(i,): f"arm {arm}" for i, arm in enumerate(best)}
+    return {
+        ARM: FixedArm("arm 0"),
+        PLAN: ScheduledArms("plan", ("phase",), plan),
+        LEARNED: BestPerPhase(),
+    }
+
+
+def _truth(asked: OffPolicy, drawn: Simulated, number: int, policy: Policy) -> float:
+    chosen = policy.arms(asked.log, asked.seasons, lambda: asked.models)
+    return float(np.take_along_axis(drawn.means[number], chosen[:, None], axis=1).mean())
+
+
+def _errors(
+    asked: OffPolicy, policy: Policy, estimator: str, truth: float
+) -> tuple[float, float, float]:
+    try:
+        found = asked.evaluate(policy, estimator).value
+    except DecisionLogError:
+        return REFUSED
+    return found.estimate - truth, found.low - truth, found.high - truth
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good an estimator is, over many logs; errors are Monte-Carlo standard errors.
+
+    Attributes:
+        logs: How many logs.
+        refused: Share of the logs that were refused; all else is about the others.
+        coverage: Share of intervals that contain the truth.
+        coverage_error: Its standard error.
+        bias: Mean error.
+        bias_error: Its standard error.
+        below: Share of intervals that lie wholly below the truth.
+        rmse: Root of the mean squared error.
+        spread: Standard deviation of the errors.
+        width: Mean width of the intervals.
+    """
+
+    logs: int
+    refused: float
+    coverage: float
+    coverage_error: float
+    bias: float
+    bias_error: float
+    below: float
+    rmse: float
+    spread: float
+    width: float
+
+
+def score(parts: Sequence[Array]) -> Score:
+    """Sum up errors and bounds of logs, arrays of shape (logs, 3)."""
+    every = np.concatenate(parts)
+    told = every[~np.isnan(every[:, 0])]
+    n = len(told)
+    if n < 2:
+        return Score(len(every), 1.0 - n / len(every), *(math.nan,) * 8)
+    error, low, high = told.T
+    inside = float(((low <= 0.0) & (high >= 0.0)).mean())
+    return Score(
+        logs=len(every),
+        refused=1.0 - n / len(every),
+        coverage=inside,
+        # Of a share of 0 or 1 the usual error is 0: one more of each kind keeps it honest.
+        coverage_error=math.sqrt((inside * n + 1) * ((1 - inside) * n + 1) / (n + 2) ** 3),
+        bias=float(error.mean()),
+        bias_error=float(error.std(ddof=1) / math.sqrt(n)),
+        below=float((high < 0.0).mean()),
+        rmse=float(np.sqrt((error**2).mean())),
+        spread=float(error.std(ddof=1)),
+        width=float((high - low).mean()),
+    )

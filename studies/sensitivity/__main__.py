@@ -1,5 +1,0 @@
-"""Run the study, and write its page."""
-
-from studies.sensitivity.study import main
-
-main()

@@ -1,5 +1,0 @@
-"""Run the study, and write its page."""
-
-from studies.shift.study import main
-
-main()

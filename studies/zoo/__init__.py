@@ -1,1 +1,0 @@
-"""All agents in all worlds, and what the paper says about them: ``periodic-gp zoo``."""
