@@ -20,7 +20,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes; without compiled files each would compile all of the code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs check test lint test-slow test-lowest test-newest coverage mutation dist kills fuzz \
+.PHONY: demo docs study studies check test lint test-slow test-lowest test-newest coverage mutation dist kills fuzz \
 	attacks peers peers-light bench format clean
 
 # Interrupted, it goes on where it was; a second time it has nothing left to run.
@@ -35,6 +35,15 @@ demo: $(VENV)/.core
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs out/site
 	PERIODIC_GP_REQUIRE_SITE=1 $(PYTEST) tests/test_site
+
+# Run what is missing for the page of a study and write its data: `make study NAME=zoo`. Finished runs stay in
+# out/studies. Then commit studies/data.
+study: $(VENV)/.dev
+	@test -n "$(NAME)" || { echo "name the study: make study NAME=zoo"; exit 2; }
+	$(BIN)/python -m studies.run $(NAME)
+
+studies: $(VENV)/.dev
+	for name in paper zoo flagship rl peers shift; do $(BIN)/python -m studies.run $$name || exit 1; done
 
 # What is most often broken, in less than 90 seconds on two cores (a first time mypy takes a minute
 # more): style, types, and the tests of what everything is listed, checked, kept and judged by. Tests
@@ -62,7 +71,7 @@ lint: $(VENV)/.dev
 	$(BIN)/codespell
 	$(BIN)/zizmor --offline --quiet .github
 
-# What takes minutes: the posterior after a million steps, the reproduction in its quick form.
+# What takes minutes: the posterior after a million steps.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 
@@ -134,7 +143,7 @@ LIGHT := river,mabwiser,pymab,smpybandits,wdbo_criterion
 peers-light: $(VENV)/.dev
 	$(INSTALL) -e "examples/peers[light,test]"
 	PERIODIC_GP_REQUIRE_PEERS=$(LIGHT) $(PYTEST) examples/peers/tests
-	PERIODIC_GP_REQUIRE_PEERS=$(LIGHT) $(PYTEST) tests/test_evaluation/test_agreement.py -k "agrees or authors_relevance"
+	PERIODIC_GP_REQUIRE_PEERS=$(LIGHT) $(PYTEST) tests/test_agreement -k "agrees or authors_relevance"
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/start.py

@@ -50,6 +50,7 @@ nb_execution_cache_path = str(
 nb_execution_timeout = 90
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+nb_eval_name_regex = ".+"  # expressions in the sentences of studies
 
 # --- code -----------------------------------------------------------------------------------------
 

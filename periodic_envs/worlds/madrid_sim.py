@@ -34,7 +34,7 @@ class MadridSim(World):
     Needs no data. A simulator, calibrated on the city's measurements of 2016 and 2017: a daily
     profile for every station, weekdays and months, a city-wide weather factor that persists, and
     local deviations that persist and are correlated between stations. How it compares with the
-    measurements is in docs/madrid_simulator.md.
+    measurements is in docs/howto/madrid.md.
 
     ## Action Space
     ``Discrete(24)``: the station. The stations' coordinates in km are public.

@@ -16,8 +16,8 @@ from site_pages.settings import described_settings, named_settings
 Tables = dict[str, dict[str, float]]
 """Normalised regrets: by world, then by agent."""
 UNRANKED = (
-    "None: [the zoo](../../results/zoo.md) and <a href=\"../../leaderboard.html\">the edition</a> rank agents that learn "
-    "online and are not generic RL. Regret in SyntheticDiscrete, Synthetic and MadridSim "
+    'None: [the zoo](../../results/zoo.md) and <a href="../../leaderboard.html">the edition</a> '
+    "rank agents that learn online and are not generic RL. Regret in SyntheticDiscrete, Synthetic and MadridSim "
     "(simulated), for the actions that the agent takes, is on the page about "
     "[generic RL](../../results/rl.md)."
 )
@@ -207,7 +207,8 @@ def _sources(zoo: Tables, edition: Tables) -> str:
     source = f"The ranks are those of [the zoo](../../results/zoo.md), {len(zoo)} worlds"
     if not edition:
         return f"{source}."
-    return f"{source}, and, in {_all_of(edition)}, of <a href=\"../../leaderboard.html\">the edition</a>."
+    link = '<a href="../../leaderboard.html">the edition</a>'
+    return f"{source}, and, in {_all_of(edition)}, of {link}."
 
 
 def _without(ranked: set[str]) -> str:

@@ -47,7 +47,10 @@ def for_sphinx(text: str) -> str:
 def _without_bars(line: str) -> str:
     parts = _CODE.split(line)
     prose = (p if i % 2 else p.replace("|", r"\|") for i, p in enumerate(parts))
-    return "".join(p if i % 2 else _PAGE.sub(lambda match: f":doc:`{_place(match)}`", p) for i, p in enumerate(prose))
+    return "".join(
+        p if i % 2 else _PAGE.sub(lambda match: f":doc:`{_place(match)}`", p)
+        for i, p in enumerate(prose)
+    )
 
 
 def for_myst(text: str) -> str:
@@ -56,7 +59,10 @@ def for_myst(text: str) -> str:
     text = _ROLE.sub(lambda match: f"`{match[1].rpartition('.')[2]}`", text)
     parts = _CODE.split(text)
     prose = (part if i % 2 else _escaped(part) for i, part in enumerate(parts))
-    return "".join(p if i % 2 else _PAGE.sub(lambda match: f"{{doc}}`{_place(match)}`", p) for i, p in enumerate(prose))
+    return "".join(
+        p if i % 2 else _PAGE.sub(lambda match: f"{{doc}}`{_place(match)}`", p)
+        for i, p in enumerate(prose)
+    )
 
 
 def _place(match: re.Match[str]) -> str:
