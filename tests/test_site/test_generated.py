@@ -12,7 +12,7 @@ from tests.test_site.conftest import ROOT
 
 from site_pages import agent_pages, api, command_line, inventories, kernels  # isort: skip
 from site_pages.docstrings import agent_text, blocks, for_myst, for_sphinx, listed  # isort: skip
-from site_pages.regrets import of_edition, of_zoo, ranks  # isort: skip
+from site_pages.regrets import of_zoo, ranks  # isort: skip
 from site_pages.settings import arguments, described_settings, named_settings  # isort: skip
 from site_pages.repository import ADDRESS, hash_of, project_pages, rewritten, source_link  # isort: skip
 
@@ -81,7 +81,7 @@ def test_every_agent_has_a_page(entries: dict[str, agent_pages.AgentEntry]) -> N
     zoo = of_zoo()
     for one in entries.values():
         assert f"[{one.name}]({one.name}.md)" in index
-        page = agent_pages.agent_page(one, zoo, {})
+        page = agent_pages.agent_page(one, zoo)
         assert "## Pseudo-code" in page, one.name
         assert "[@" not in page, one.name
         assert ":class:" not in page, one.name
@@ -94,7 +94,7 @@ def test_pages_of_agents_say_that_madrid_is_simulated(
     entries: dict[str, agent_pages.AgentEntry],
 ) -> None:
     zoo = of_zoo()
-    pages = {name: agent_pages.agent_page(one, zoo, {}) for name, one in entries.items()}
+    pages = {name: agent_pages.agent_page(one, zoo) for name, one in entries.items()}
     of_it = {name: page for name, page in pages.items() if "MadridSim" in page}
     assert len(of_it) > 10
     assert [name for name, page in of_it.items() if "simulated" not in page] == []
@@ -103,7 +103,7 @@ def test_pages_of_agents_say_that_madrid_is_simulated(
 def test_pages_say_in_which_tracks_an_agent_can_be(
     entries: dict[str, agent_pages.AgentEntry],
 ) -> None:
-    pages = {name: agent_pages.agent_page(one, {}, {}) for name, one in entries.items()}
+    pages = {name: agent_pages.agent_page(one, {}) for name, one in entries.items()}
     assert "Track: online; pretrained after a training." in pages["ppo"]
     assert '{ name = "ppo", track = "pretrained", training_steps' in pages["ppo"]
     assert "pretrained with the setting `prior`." in pages["auto-gp-ucb"]
@@ -131,15 +131,11 @@ def test_ranks_leave_references_and_variants_out() -> None:
 
 def test_worlds_without_a_rank_are_named(entries: dict[str, agent_pages.AgentEntry]) -> None:
     zoo = of_zoo()
-    assert of_edition(besides=zoo) == {}  # nothing is in the open edition yet
-    edition = {"PeriodicGP-Shift-v0": {"auto-gp-ucb": 0.42, "random": 1.0}}
-    page = agent_pages.agent_page(entries["auto-gp-ucb"], zoo, edition)
-    shift = "[PeriodicGP-Shift-v0](../environments/shift.md)"
-    assert f"| {shift} | 1 of 2 | 0.42 |" in page
-    assert f"11 worlds, and, in {shift}, of [the edition]" in page
-    (without,) = re.findall(r"^No ranks in (.*): zoo and edition", page, re.MULTILINE)
-    assert re.findall(r"PeriodicGP-(\w+)-v0", without) == ["Flights", "Madrid", "Replay"]
-    page = agent_pages.agent_page(entries["ppo"], zoo, edition)
+    page = agent_pages.agent_page(entries["auto-gp-ucb"], zoo)
+    assert "11 worlds of [the zoo]" in page
+    (without,) = re.findall(r"^No ranks in (.*): the zoo lacks", page, re.MULTILINE)
+    assert re.findall(r"PeriodicGP-(\w+)-v0", without) == ["Shift", "Flights", "Madrid", "Replay"]
+    page = agent_pages.agent_page(entries["ppo"], zoo)
     assert re.search(r"^None: .*not generic RL.*\.\./rl\.md\)\.$", page, re.MULTILINE)
 
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-import matplotlib
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 import evaluation
 from studies import gains, run
@@ -22,7 +22,7 @@ PAGES = sorted(FOLDER.glob("*.md"))
 def test_page_executes_from_its_data(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every expression in a sentence gives a short text."""
     monkeypatch.chdir(FOLDER)
-    matplotlib.use("Agg")
+    plt.switch_backend("Agg")
     names: dict[str, object] = {"display": str}
     values = []
     for cell, expression in CELLS.findall(page.read_text(encoding="utf-8")):
@@ -31,7 +31,7 @@ def test_page_executes_from_its_data(page: Path, monkeypatch: pytest.MonkeyPatch
         else:
             exec(compile(cell, page.name, "exec"), names)
     assert all(value and "nan" not in value and len(value) < 60 for value in values)
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "data").glob("*.parquet")), ids=lambda p: p.stem)

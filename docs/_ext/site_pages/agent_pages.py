@@ -16,10 +16,9 @@ from site_pages.settings import described_settings, named_settings
 Tables = dict[str, dict[str, float]]
 """Normalised regrets: by world, then by agent."""
 UNRANKED = (
-    'None: [the zoo](../../results/zoo.md) and <a href="../../leaderboard.html">the edition</a> '
-    "rank agents that learn online and are not generic RL. Regret in SyntheticDiscrete, Synthetic and MadridSim "
-    "(simulated), for the actions that the agent takes, is on the page about "
-    "[generic RL](../../results/rl.md)."
+    "None: [the zoo](../../results/zoo.md) ranks agents that learn online and are not generic RL. "
+    "Regret in SyntheticDiscrete, Synthetic and MadridSim (simulated), for the actions that the "
+    "agent takes, is on the page about [generic RL](../../results/rl.md)."
 )
 FAMILIES = {
     "GP, periodic": "Gaussian processes that know of seasons.",
@@ -71,13 +70,12 @@ def agent_entries() -> list[AgentEntry]:
     return found
 
 
-def agent_page(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
+def agent_page(one: AgentEntry, zoo: Tables) -> str:
     """The page of one agent.
 
     Args:
         one: The agent.
         zoo: Normalised regrets of all agents in the worlds of the zoo's page.
-        edition: The same in worlds that only the last edition has.
     """
     named = one.text.named
     return md.page(
@@ -97,7 +95,7 @@ def agent_page(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
         _named(named, "Deviations from the paper"),
         _settings(one),
         _training(one),
-        _ranks(one, zoo, edition),
+        _ranks(one, zoo),
     )
 
 
@@ -186,8 +184,8 @@ def _algorithm_settings(one: AgentEntry) -> str:
     return md.page(note, md.table(("argument", "online", "training"), rows))
 
 
-def _ranks(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
-    found = [*ranks(zoo, one.name), *ranks(edition, one.name)]
+def _ranks(one: AgentEntry, zoo: Tables) -> str:
+    found = ranks(zoo, one.name)
     if not found:
         return _section("Ranks", UNRANKED)
     rows = [
@@ -196,19 +194,12 @@ def _ranks(one: AgentEntry, zoo: Tables, edition: Tables) -> str:
     ]
     note = (
         "By mean regret at its defaults, among all agents of this package that learn online, "
-        f"generic RL left out. {_sources(zoo, edition)} Differences between neighbours may be "
-        "chance: the zoo has intervals. Regret is a share of what choosing at random loses."
+        f"generic RL left out, in {len(zoo)} worlds of [the zoo](../../results/zoo.md). "
+        "Differences between neighbours may be chance: the zoo has intervals. Regret is a share "
+        "of what choosing at random loses."
     )
     table = md.table(("world", "rank", "regret"), rows, "lrr")
     return _section("Ranks", md.page(note, table, _without({task for task, *_ in found})))
-
-
-def _sources(zoo: Tables, edition: Tables) -> str:
-    source = f"The ranks are those of [the zoo](../../results/zoo.md), {len(zoo)} worlds"
-    if not edition:
-        return f"{source}."
-    link = '<a href="../../leaderboard.html">the edition</a>'
-    return f"{source}, and, in {_all_of(edition)}, of {link}."
 
 
 def _without(ranked: set[str]) -> str:
@@ -220,8 +211,8 @@ def _without(ranked: set[str]) -> str:
     if not others:
         return ""
     return (
-        f"No ranks in {_all_of(others)}: zoo and edition have no worlds that replay a "
-        "table of data. What was found on data is on the page of [findings](../../findings.md)."
+        f"No ranks in {_all_of(others)}: the zoo lacks these worlds. What was found on data is "
+        "on the page of [findings](../../findings.md)."
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from site_pages import agent_pages, api, command_line, environments, kernels
 from site_pages.films import dark_film, film_key, make_film
-from site_pages.regrets import of_edition, of_zoo
+from site_pages.regrets import of_zoo
 from site_pages.repository import ROOT, project_pages
 
 FOLDERS = ("reference/environments", "reference/agents", "reference/cli", "reference/api")
@@ -48,9 +48,8 @@ def all_pages(cache: Path) -> dict[str, str]:
         text = environments.environment_page(world, zoo, cache)
         pages[f"reference/environments/{world.slug}.md"] = text
     pages["reference/agents/index.md"] = agent_pages.agents_index(agents)
-    edition = of_edition(besides=zoo)
     for agent in agents:
-        text = agent_pages.agent_page(agent, zoo, edition)
+        text = agent_pages.agent_page(agent, zoo)
         pages[f"reference/agents/{agent.name}.md"] = text
     pages["reference/cli/index.md"] = command_line.command_index(commands)
     for name, command in commands.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ REFERENCES = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
 SHOWN = ("best-per-phase", "best-fixed", "random", "periodic-gp-ucb", "auto-gp-ucb")
 SEEDS = "0:3"
 ZOO = ROOT / "studies" / "data" / "zoo.parquet"
-LEADERBOARD = ROOT / "leaderboard"
 
 
 @dataclass(frozen=True)
@@ -45,21 +43,6 @@ def of_zoo(path: Path = ZOO) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row in evaluation.load(path).table().itertuples():
         found.setdefault(str(row.task), {})[str(row.agent)] = float(row.normalised)
-    return found
-
-
-def of_edition(besides: Collection[str], folder: Path = LEADERBOARD) -> dict[str, dict[str, float]]:
-    """Normalised regrets of our agents in the last edition, in worlds besides these."""
-    from agents.registry import is_built_in
-    from evaluation.cli.leaderboard import find_edition
-    from evaluation.leaderboard.edition import standings
-
-    found: dict[str, dict[str, float]] = {}
-    results, rows = standings(find_edition(folder), "online")
-    for task, table in results.table(track="online").groupby("task", sort=False) if rows else ():
-        if task not in besides:
-            own = zip(table["agent"], table["normalised"], strict=True)
-            found[str(task)] = {name: float(v) for name, v in own if is_built_in(name)}
     return found
 
 
