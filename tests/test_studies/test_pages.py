@@ -13,7 +13,7 @@ from studies.tables import normalised_table, ratio_table
 
 FOLDER = Path(__file__).parents[2] / "studies"
 CELLS = re.compile(
-    r"^```\{code-cell\} python\n(?::tags:.*\n)?(.*?)^```|\{eval\}`([^`]+)`", re.M | re.S
+    r"^```\{code-cell\} python\n(?::tags:[^\n]*\n)?(.*?)^```|\{eval\}`([^`]+)`", re.M | re.S
 )
 PAGES = sorted(FOLDER.glob("*.md"))
 

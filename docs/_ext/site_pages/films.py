@@ -22,7 +22,7 @@ def film_key(world: object) -> str:
     from evaluation.keys import our_code
     from periodic_envs import figures, rendering
 
-    parts = [our_code()]
+    parts = [our_code(), type(world).__qualname__]
     parts += [Path(inspect.getfile(module)).read_text() for module in (figures, rendering)]
     origin = getattr(world, "origin", None)
     parts += [str(getattr(origin, "fingerprint", "")), Path(__file__).read_text("utf-8")]
