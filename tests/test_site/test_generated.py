@@ -134,7 +134,7 @@ def test_worlds_without_a_rank_are_named(entries: dict[str, agent_pages.AgentEnt
     page = agent_pages.agent_page(entries["auto-gp-ucb"], zoo)
     assert "11 worlds of [the zoo]" in page
     (without,) = re.findall(r"^No ranks in (.*): the zoo lacks", page, re.MULTILINE)
-    assert re.findall(r"PeriodicGP-(\w+)-v0", without) == ["Shift", "Flights", "Madrid", "Replay"]
+    assert re.findall(r"PeriodicGP-(\w+)-v0", without) == ["Flights", "Madrid", "Replay", "Shift"]
     page = agent_pages.agent_page(entries["ppo"], zoo)
     assert re.search(r"^None: .*not generic RL.*\.\./rl\.md\)\.$", page, re.MULTILINE)
 
@@ -229,7 +229,7 @@ def test_files_beside_docs_become_pages() -> None:
     studies = {f"results/{path.name}" for path in (ROOT / "studies").glob("*.md")}
     assert set(pages) == files | studies
     assert "results/zoo.md" in studies
-    assert "](contributing.md#what-a-version-promises)" in pages["project/changelog.md"]
+    assert "](contributing.md#versions)" in pages["project/changelog.md"]
 
 
 def test_inventories_that_cannot_be_fetched_stop_nothing(tmp_path: Path) -> None:

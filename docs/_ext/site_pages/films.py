@@ -20,10 +20,10 @@ MAX_BYTES = 300_000
 def film_key(world: object) -> str:
     """What a film depends on: the code of the world, of pictures, and of this file."""
     from evaluation.keys import our_code
-    from periodic_envs import figures, rendering
+    from periodic_envs import rendering
 
     parts = [our_code(), type(world).__qualname__]
-    parts += [Path(inspect.getfile(module)).read_text() for module in (figures, rendering)]
+    parts.append(Path(inspect.getfile(rendering)).read_text("utf-8"))
     origin = getattr(world, "origin", None)
     parts += [str(getattr(origin, "fingerprint", "")), Path(__file__).read_text("utf-8")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
