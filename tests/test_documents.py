@@ -88,7 +88,7 @@ def test_pages_say_that_madrid_is_simulated() -> None:
     texts = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages}
     shown = {name: re.sub("<!--.*?-->", "", text, flags=re.DOTALL) for name, text in texts.items()}
     of_it = [name for name, text in shown.items() if "MadridSim" in text]
-    assert len(of_it) > 10
+    assert len(of_it) > 5
     assert [name for name in of_it if "simulated" not in shown[name]] == []
 
 

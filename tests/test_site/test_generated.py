@@ -136,7 +136,7 @@ def test_worlds_without_a_rank_are_named(entries: dict[str, agent_pages.AgentEnt
     (without,) = re.findall(r"^No ranks in (.*): the zoo lacks", page, re.MULTILINE)
     assert re.findall(r"PeriodicGP-(\w+)-v0", without) == ["Flights", "Madrid", "Replay", "Shift"]
     page = agent_pages.agent_page(entries["ppo"], zoo)
-    assert re.search(r"^None: .*not generic RL.*\.\./rl\.md\)\.$", page, re.MULTILINE)
+    assert re.search(r"^None: .*not generic RL.*\.\./results/rl\.md\)\.$", page, re.MULTILINE)
 
 
 # --- kernels, commands, names --------------------------------------------------------------------
