@@ -82,7 +82,7 @@ class Dask:
             future.set_result(task.result())
         except KilledWorker:
             future.set_result(Record(run.key, "its Dask workers died", sources=run.sources))
-        except CancelledError:
+        except (CancelledError, OSError):  # of the scheduler, or of its connection
             lost = SweepStoppedError(f"the Dask cluster at {self._address!r} was lost; {AGAIN}")
             future.set_exception(lost)
         except Exception as error:
