@@ -7,6 +7,7 @@ and again has failed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import multiprocessing
@@ -82,10 +83,10 @@ class Dask:
             future.set_result(task.result())
         except KilledWorker:
             future.set_result(Record(run.key, "its Dask workers died", sources=run.sources))
-        except (CancelledError, OSError):  # of the scheduler, or of its connection
+        except (CancelledError, asyncio.CancelledError, OSError):
             lost = SweepStoppedError(f"the Dask cluster at {self._address!r} was lost; {AGAIN}")
             future.set_exception(lost)
-        except Exception as error:
+        except BaseException as error:  # a future without an answer would be waited for
             future.set_exception(
                 SweepStoppedError(
                     f"the workers of the Dask cluster at {self._address!r} cannot run anything "
