@@ -52,6 +52,7 @@ ONE_THREAD = {
 GRACE_SECONDS = 2.0
 """After its time a run may still report this; then its process is killed."""
 START_SECONDS = 300.0
+START_TRIES = 3
 
 
 class SweepStoppedError(UserError):
@@ -137,10 +138,8 @@ class _Worker:
 
     def run(self, run: Run) -> Record:
         """Run a run in the process; report a failure if it ends or exceeds its time."""
-        if self._process is None or not self._process.is_alive():
-            self._start()
+        self._hand_over(run)
         try:
-            self._pipe.send(run)
             if self._pipe.poll(run.limits.seconds + GRACE_SECONDS):
                 record: Record = self._pipe.recv()
                 return record
@@ -150,6 +149,22 @@ class _Worker:
             reason = f"its process died (exit code {self._process.exitcode})"
         self._kill()
         return Record(run.key, reason, sources=run.sources)
+
+    def _hand_over(self, run: Run) -> None:
+        """Give the run to a process that confirms it; an idle one may have been killed."""
+        for _ in range(START_TRIES):
+            if self._process is None or not self._process.is_alive():
+                self._start()
+            with contextlib.suppress(EOFError, OSError):
+                self._pipe.send(run)
+                if self._pipe.poll(START_SECONDS):
+                    self._pipe.recv()
+                    return
+            self._kill()
+        raise SweepStoppedError(
+            "worker processes end before they run anything; finished runs are kept: see that "
+            "there is memory enough, and give the same command again"
+        )
 
     def close(self) -> None:
         """Kill the process for good."""
@@ -167,16 +182,6 @@ class _Worker:
         theirs.close()
         if self._closed:
             self._kill()
-        try:
-            if not self._pipe.poll(START_SECONDS):
-                raise EOFError
-            self._pipe.recv()
-        except (EOFError, OSError):
-            self._kill()
-            raise SweepStoppedError(
-                "worker processes end before they run anything; finished runs are kept: see that "
-                "there is memory enough, and give the same command again"
-            ) from None
 
     def _kill(self) -> None:
         if self._process is not None:
@@ -234,9 +239,10 @@ def serve(pipe: Connection, variables: dict[str, str]) -> None:
     warnings.simplefilter("ignore", SimulatedDataWarning)
     warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
     with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
-        pipe.send(None)
         while True:
-            pipe.send(execute(pipe.recv()))
+            run = pipe.recv()
+            pipe.send("started")
+            pipe.send(execute(run))
 
 
 def _end_with_driver() -> None:
