@@ -105,7 +105,9 @@ def movement(length_scale: float) -> float:
 
     The mean over phases t, s of 1 - k(t, s) is the expected variance around the season's mean.
     """
-    return float(np.sqrt(1.0 - Periodic(PERIOD, length_scale)(np.arange(PERIOD)).mean()))
+    return float(
+        np.sqrt(1.0 - Periodic(PERIOD, length_scale)(np.arange(PERIOD, dtype=np.float64)).mean())
+    )
 
 
 def paper_gain(length_scale: float, points: int = ARMS) -> Bracket:
