@@ -308,7 +308,7 @@ def profile_bands(
     results: Results, track: str, thresholds: Array, *, resamples: int = 2000
 ) -> dict[str, Band]:
     """Return the ``performance_profile`` of each agent, with bounds where tables have intervals."""
-    tasks = AllTasks(results, track, baseline=None, seed=0)
+    tasks = AllTasks(results, track, baseline=None)
     return {
         agent: _with_bounds(
             tasks.has_enough(agent),

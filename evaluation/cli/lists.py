@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, console, save_picture, say
+from evaluation.cli.shared import CommandError, save_picture, say
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, WorldSpec
 from evaluation.worlds import look_for
@@ -108,15 +107,11 @@ def list_agents(
     if agent is not None:
         _describe_agent(agent)
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("agent", no_wrap=True)
-    table.add_column("what it does")
     for name in names():
         try:
-            table.add_row(name, describe(name))
+            say(f"{name:<26}{describe(name)}")
         except UnknownAgentError as error:
-            table.add_row(name, f"broken: {error}", style="red")
-    console.print(table)
+            say(f"{name:<26}broken: {error}")
 
 
 def _describe_agent(agent: str) -> None:

@@ -197,7 +197,7 @@ def test_unknown_run_or_agent(folder: Path) -> None:
     result = call("show", "--sweep", "other", cwd=folder)
     assert "there is no sweep 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
     result = call("compare", "gp-ucb", "nobody", cwd=folder)
-    assert "there is no agent 'nobody' in this sweep" in result.stderr
+    assert "there is no agent 'nobody' here" in result.stderr
     result = call("plot", "some.png", "--agents", "gp-ubc", cwd=folder)
     assert "there is no agent 'gp-ubc' here; did you mean 'gp-ucb'" in result.stderr
     assert not (folder / "some.png").exists()
