@@ -52,7 +52,7 @@ def escaped(text: str) -> str:
 
 def say(text: str, *, error: bool = False) -> None:
     """Print a line as it is, not wrapped."""
-    print(escaped(text), file=sys.stderr if error else sys.stdout)
+    print(escaped(text), file=sys.stderr if error else sys.stdout, flush=True)
 
 
 def screen_width() -> int:

@@ -226,12 +226,10 @@ def serve_store(
     ] = 8765,
 ) -> None:
     """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
-    from evaluation.page.serve import LiveStore, serve
+    from evaluation.page.serve import LiveStore, PageServer
 
     load(store, sweep)  # report now what is missing
-    serve(
-        LiveStore(store, sweep),
-        host=host,
-        port=port,
-        on_ready=lambda url: say(f"Serving {store} at {url} (Ctrl-C to end)"),
-    )
+    with PageServer(LiveStore(store, sweep), host=host, port=port) as server:
+        say(f"Serving {store} at {server.url} (Ctrl-C to end)")
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
