@@ -78,5 +78,5 @@ def _commit(folder: Path) -> str | None:
 
 
 def command_line() -> str:
-    """How this process was started, without the folders."""
+    """Return the command that started this process, without folders."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

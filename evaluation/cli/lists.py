@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import warnings
 from importlib import import_module, resources
 from pathlib import Path
@@ -130,19 +129,14 @@ def list_protocols(
     name: Annotated[
         str | None, typer.Argument(help="Name of a protocol, or a .toml file, to show.")
     ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print one with every agent and seed, as JSON for machines."),
-    ] = False,
 ) -> None:
     """List the protocols, or show one as a TOML file to copy and change."""
     if name is not None:
         chosen = Protocol.load(name)
-        if as_json:
-            print(json.dumps({**chosen.to_dict(), "hash": chosen.hash}, indent=1))
-        else:
-            hashes = f"hash {chosen.hash[:12]}, without its agents {chosen.challenge[:12]}"
-            say(f"# {chosen.name}, {hashes}\n{_toml(name)}")
+        own, packaged = Path(name), resources.files("evaluation") / "protocols" / f"{name}.toml"
+        text = (own if own.is_file() else packaged).read_text(encoding="utf-8").rstrip()
+        hashes = f"hash {chosen.hash[:12]}, without its agents {chosen.challenge[:12]}"
+        say(f"# {chosen.name}, {hashes}\n{text}")
         return
     for known in protocols.names():
         try:
@@ -157,10 +151,3 @@ def list_protocols(
         )
         say(f"    {listed.description}")
     say("\nA sweep also computes the references, which counts as one run per world and seed.")
-
-
-def _toml(name: str) -> str:
-    """Return the file of a protocol, one of this package or a user's own."""
-    own = Path(name)
-    file = resources.files("evaluation") / "protocols" / f"{name}.toml"
-    return (own if own.is_file() else file).read_text(encoding="utf-8").rstrip()

@@ -24,7 +24,7 @@ from evaluation.cli.shared import (
 )
 from evaluation.protocol import Protocol
 from evaluation.results import Results, load
-from evaluation.runner import Progress, run
+from evaluation.runner import run
 from evaluation.specs import REFERENCE_ROWS, check_known
 from evaluation.tables import overall_table, parts, remarks, tables_of, task_table
 
@@ -72,30 +72,23 @@ def run_protocol(
         entries = Protocol.load(protocol).restricted(agents=agents).agents
         labels = [entry.label for entry in entries]
         check_known("baseline", baseline, [*labels, *REFERENCE_ROWS], f"in {protocol}")
-    results, last = None, Progress(0, 0, 0)
-    with Reporter(quiet=as_json) as report, contextlib.suppress(KeyboardInterrupt):
-
-        def on_progress(progress: Progress) -> None:
-            nonlocal last
-            last = progress
-            report(progress)
-
-        results = run(
-            protocol,
-            agents=agents,
-            envs=envs,
-            seeds=seeds,
-            store=store,
-            workers=workers,
-            dask=dask,
-            retry_failed=retry_failed,
-            on_progress=on_progress,
-        )
-    if results is None:
-        done = f"{last.done:,} of {last.runs:,} runs" if last.runs else "nothing yet"
-        text = f"Stopped. In {store}: {done}. Run the same command again to go on."
-        say(text) if not as_json else print(json.dumps({"stopped": text}))
-        raise typer.Exit(130)
+    try:
+        with Reporter(quiet=as_json) as report:
+            results = run(
+                protocol,
+                agents=agents,
+                envs=envs,
+                seeds=seeds,
+                store=store,
+                workers=workers,
+                dask=dask,
+                retry_failed=retry_failed,
+                on_progress=report,
+            )
+    except KeyboardInterrupt:
+        text = f"Stopped. Finished runs are in {store}. Run the same command again to go on."
+        say(text, error=as_json)
+        raise typer.Exit(130) from None
     _print(results, baseline, as_json)
     if results.failures:
         raise typer.Exit(1)
