@@ -30,7 +30,7 @@ COMMANDS = {
     "envs": Command("evaluation.cli.lists:list_envs", "List, describe or draw environments."),
     "agents": Command("evaluation.cli.lists:list_agents", "List the agents, or describe one."),
     "protocols": Command("evaluation.cli.lists:list_protocols", "List the protocols, or show one."),
-    "play": Command("evaluation.cli.play:play_one", "Run one agent through one episode."),
+    "play": Command("evaluation.cli.single_run:play_one", "Run one agent through one episode."),
     "run": Command("evaluation.cli.sweeps:run_protocol", "Run a protocol; finished runs are kept."),
     "show": Command("evaluation.cli.sweeps:show", "Show the tables of a sweep."),
     "compare": Command("evaluation.cli.sweeps:compare", "Compare two agents on common seeds."),

@@ -27,7 +27,7 @@ from evaluation.plots import (
     profile_bands,
 )
 from evaluation.protocol import Protocol
-from evaluation.results import Curves, Results, common_runs
+from evaluation.results import Curves, Regrets, Results, common_runs
 from evaluation.specs import REFERENCE_ROWS, REFERENCES, canonical_json
 from evaluation.statistics import MIN_RUNS, Band, middle_half, paired_matrix, ranks_of
 from evaluation.tables import excluded, excluded_kinds, overall_table, parts, task_table
@@ -126,7 +126,8 @@ def board_content(board: Board) -> dict[str, Any]:
     worlds = [
         world_content(results, task, track, rows=means, agents=agents) for task in results.tasks
     ]
-    shapes = profiles(results, track)
+    profiles = profile_bands(results, track, THRESHOLDS, resamples=400)
+    shapes = {agent: band(share) for agent, share in profiles.items()}
     shown = page_columns("overall", track=track)
     of_worlds = page_columns("task", track=track, changes=bool(results.change_rows))
     totals = {str(row["agent"]): cells(shown, row) for row in ranked}
@@ -217,38 +218,32 @@ def _about(results: Results) -> dict[str, About]:
     only = excluded_kinds(results)
     return {
         entry["label"]: About(
-            provenance=(("Run as", entry["name"]), ("Settings", _settings(entry))),
+            provenance=(("Run as", entry["name"]), ("Settings", settings_text(entry["settings"]))),
             only=only.get(entry["label"]),
         )
         for entry in results.sweep.protocol["agents"]
     }
 
 
-def _settings(entry: dict[str, Any]) -> str:
-    return ", ".join(f"{k} = {v}" for k, v in entry["settings"].items()) or "its defaults"
-
-
-def profiles(results: Results, track: str) -> dict[str, Any]:
-    """Return the share of runs above each score for each agent."""
-    found = profile_bands(results, track, THRESHOLDS, resamples=400)
-    return {agent: band(share) for agent, share in found.items()}
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return the settings of an agent as text."""
+    return ", ".join(f"{k} = {v}" for k, v in settings.items()) or "its defaults"
 
 
 def pairs(results: Results, order: list[str], track: str) -> dict[str, Any]:
     """Return row minus row in every world, and over all of them."""
+
+    def of_task(regrets: Regrets) -> dict[str, Any] | None:
+        present = [agent for agent in order if agent in regrets]
+        common = common_runs(regrets, present) if present else np.zeros(0)
+        return _matrix(common, present, order) if common.size else None
+
     scores = results.scores(track)
-    everywhere = 1.0 - scores.values.mean(axis=2) if scores.agents else None
+    means = 1.0 - scores.values.mean(axis=2) if scores.agents else None
     return {
-        "envs": [_task_pairs(results, task, order) for task in results.tasks],
-        "all": None if everywhere is None else _matrix(everywhere, scores.agents, order),
+        "envs": [of_task(results.by_task[task]) for task in results.tasks],
+        "all": None if means is None else _matrix(means, scores.agents, order),
     }
-
-
-def _task_pairs(results: Results, task: str, order: list[str]) -> dict[str, Any] | None:
-    regrets = results.by_task[task]
-    present = [agent for agent in order if agent in regrets]
-    common = common_runs(regrets, present) if present else np.zeros(0)
-    return _matrix(common, present, order) if common.size else None
 
 
 def _matrix(totals: Array, agents: list[str], order: list[str]) -> dict[str, Any]:
@@ -272,19 +267,15 @@ def sensitivity(results: Results, order: list[str], track: str) -> dict[str, Any
     values = scores.values
     if len(scores.agents) < 2:
         return None
-    ways = {"all worlds": _iqm(values)}
+    subsets = {"all worlds": values}
     if len(scores.tasks) > 1:
-        for i, task in enumerate(scores.tasks):
-            ways[f"without {task}"] = _iqm(np.delete(values, i, axis=2))
+        subsets |= {f"without {t}": np.delete(values, i, 2) for i, t in enumerate(scores.tasks)}
+    ways = {name: middle_half(one.reshape(len(one), -1)) for name, one in subsets.items()}
     ways |= {"mean": values.mean((1, 2)), "median": np.median(values, axis=(1, 2))}
     ranks = np.array([ranks_of(way) for way in ways.values()]).T
     by_agent = {agent: numbers(row) for agent, row in zip(scores.agents, ranks, strict=True)}
     nothing = [None] * len(ways)
     return {"columns": list(ways), "ranks": [by_agent.get(agent, nothing) for agent in order]}
-
-
-def _iqm(scores: Array) -> Array:
-    return middle_half(scores.reshape(len(scores), -1))
 
 
 # One world
