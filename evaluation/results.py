@@ -252,10 +252,8 @@ class Results:
         """Total regrets by task, agent or reference row, and run."""
         found: dict[str, Regrets] = {task: {} for task in self.tasks}
         for run in (*self._agent_runs, *self._reference_runs):
-            totals = {run.agent: run.regret}
-            if run.agent == REFERENCES:
-                columns = self.source.columns(run.key)
-                totals = {name: float(columns[name].sum()) for name in REFERENCE_ROWS}
+            is_reference = run.agent == REFERENCES
+            totals = self._worlds[run.env, run.seed][0] if is_reference else {run.agent: run.regret}
             for name, regret in totals.items():
                 if regret is not None:
                     runs = found[self._task_of[run.env]].setdefault(name, {})
@@ -312,9 +310,9 @@ class Results:
 
     def _computed_costs(self) -> Iterator[dict[str, Any]]:
         worlds = {
-            (run.env, run.seed): columns
+            (run.env, run.seed): self.source.columns(run.key)
             for run in self._reference_runs
-            if len((columns := self.source.columns(run.key)).get(CHANGES, ()))
+            if self._worlds[run.env, run.seed][2]
         }
         agents = [run for run in self._agent_runs if (run.env, run.seed) in worlds]
         references = [run for run in self._reference_runs if (run.env, run.seed) in worlds]
@@ -368,14 +366,19 @@ class Results:
 
     def periods(self, task: str) -> dict[tuple[str, int], float]:
         """Return the season of every run of a task at its start, by world and seed."""
-        return {name: p for name, p in self._periods.items() if name[0] in self.tasks[task]}
+        worlds = self._worlds.items()
+        return {name: period for name, (_, period, _) in worlds if name[0] in self.tasks[task]}
 
     @cached_property
-    def _periods(self) -> dict[tuple[str, int], float]:
-        runs = self._reference_runs
-        return {
-            (run.env, run.seed): float(self.source.columns(run.key)["period"][0]) for run in runs
-        }
+    def _worlds(self) -> dict[tuple[str, int], tuple[dict[str, float], float, bool]]:
+        """Total regrets of references, the season at the start, and whether the world changes."""
+        found = {}
+        for run in self._reference_runs:
+            columns = self.source.columns(run.key)
+            totals = {name: float(columns[name].sum()) for name in REFERENCE_ROWS}
+            changes = len(columns.get(CHANGES, ())) > 0
+            found[run.env, run.seed] = totals, float(columns["period"][0]), changes
+        return found
 
     @cached_property
     def _task_of(self) -> dict[str, str]:
