@@ -72,23 +72,24 @@ def run_protocol(
         entries = Protocol.load(protocol).restricted(agents=agents).agents
         labels = [entry.label for entry in entries]
         check_known("baseline", baseline, [*labels, *REFERENCE_ROWS], f"in {protocol}")
-    try:
-        with Reporter(quiet=as_json) as report:
-            results = run(
-                protocol,
-                agents=agents,
-                envs=envs,
-                seeds=seeds,
-                store=store,
-                workers=workers,
-                dask=dask,
-                retry_failed=retry_failed,
-                on_progress=report,
-            )
-    except KeyboardInterrupt:
+    results = None
+    # Suppressed here, so that nothing keeps the frames of a client that has to end.
+    with Reporter(quiet=as_json) as report, contextlib.suppress(KeyboardInterrupt):
+        results = run(
+            protocol,
+            agents=agents,
+            envs=envs,
+            seeds=seeds,
+            store=store,
+            workers=workers,
+            dask=dask,
+            retry_failed=retry_failed,
+            on_progress=report,
+        )
+    if results is None:
         text = f"Stopped. Finished runs are in {store}. Run the same command again to go on."
         say(text, error=as_json)
-        raise typer.Exit(130) from None
+        raise typer.Exit(130)
     _print(results, baseline, as_json)
     if results.failures:
         raise typer.Exit(1)
