@@ -30,7 +30,7 @@ clock = time.process_time
 
 
 class Scalar:
-    """An environment made by ``gym.make``."""
+    """Return an environment made by ``gym.make``."""
 
     def __init__(self, env_id: str) -> None:
         self.env = gym.make(env_id)
@@ -108,7 +108,7 @@ def spared(env_id: str) -> dict[str, bool]:
 
 
 def gymnax_steps_per_second(steps: int = 200) -> Callable[[], tuple[float, float, float]]:
-    """The same of gymnax's bandit, compiled and mapped over the copies; it resets by itself."""
+    """Measure gymnax's bandit, compiled and mapped over the copies; it resets automatically."""
     import gymnax
     import jax
 
@@ -176,7 +176,7 @@ def main() -> None:
 
 
 def table(title: str, speeds: dict[str, Any]) -> Table:
-    """All figures of everyone, beside CartPole's."""
+    """Return all figures of all environments, beside CartPole's."""
     result = Table(title=title)
     result.add_column("env", no_wrap=True)
     names = ("steps/s", "x CartPole", "with resets", "x CartPole", "regret=False", "x CartPole")
@@ -193,7 +193,7 @@ def table(title: str, speeds: dict[str, Any]) -> Table:
 
 
 def _simulated(env_id: str) -> str:
-    """A mark where measurements were not imported."""
+    """Return a mark where measurements were not imported."""
     if "Madrid-" not in env_id:
         return ""
     source = gym.make(env_id).unwrapped.data_source

@@ -96,7 +96,7 @@ class Product(StationaryKernelMixin, Kernel):
 
 
 def _refitting(horizon: int, fit_predict: Callable[..., tuple[np.ndarray, np.ndarray]]):
-    """A loop around a library that is fitted anew to all data at every step."""
+    """Loop around a library that is fitted to all data at every step."""
     start, X, y = time.perf_counter(), np.empty((horizon, 3)), np.empty(horizon)
 
     def choose(t: int) -> int:
@@ -171,7 +171,7 @@ def gpy(horizon: int):
 
 
 def _first_best(bound: np.ndarray) -> int:
-    """The same tie-break for everyone: the first of those equal up to round-off."""
+    """Return the first of the values that are equal up to round-off: one tie-break for all."""
     return int(np.flatnonzero(bound >= bound.max() - 1e-7)[0])
 
 
@@ -264,7 +264,7 @@ def many_actions(console: Console) -> None:
 
 
 def million(console: Console) -> None:
-    """A million steps of the agent in a world of 50 arms."""
+    """Run a million steps of the agent in a world of 50 arms."""
     env = gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=1_000_000, disable_env_checker=True)
     start = time.perf_counter()
     run = play(env, AgentSpec.parse("periodic-gp-ucb:time_length_scale=1"), seed=0)

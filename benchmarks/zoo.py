@@ -38,7 +38,7 @@ MAX_RATIO = 2.0
 
 
 def ours(text: str, n_arms: int, steps: int) -> None:
-    """A whole run of ours."""
+    """Run one of our agents."""
     env = gym.make(WORLD, n_actions=n_arms, horizon=steps).unwrapped  # as the harness does
     play(env, AgentSpec.parse(text), 0)
 
@@ -53,7 +53,7 @@ def policy(text: str, n_arms: int) -> Any:
 
 
 def theirs(text: str, n_arms: int, steps: int, backend: str, replicates: int) -> None:
-    """Whole runs of pymab's."""
+    """Run pymab's agents."""
     pymab.Experiment(
         environment=pymab.BanditEnvironment(means=np.linspace(0.0, 1.0, n_arms)),
         policies={"policy": policy(text, n_arms)},

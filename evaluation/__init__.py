@@ -1,4 +1,4 @@
-"""JUDGES: the harness that compares agents. The only package that knows both sides."""
+"""Evaluation harness: runs agents in environments and compares them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def _require_our_agents() -> None:
-    """Another well-known distribution installs the import name ``agents``, too: say so."""
+    """Refuse another distribution's package ``agents``: a well-known one has that name, too."""
     try:
         found = import_module("agents")
     except Exception as error:  # a foreign package may fail in any way while importing
@@ -30,14 +30,14 @@ def _require_our_agents() -> None:
 
 
 def _is_command_line() -> bool:
-    """Whether this import is the start of ``periodic-gp`` or of its module."""
+    """Return whether this import is the start of ``periodic-gp`` or of its module."""
     if sys.argv[:1] == ["-m"]:
         return bool({"evaluation", "periodic_decisions"} & {*sys.orig_argv})
     return bool(sys.argv) and Path(sys.argv[0]).stem == "periodic-gp"
 
 
 def _leave_current_folder() -> None:
-    """``python -m`` imports from the current folder first, where strangers' files may be."""
+    """Remove the current folder from ``sys.path``: ``python -m`` would import its files first."""
     if sys.argv[:1] == ["-m"]:
         here = {"", os.getcwd()}
         ours = str(Path(__file__).resolve().parent.parent)
@@ -57,7 +57,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """``evaluation.run`` and the others, loaded when first used: workers need less."""
+    """Load ``evaluation.run`` and the others when they are first used: workers need less."""
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'evaluation' has no attribute {name!r}")

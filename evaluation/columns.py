@@ -8,7 +8,7 @@ statistic is one more entry::
         "Median regret",
         "Median over runs of the regret at the end",
         digits=1,
-        task=lambda runs, agent: float(runs.regrets[agent].median()),
+        task=lambda runs, agent: float(np.median(runs.regrets[agent])),
     )
 """
 
@@ -21,10 +21,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
-from evaluation.results import UNIFORM, Results, Scores
-from evaluation.specs import REFERENCE_ROWS, REFERENCES
+from evaluation.results import UNIFORM, Results, Scores, common_runs, ms_per_step
+from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import (
     MIN_RUNS,
     Band,
@@ -39,6 +38,7 @@ from evaluation.statistics import (
     probability_of_improvement,
 )
 from evaluation.statistics.changes import FACTOR
+from evaluation.store import StoredRun
 from periodic_envs.arrays import Array
 
 TableKind = Literal["task", "overall"]
@@ -61,24 +61,11 @@ class TableRuns:
         results: All runs of the sweep.
         track: Track of the agents.
         baseline: The row that the others are compared with, or None.
-        seed: Seed of the bootstrap.
     """
 
     results: Results
     track: str
     baseline: str | None
-    seed: int
-
-    @cached_property
-    def totals(self) -> pd.DataFrame:
-        """One row per run; see ``Results.totals``."""
-        return self.results.totals
-
-    @cached_property
-    def ms_per_step(self) -> dict[str, float]:
-        """Each agent's own time per step, in milliseconds."""
-        means = self.totals.groupby("agent")["ms_per_step"].mean()
-        return {str(agent): float(mean) for agent, mean in means.items()}
 
 
 @dataclass(frozen=True)
@@ -88,40 +75,32 @@ class TaskRuns(TableRuns):
     task: str
 
     @cached_property
-    def totals(self) -> pd.DataFrame:
-        """One row per run of the task."""
-        frame = self.results.totals
-        return frame[frame["task"] == self.task]
-
-    @property
-    def regrets(self) -> pd.DataFrame:
-        """Total regret of each run (rows) of each agent and reference (columns)."""
-        return self.results.regrets(self.task, self.track)
-
-    @property
-    def agents(self) -> list[str]:
-        """The rows of the table: agents in the protocol's order, references last."""
+    def regrets(self) -> dict[str, Array]:
+        """Total regrets of the runs of each row: the protocol's agents, then the references."""
+        by_run = self.results.by_task[self.task]
         rows = [*self.results.agents(self.track), *REFERENCE_ROWS]
-        return [agent for agent in rows if agent in self.regrets]
+        return {agent: common_runs(by_run, [agent])[0] for agent in rows if agent in by_run}
+
+    def common(self, agent: str, other: str) -> Array:
+        """Return the regrets of two rows, shape (2, runs), in the runs that both have finished."""
+        return common_runs(self.results.by_task[self.task], [agent, other])
 
     def has_enough(self, agent: str, *, counted: bool = False) -> bool:
         """Return whether an agent has enough runs for an interval."""
-        return int(self.regrets[agent].count()) >= MIN_RUNS
+        return len(self.regrets[agent]) >= MIN_RUNS
 
     @cached_property
     def means(self) -> dict[str, Interval]:
         """Mean regret of each row."""
-        totals = {agent: self.regrets[agent].dropna().to_numpy() for agent in self.agents}
-        return {agent: mean_interval(mine, seed=self.seed) for agent, mine in totals.items()}
+        return {agent: mean_interval(totals) for agent, totals in self.regrets.items()}
 
     @cached_property
     def differences(self) -> dict[str, PairedDifference]:
         """Each row minus the baseline on common runs, where there are any."""
         if self.baseline not in self.regrets:
             return {}
-        others = [agent for agent in self.agents if agent != self.baseline]
-        both = {a: self.regrets[[a, self.baseline]].dropna().to_numpy().T for a in others}
-        return {a: paired_difference(*x, seed=self.seed) for a, x in both.items() if x.size}
+        pairs = {a: self.common(a, self.baseline) for a in self.regrets if a != self.baseline}
+        return {agent: paired_difference(*both) for agent, both in pairs.items() if both.size}
 
     @cached_property
     def p_values(self) -> dict[str, float]:
@@ -130,19 +109,19 @@ class TaskRuns(TableRuns):
         corrected = holm([self.differences[agent].p_value for agent in tested])
         return dict(zip(tested, corrected.tolist(), strict=True))
 
-    @cached_property
-    def change_costs(self) -> dict[str, pd.DataFrame]:
-        """Costs of the changes of the world, run by run, of each row that has any."""
-        frame = self.results.change_costs
-        tracks = [self.track, REFERENCES]
-        mine = frame[(frame["task"] == self.task) & frame["track"].isin(tracks)]
-        return {str(agent): rows for agent, rows in mine.groupby("agent")}
+    def change_cost(self, agent: str, name: str) -> float | None:
+        """Return the mean over runs of a cost of changes, None where the world has none."""
+        rows = self.results.change_rows
+        costs = [r[name] for r in rows if r["task"] == self.task and r["agent"] == agent]
+        return sum(costs) / len(costs) if costs else None
 
     def interactions(self, agent: str) -> float | None:
         """Return the interactions of an agent, those of its training included."""
+        if agent in REFERENCE_ROWS:
+            return None
         training = self.results.training(self.task, agent) or (0, 0.0)
-        steps = self.totals.loc[self.totals["agent"] == agent, "steps"].max()
-        return None if agent in REFERENCE_ROWS else float(steps + training[0])
+        steps = max(run.steps for run in self.results.runs_of(agent, self.track, self.task))
+        return float(steps + training[0])
 
 
 @dataclass(frozen=True)
@@ -172,7 +151,7 @@ class AllTasks(TableRuns):
     @cached_property
     def ranks(self) -> Band:
         """Mean rank of each agent."""
-        return mean_ranks(self.scores.values, seed=self.seed)
+        return mean_ranks(self.scores.values)
 
 
 def least_runs(tasks: int) -> int:
@@ -262,11 +241,6 @@ def columns_of(
     return [c for c in COLUMNS if getattr(c, table) is not None and c.when in applying]
 
 
-def columns_in(frame: pd.DataFrame) -> list[Column]:
-    """Return the columns that a table has."""
-    return [column for column in COLUMNS if column.key in frame]
-
-
 def page_columns(table: TableKind, *, track: str, changes: bool = False) -> list[Column]:
     """Return the columns of a table of the page, which has no baseline."""
     columns = columns_of(table, track=track, changes=changes)
@@ -295,33 +269,31 @@ def simulated_tasks(results: Results) -> list[str]:
 
 def _normalised(runs: TaskRuns, agent: str) -> Interval:
     """Return the mean regret and its interval in units of the regret of choosing at random."""
-    if UNIFORM not in runs.regrets:
-        return Interval(math.nan, math.nan, math.nan)
     # On the runs that this agent has: others may have finished more.
-    mine, uniform = (runs.regrets[row].to_numpy() for row in (agent, UNIFORM))
-    common = ~np.isnan(mine + uniform)
-    share = float(normalised_regret(mine[common].mean(), uniform=uniform[common].mean()))
+    own, uniform = runs.common(agent, UNIFORM) if UNIFORM in runs.regrets else np.zeros((2, 0))
+    if not own.size:
+        return Interval(math.nan, math.nan, math.nan)
+    share = float(normalised_regret(own.mean(), uniform=uniform.mean()))
     mean = runs.means[agent]
     unit = mean.estimate / share if share > 0 else math.nan
     return Interval(share, mean.low / unit, mean.high / unit)
 
 
 def _normalised_overall(tasks: AllTasks, agent: str) -> Interval:
-    score = iqm(tasks.score(agent), seed=tasks.seed)
+    score = iqm(tasks.score(agent))
     return Interval(1.0 - score.estimate, 1.0 - score.high, 1.0 - score.low)
 
 
 def _better(tasks: AllTasks, agent: str) -> Interval | None:
     if tasks.baseline is None or agent == tasks.baseline:
         return None
-    baseline = tasks.score(tasks.baseline)
-    return probability_of_improvement(tasks.score(agent), baseline, seed=tasks.seed)
+    return probability_of_improvement(tasks.score(agent), tasks.score(tasks.baseline))
 
 
 def _difference(runs: TaskRuns, agent: str) -> Interval | None:
     """Return a row minus the baseline, without its interval if their common runs are too few."""
     gap = runs.differences.get(agent)
-    if gap is None or len(runs.regrets[[agent, runs.baseline]].dropna()) >= MIN_RUNS:
+    if gap is None or runs.common(agent, str(runs.baseline)).shape[1] >= MIN_RUNS:
         return gap
     return Interval(gap.estimate, math.nan, math.nan)
 
@@ -329,17 +301,16 @@ def _difference(runs: TaskRuns, agent: str) -> Interval | None:
 def _of_changes(
     key: str, label: str, digits: int, description: str, *, cost: str | None = None
 ) -> Column:
-    """Return the mean over runs of a cost of changes, by its key if not named."""
+    """Return the column of a cost of changes, which has the column's key if not named."""
 
     def mean(runs: TaskRuns, agent: str) -> float | None:
-        costs = runs.change_costs.get(agent)
-        return None if costs is None else float(costs[cost or key].mean())
+        return runs.change_cost(agent, cost or key)
 
     return Column(key, label, description, digits, task=mean, when="changes")
 
 
-def _ms_per_step(runs: TableRuns, agent: str) -> float:
-    return runs.ms_per_step[agent]
+def _mean_time(runs: list[StoredRun]) -> float | None:
+    return sum(map(ms_per_step, runs)) / len(runs) if runs else None
 
 
 COLUMNS: list[Column] = [
@@ -376,15 +347,15 @@ COLUMNS: list[Column] = [
         "Runs",
         "Runs that have finished",
         digits=0,
-        task=lambda runs, agent: int(runs.regrets[agent].count()),
+        task=lambda runs, agent: len(runs.regrets[agent]),
     ),
     Column(
         "ms_per_step",
         "ms/step",
         "The agent's own time per step, in milliseconds",
         digits=3,
-        task=_ms_per_step,
-        overall=_ms_per_step,
+        task=lambda runs, agent: _mean_time(runs.results.runs_of(agent, runs.track, runs.task)),
+        overall=lambda tasks, agent: _mean_time(tasks.results.runs_of(agent, tasks.track)),
         page=("overall",),  # where the maintainers' own measurement may stand in for it
     ),
     _of_changes("before_change", "Before", 2, f"{PER_STEP} before the first change", cost="before"),

@@ -91,7 +91,7 @@ class LocalAgent:
         action = agent.act(observation)
         self._open[len(self.seconds)] = (observation, action)
         self.seconds.append(time.perf_counter() - updated)
-        return plain(action)
+        return action if type(action) in (int, float) else plain(action)
 
 
 def plain(action: Any) -> Any:
@@ -99,8 +99,6 @@ def plain(action: Any) -> Any:
 
     Anything else is returned as it is: the environment explains what is wrong with it.
     """
-    if type(action) in (int, float):
-        return action
     array = np.array(action, subok=False)
     if array.dtype.kind not in "biuf":
         return action
@@ -131,18 +129,11 @@ def agent_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
 
 
-def _arrived(info: Mapping[str, Any], step: int, earned: float) -> list[tuple[int, float]]:
-    """Return the numbers and rewards of the decisions that the agent learns after a step."""
-    if "arrived" not in info:
-        return [(step, earned)]
-    return [(t - info["t"] + step, gained) for t, _, gained in info["arrived"]]
-
-
 def play(
     env: gym.Env[Any, Any],
     spec: AgentSpec,
     seed: int,
-    on_step: Callable[[], object] = lambda: None,
+    on_step: Callable[[], object] | None = None,
     learned: Mapping[str, NDArray[Any]] | None = None,
     agent_seed: int | None = None,
     player: Callable[..., Player] = LocalAgent,
@@ -174,9 +165,13 @@ def play(
         action = playing.act(arrived, observation.copy())
         observation, reward, _, truncated, info = env.step(action)
         earned = float(info.get("earned", reward))
-        arrived = _arrived(info, len(rows), earned)
+        arrived = [(len(rows), earned)]
+        if "arrived" in info:
+            first = info["t"] - len(rows)
+            arrived = [(t - first, gained) for t, _, gained in info["arrived"]]
         rows.append((info["t"], action, earned, info["regret"]))
-        on_step()
+        if on_step is not None:
+            on_step()
     playing.act(arrived, None)
     t, actions, rewards, regrets = zip(*rows, strict=True)
     return Trajectory(

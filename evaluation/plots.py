@@ -106,11 +106,11 @@ _DASHES: dict[str, Any] = {
     "dashdot": (0, (5, 2, 1.5, 2)),
     "longdashdot": (0, (9, 3, 1.5, 3)),
 }
-"""The same for Matplotlib."""
+"""Dashes for Matplotlib, by these names."""
 
 
 def agent_styles(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes of each agent for Matplotlib: see :mod:`evaluation.plots`."""
+    """Return the colour and dashes of each agent for Matplotlib."""
     return {
         agent: {"color": colour_of(look), "linestyle": _DASHES[dashes_of(look)]}
         for agent, look in looks(agents).items()
@@ -308,7 +308,7 @@ def profile_bands(
     results: Results, track: str, thresholds: Array, *, resamples: int = 2000
 ) -> dict[str, Band]:
     """Return the ``performance_profile`` of each agent, with bounds where tables have intervals."""
-    tasks = AllTasks(results, track, baseline=None, seed=0)
+    tasks = AllTasks(results, track, baseline=None)
     return {
         agent: _with_bounds(
             tasks.has_enough(agent),

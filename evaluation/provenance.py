@@ -7,7 +7,7 @@ import functools
 import platform
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,10 @@ def version_of(package: str) -> str | None:
     if imported is not None:
         return str(imported)
     try:
-        return version(package)
+        text = distribution(package).read_text("METADATA") or ""
     except PackageNotFoundError:
         return None
+    return text.partition("\nVersion: ")[2].partition("\n")[0]  # without parsing all of it
 
 
 def _cpu() -> str:
@@ -77,5 +78,5 @@ def _commit(folder: Path) -> str | None:
 
 
 def command_line() -> str:
-    """How this process was started, without the folders."""
+    """Return the command that started this process, without folders."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

@@ -18,7 +18,7 @@ from evaluation.specs import CHANGES, REFERENCE_ROWS
 from periodic_envs.arrays import Array
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.fields.maximise import maximise
-from periodic_envs.process import ContinuousProcess, RewardProcess
+from periodic_envs.process import ContinuousProcess, FiniteProcess, RewardProcess
 
 Groups = NDArray[np.intp]
 
@@ -46,8 +46,11 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
         raise ResetNeeded("call reset() before asking for references")
     process = env.episode.process
     times = env.episode.first_step + np.arange(env.horizon)
-    best = np.array([process.optimum(t)[1] for t in times.tolist()])
     landscape = _landscape(process, env.public.n_actions, env.public.dim, times)
+    if isinstance(landscape, _Arms):
+        best = landscape.table.max(1)
+    else:
+        best = np.array([process.optimum(t)[1] for t in times.tolist()])
     return {
         "oracle": best,
         "best-per-phase": landscape.best(phase_bins(times, process.period)),
@@ -117,15 +120,17 @@ class _Landscape(Protocol):
     """The mean rewards of all actions at all steps of an episode."""
 
     def best(self, groups: Groups) -> Array:
-        """Reward at each step of the one action that is best on average over the step's group."""
+        """Return the reward at each step of the action that is best over the step's group."""
 
     def average(self) -> Array:
-        """Mean reward of all actions at each step."""
+        """Return the mean reward of all actions at each step."""
 
 
 def _landscape(
     process: RewardProcess, n_actions: int | None, dim: int, times: NDArray[np.int64]
 ) -> _Landscape:
+    if isinstance(process, FiniteProcess):
+        return _Arms(process.values[process.rows[times]])
     if n_actions is not None:
         return _Arms(_values(process, np.arange(n_actions), times))
     if isinstance(process, ContinuousProcess):
@@ -184,7 +189,7 @@ class _Unknown:
         return chosen
 
     def _climb(self, start: Array, times: NDArray[np.int64]) -> Array:
-        """Rewards at these times of the action that is best for all of them, near a start."""
+        """Return the rewards at these times of the action that is best for all, near a start."""
         from scipy.optimize import minimize  # slow to import, and not always needed
 
         def rewards(action: Array) -> Array:
@@ -202,12 +207,12 @@ class _Unknown:
 
 
 def _values(process: RewardProcess, actions: Any, times: NDArray[np.int64]) -> Array:
-    """Mean rewards, shape (steps, ...): asked step by step, which any process understands."""
+    """Return mean rewards, shape (steps, ...), step by step, which any process understands."""
     return np.array([process.mean(actions, t) for t in times.tolist()], dtype=np.float64)
 
 
 def _group_means(rows: Array, groups: Groups) -> tuple[Array, Groups]:
-    """The mean of the rows (steps, k) of each group that occurs, and the group of each step."""
+    """Return the mean of the rows (steps, k) of each group, and the group of each step."""
     _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.argsort(group, kind="stable")
     sums = np.add.reduceat(rows[order], np.cumsum(sizes) - sizes, axis=0)
@@ -215,7 +220,7 @@ def _group_means(rows: Array, groups: Groups) -> tuple[Array, Groups]:
 
 
 def _grid(dim: int) -> tuple[Array, Array]:
-    """Points (n, dim) all over the box and their weights (n,) in a mean over it."""
+    """Return points (n, dim) all over the box and their weights (n,) in a mean over it."""
     if dim > 2:
         from scipy.stats import qmc  # slow to import, and not always needed
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,14 +32,16 @@ from periodic_envs.arrays import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from evaluation.tables import ResultsTable
+    from evaluation.tables import ResultsTable, TableContent
 
 UNIFORM = "uniform-random"
 """The reference row that chooses at random."""
 RUN = ["env", "agent", "track", "seed"]
 """Columns that name a run."""
 COMPARED = ("regret", "runs", "difference", "p_value")
-"""Columns of a comparison begin with one of these."""
+"""Columns of a comparison."""
+Regrets = dict[str, dict[tuple[str, int], float]]
+"""Total regrets in a task, by agent or reference row, then by world and seed."""
 
 
 class RunSource(Protocol):
@@ -76,34 +79,32 @@ class Scores:
     tasks: list[str]
     values: Array
 
-    @classmethod
-    def of(cls, regrets: Mapping[str, pd.DataFrame], agents: Sequence[str]) -> Scores:
-        """Compute scores from regrets.
 
-        Args:
-            regrets: A table for each task: one row per run, one column per agent and reference.
-            agents: Labels of the agents.
-        """
-        # Where choosing at random has no regret there is nothing to learn, and no score.
-        scored = {
-            task: runs
-            for task, runs in regrets.items()
-            if UNIFORM not in runs or (runs[UNIFORM].dropna() > 0).all()
-        }
-        complete = [a for a in agents if all({a, UNIFORM} <= set(runs) for runs in scored.values())]
-        columns = [_task_scores(runs, complete) for runs in scored.values()] if complete else []
-        if not columns or min(column.shape[1] for column in columns) == 0:
-            return cls([], [], np.zeros((0, 0, 0)))
-        count = min((c.shape[1] for c in columns if c.shape[1] > 1), default=1)
-        # A task of one run is fixed, without scatter: it is repeated as often as needed.
-        equal = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
-        return cls(complete, list(scored), np.stack(equal, axis=2))
+def scores_of(regrets: Mapping[str, Regrets], agents: Sequence[str]) -> Scores:
+    """Return the scores of agents from regrets by task."""
+    # Where choosing at random has no regret there is nothing to learn, and no score.
+    scored = {
+        task: runs
+        for task, runs in regrets.items()
+        if all(regret > 0 for regret in runs.get(UNIFORM, {}).values())
+    }
+    complete = [a for a in agents if all({a, UNIFORM} <= set(runs) for runs in scored.values())]
+    columns = []
+    for runs in scored.values() if complete else ():
+        *common, uniform = common_runs(runs, [*complete, UNIFORM])
+        columns.append(score_of_regret(common, uniform=uniform))
+    if not columns or min(column.shape[1] for column in columns) == 0:
+        return Scores([], [], np.zeros((0, 0, 0)))
+    count = min((c.shape[1] for c in columns if c.shape[1] > 1), default=1)
+    # A task of one run is fixed, without scatter: it is repeated as often as needed.
+    equal = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
+    return Scores(complete, list(scored), np.stack(equal, axis=2))
 
 
-def _task_scores(runs: pd.DataFrame, agents: list[str]) -> Array:
-    """Return scores (agents, runs) on the runs of a task that all agents have."""
-    common = runs[[*agents, UNIFORM]].dropna()
-    return score_of_regret(common[agents].to_numpy().T, uniform=common[UNIFORM].to_numpy())
+def common_runs(regrets: Regrets, agents: Sequence[str]) -> Array:
+    """Return regrets (agents, runs) in the runs that all of these agents have finished."""
+    runs = sorted(set.intersection(*(set(regrets[agent]) for agent in agents)))
+    return np.array([[regrets[agent][run] for run in runs] for agent in agents])
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,6 @@ class Results:
             for entry in self.sweep.protocol["agents"]
             if agents is None or entry["label"] in agents
         ]
-        self._regrets: dict[tuple[str, str], pd.DataFrame] = {}
         self._scores: dict[str, Scores] = {}
 
     # What was run
@@ -238,14 +238,27 @@ class Results:
         """
         rows: list[dict[str, Any]] = []
         for run in self._agent_runs:
-            seconds = (run.agent_seconds or 0.0) / max(run.steps, 1)
-            rows.append({**_named(run), "regret": run.regret, "ms_per_step": 1e3 * seconds})
+            rows.append({**_named(run), "regret": run.regret, "ms_per_step": ms_per_step(run)})
         for run in self._reference_runs:
-            columns = self.source.columns(run.key)
+            regrets = self.by_task[self._task_of[run.env]]
             for name in REFERENCE_ROWS:
-                rows.append({**_named(run), "agent": name, "regret": float(columns[name].sum())})
+                regret = regrets[name][run.env, run.seed]
+                rows.append({**_named(run), "agent": name, "regret": regret})
         frame = pd.DataFrame(rows, columns=["task", *RUN, "steps", "regret", "ms_per_step"])
         return frame.assign(task=frame["env"].map(self._task_of))
+
+    @cached_property
+    def by_task(self) -> dict[str, Regrets]:
+        """Total regrets by task, agent or reference row, and run."""
+        found: dict[str, Regrets] = {task: {} for task in self.tasks}
+        for run in (*self._agent_runs, *self._reference_runs):
+            is_reference = run.agent == REFERENCES
+            totals = self._worlds[run.env, run.seed][0] if is_reference else {run.agent: run.regret}
+            for name, regret in totals.items():
+                if regret is not None:
+                    runs = found[self._task_of[run.env]].setdefault(name, {})
+                    runs[run.env, run.seed] = regret
+        return found
 
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
         """Return total regrets of a task: a row per run, a column per agent and reference.
@@ -253,18 +266,18 @@ class Results:
         Rows are named by world and seed; runs that an agent has not finished are NaN.
         """
         self._check(task=task, track=track)
-        if (task, track) not in self._regrets:
-            frame = self.totals
-            chosen = frame[(frame["task"] == task) & frame["track"].isin([track, REFERENCES])]
-            wide = chosen.pivot(index=["env", "seed"], columns="agent", values="regret")
-            self._regrets[task, track] = wide.sort_index()
-        return self._regrets[task, track]
+        runs, names = self.by_task[task], [*self.agents(track), *REFERENCE_ROWS]
+        return pd.DataFrame({name: runs[name] for name in names if name in runs}).sort_index()
+
+    def runs_of(self, agent: str, track: str, task: str | None = None) -> list[StoredRun]:
+        """Return the runs of an agent that did not fail, in one task or in all."""
+        envs = self._task_of if task is None else self.tasks[task]
+        return [run for run in self._runs_of[agent, track] if run.env in envs]
 
     def scores(self, track: str = "online") -> Scores:
         """Return the scores of the agents of a track over all tasks."""
         if track not in self._scores:
-            regrets = {task: self.regrets(task, track) for task in self.tasks}
-            self._scores[track] = Scores.of(regrets, self.agents(track))
+            self._scores[track] = scores_of(self.by_task, self.agents(track))
         return self._scores[track]
 
     def training(self, task: str, agent: str) -> tuple[int, float] | None:
@@ -286,22 +299,20 @@ class Results:
         The columns are those that name a run, and those of tables around changes; see
         ``evaluation.statistics.change_costs``.
         """
-        saved = getattr(self.source, "change_costs", None)
-        rows = list(self._computed_costs()) if saved is None else []
-        frame = pd.DataFrame(rows, columns=[*RUN, *CHANGE_COSTS]) if saved is None else saved
-        frame = frame[frame["env"].isin(self._task_of)]
-        return frame.assign(task=frame["env"].map(self._task_of))
+        return pd.DataFrame(self.change_rows, columns=[*RUN, *CHANGE_COSTS, "task"])
 
-    @property
-    def has_changes(self) -> bool:
-        """True if the world of any run changes."""
-        return not self.change_costs.empty
+    @cached_property
+    def change_rows(self) -> list[dict[str, Any]]:
+        """The rows of ``change_costs``."""
+        rows = getattr(self.source, "change_costs", None) or self._computed_costs()
+        tasks = self._task_of
+        return [{**row, "task": tasks[row["env"]]} for row in rows if row["env"] in tasks]
 
     def _computed_costs(self) -> Iterator[dict[str, Any]]:
         worlds = {
-            (run.env, run.seed): columns
+            (run.env, run.seed): self.source.columns(run.key)
             for run in self._reference_runs
-            if len((columns := self.source.columns(run.key)).get(CHANGES, ()))
+            if self._worlds[run.env, run.seed][2]
         }
         agents = [run for run in self._agent_runs if (run.env, run.seed) in worlds]
         references = [run for run in self._reference_runs if (run.env, run.seed) in worlds]
@@ -313,8 +324,9 @@ class Results:
             for name in REFERENCE_ROWS if is_reference else ["regret"]:
                 costs = change_costs(columns[name], changes, seasons=seasons)
                 worst = worst_window(columns[name], window=seasons[0])
-                row = {**_named(run), **asdict(costs), "worst_window": worst}
-                yield {**row, "agent": name if is_reference else run.agent}
+                agent = name if is_reference else run.agent
+                named = {**_named(run), "agent": agent}
+                yield {**named, **asdict(costs), "worst_window": worst}
 
     # Steps
 
@@ -344,8 +356,7 @@ class Results:
         is_reference = track == REFERENCES
         known = REFERENCE_ROWS if is_reference else self.agents(track)
         check_known("agent", agent, known, f"in the track {track}")
-        runs = self._runs_of[REFERENCES if is_reference else agent, track]
-        runs = [run for run in runs if run.env in self.tasks[task]]
+        runs = self.runs_of(REFERENCES if is_reference else agent, track, task)
         if not runs:
             return Curves([], np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
         columns = [self.source.columns(run.key) for run in runs]
@@ -355,14 +366,19 @@ class Results:
 
     def periods(self, task: str) -> dict[tuple[str, int], float]:
         """Return the season of every run of a task at its start, by world and seed."""
-        return {name: p for name, p in self._periods.items() if name[0] in self.tasks[task]}
+        worlds = self._worlds.items()
+        return {name: period for name, (_, period, _) in worlds if name[0] in self.tasks[task]}
 
     @cached_property
-    def _periods(self) -> dict[tuple[str, int], float]:
-        runs = self._reference_runs
-        return {
-            (run.env, run.seed): float(self.source.columns(run.key)["period"][0]) for run in runs
-        }
+    def _worlds(self) -> dict[tuple[str, int], tuple[dict[str, float], float, bool]]:
+        """Total regrets of references, the season at the start, and whether the world changes."""
+        found = {}
+        for run in self._reference_runs:
+            columns = self.source.columns(run.key)
+            totals = {name: float(columns[name].sum()) for name in REFERENCE_ROWS}
+            changes = len(columns.get(CHANGES, ())) > 0
+            found[run.env, run.seed] = totals, float(columns["period"][0]), changes
+        return found
 
     @cached_property
     def _task_of(self) -> dict[str, str]:
@@ -398,6 +414,9 @@ class Results:
             baseline: An agent of the track or a reference row; adds paired differences from it.
             track: Track of the agents: "online" or "pretrained".
         """
+        return self._table(baseline, track).frame()
+
+    def _table(self, baseline: str | None, track: str) -> TableContent:
         from evaluation.tables import task_table
 
         self._check(track=track)
@@ -423,18 +442,16 @@ class Results:
             track: Track of the agents: "online" or "pretrained".
             envs: Tasks to rank over, as tables name them; all if omitted.
         """
-        from evaluation.exclusions import part_of
-        from evaluation.tables import overall_table
+        from evaluation.tables import overall_table, part_of
 
         self._check(track=track)
         ranked = self if envs is None else part_of(self, list(self.select(envs=envs).tasks))
         known = ranked.scores(track).agents
         if baseline is not None:
             self._check_agent(baseline, known, track)
-        frame = overall_table(ranked, baseline=baseline, track=track)
-        if absent := [agent for agent in self.agents(track) if agent not in known]:
-            frame.attrs["title"] += f"; not in every task: {', '.join(absent)}"
-        return frame
+        absent = [agent for agent in self.agents(track) if agent not in known]
+        more = f"; not in every task: {', '.join(absent)}" if absent else ""
+        return overall_table(ranked, baseline=baseline, track=track, more=more).frame()
 
     def compare(
         self, agent: str, other: str | None = None, *, track: str = "online"
@@ -450,20 +467,17 @@ class Results:
             other: The agent or reference row that is subtracted, to compare two.
             track: Track of the agents, "online" or "pretrained"; ignored for two agents.
         """
-        from evaluation.tables import ResultsTable, pair_table
+        from evaluation.tables import pair_table
 
-        self._check(track=track)
         if other is not None:
             every = [entry["label"] for entry in self.entries] + list(REFERENCE_ROWS)
             for name in (agent, other):
                 check_known("agent", name, every)
-            return pair_table(self, agent, other)
-        self._check_agent(agent, [*self.agents(track), *REFERENCE_ROWS], track)
-        whole = self.table(baseline=agent, track=track)
-        keys = [key for key in whole if str(key).startswith(COMPARED)]
-        frame = ResultsTable(whole.loc[whole["agent"] != agent, ["task", "agent", *keys]])
-        frame.attrs.update(whole.attrs)
-        return frame
+            return pair_table(self, agent, other).frame()
+        table = self._table(agent, track)
+        rows = [row for row in table.rows if row["agent"] != agent]
+        columns = [column for column in table.columns if column.key in COMPARED]
+        return replace(table, rows=rows, columns=columns).frame()
 
     def _check(self, *, track: str, task: str | None = None) -> None:
         check_known("track", track, TRACKS if task is None else (*TRACKS, REFERENCES))
@@ -481,24 +495,19 @@ class Results:
     # Output
 
     def __repr__(self) -> str:
-        from evaluation.exclusions import remarks
+        from evaluation.tables import remarks, tables_of
 
-        return "\n\n".join([self._title(), *map(str, self._frames()), *remarks(self)])
+        width = shutil.get_terminal_size().columns
+        tables = [table.text(width) for table in tables_of(self)]
+        return "\n\n".join([self._title(), *tables, *remarks(self)])
 
     def _repr_html_(self) -> str:
-        from evaluation.exclusions import remarks
+        from evaluation.tables import remarks, tables_of
 
         parts = [Markup("<p><b>{}</b></p>").format(self._title())]
-        parts += [Markup(frame._repr_html_()) for frame in self._frames()]
+        parts += [table.html() for table in tables_of(self)]
         parts += [Markup("<p>{}</p>").format(remark) for remark in remarks(self)]
         return "".join(parts)
-
-    def _frames(self) -> Iterator[ResultsTable]:
-        from evaluation.exclusions import rankings
-
-        for track in self.tracks:
-            yield self.table(track=track)
-            yield from rankings(self, track=track)
 
     def _title(self) -> str:
         sweep = self.sweep
@@ -544,11 +553,7 @@ class Results:
 
     def to_latex(self, *, baseline: str | None = None, track: str = "online") -> str:
         """Return the table of all tasks in LaTeX, with the rules of the package booktabs."""
-        return str(
-            self.table(baseline=baseline, track=track)
-            .formatted()
-            .to_latex(index=False, escape=True)
-        )
+        return self._table(baseline, track).latex()
 
     def save_totals(self, path: Path | str, *, points: int = 0) -> None:
         """Write totals per run into a Parquet file that ``evaluation.load`` reads.
@@ -614,6 +619,11 @@ def _known(
 
 def _named(run: StoredRun) -> dict[str, Any]:
     return {name: getattr(run, name) for name in (*RUN, "steps")}
+
+
+def ms_per_step(run: StoredRun) -> float:
+    """Return the agent's own time per step in milliseconds."""
+    return 1e3 * (run.agent_seconds or 0.0) / max(run.steps, 1)
 
 
 def _joined(values: Iterator[Any]) -> str:

@@ -73,9 +73,10 @@ class SavedTotals:
         return list(self.about["machines"])
 
     @property
-    def change_costs(self) -> pd.DataFrame:
+    def change_costs(self) -> list[dict[str, Any]]:
         """Costs of the changes of worlds; see ``Results.change_costs``."""
-        return self.frame.dropna(subset=CHANGE_COSTS)[[*RUN, *CHANGE_COSTS]]
+        costs = self.frame.dropna(subset=CHANGE_COSTS)[[*RUN, *CHANGE_COSTS]]
+        return list(costs.to_dict("records"))
 
     @cached_property
     def _runs(self) -> dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]]:

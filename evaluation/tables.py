@@ -1,41 +1,141 @@
-"""Tables of results: DataFrames that print entirely, no wider than the screen."""
+"""Tables of results as text, as DataFrames, and as HTML; remarks on what they leave out."""
 
 from __future__ import annotations
 
-import io
-import math
 import shutil
-from collections.abc import Iterator
-from typing import Literal
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
 
+from agents.registry import is_built_in
 from evaluation.columns import (
+    COLUMNS,
     SIMULATED,
     AllTasks,
     Column,
     TaskRuns,
-    columns_in,
     columns_of,
     least_runs,
     row_of,
     simulated_tasks,
 )
-from evaluation.results import Results
+from evaluation.entries import taken_by
+from evaluation.results import Results, common_runs
 from evaluation.specs import REFERENCE_ROWS
-from evaluation.statistics import MIN_RUNS, PairedDifference, paired_difference
+from evaluation.statistics import MIN_RUNS, paired_difference
+from evaluation.store import StoredRun
 
 NO_INTERVALS = f"No intervals: they need at least {MIN_RUNS} runs."
-GAP = 3
-"""Letters between two columns."""
-MIN_NAME_WIDTH = 20
-"""Width of the first column where its names are too long for the screen."""
+GAP = "   "
+MAX_FAILURES = 10
+"""Failures that are listed, those of one kind as one."""
+
+Cells = dict[str, list[str]]
+"""The columns of a table as text, by their headings."""
+
+
+@dataclass(frozen=True)
+class TableContent:
+    """Content of a table of results.
+
+    Attributes:
+        rows: The cells of each row by key: its agent, its task in a table of tasks, and numbers.
+        columns: Columns of the numbers.
+        titles: Title of each task; of a table over all tasks, the one of None.
+        baseline: The row that the others are compared with, or None.
+        scored: Runs of each task, and tasks, if it spans several.
+    """
+
+    rows: list[dict[str, Any]]
+    columns: list[Column]
+    titles: dict[str | None, str]
+    baseline: str | None = None
+    scored: tuple[int, int] = (MIN_RUNS, 1)
+
+    def sections(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """Yield a title and the rows of each task, the best agent first and references last."""
+        for task, title in self.titles.items():
+            rows = [row for row in self.rows if row.get("task") == task]
+            rows.sort(key=lambda row: (row["agent"] in REFERENCE_ROWS, row.get("regret", 0.0)))
+            yield title, rows
+
+    def frame(self) -> ResultsTable:
+        """Return the numbers as a DataFrame."""
+        names = ["agent"] if None in self.titles else ["task", "agent"]
+        keys = [key for column in self.columns for key in column.keys]
+        frame = ResultsTable(self.rows, columns=[*names, *keys])
+        frame.content = self
+        return frame
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as plain data: None where a number is missing."""
+        return [
+            {key: None if value != value else value for key, value in row.items()}
+            for row in self.rows
+        ]
+
+    def text(self, width: int) -> str:
+        """Return the table as text, in several tables for each task if it is wider than allowed.
+
+        Where a world changes, the costs of that have a table of their own.
+        """
+        around = [column for column in self.columns if column.when == "changes"]
+        main = [column for column in self.columns if column not in around]
+        parts = []
+        for title, rows in self.sections():
+            parts += [textwrap.fill(title, width), *_grids(self._cells(rows, main), width)]
+            parts += (textwrap.fill(note, width) for note in self._note(rows, main))
+            costs = self._cells(rows, around)
+            if any(text for heading in list(costs)[1:] for text in costs[heading]):
+                legend = [f"{c.heading(self.baseline)}: {c.description}." for c in around]
+                lines = (textwrap.fill(line, width) for line in legend)
+                parts += [f"{title}, around its changes", *_grids(costs, width), "\n".join(lines)]
+        return "\n\n".join(parts)
+
+    def html(self) -> Markup:
+        """Return the table as HTML."""
+        parts = []
+        for title, rows in self.sections():
+            cells = {k: texts for k, texts in self._cells(rows, self.columns).items() if any(texts)}
+            table = Markup(pd.DataFrame(cells).to_html(index=False, border=0))
+            part = Markup('<h4>{}</h4><div style="overflow-x:auto">{}</div>').format(title, table)
+            notes = (Markup("<p>{}</p>").format(note) for note in self._note(rows, self.columns))
+            parts += [part, *notes]
+        return Markup("").join(parts)
+
+    def latex(self) -> str:
+        """Return the table in LaTeX, with the rules of the package booktabs."""
+        names = {"task": [row["task"] for row in self.rows]}
+        cells = pd.DataFrame(names | self._cells(self.rows, self.columns))
+        return str(cells.to_latex(index=False, escape=True))
+
+    def _cells(self, rows: Sequence[dict[str, Any]], columns: Iterable[Column]) -> Cells:
+        numbers = {c.heading(self.baseline): [c.text(row) for row in rows] for c in columns}
+        return {"agent": [row["agent"] for row in rows], **numbers}
+
+    def _note(self, rows: Sequence[dict[str, Any]], columns: Iterable[Column]) -> list[str]:
+        """Return the note on intervals that rows need, if any."""
+        with_interval = [column for column in columns if column.interval]
+        if not with_interval:
+            return []
+        # NaN is not equal to itself.
+        ends = [column.values(row)[1] for column in with_interval for row in rows]
+        without = all(end != end for end in ends)
+        runs, tasks = self.scored
+        if without and tasks < 2:
+            return [NO_INTERVALS]
+        if without:
+            needed = f"over {tasks} tasks they need at least {least_runs(tasks)} runs each."
+            return [f"No intervals: {needed}"]
+        if runs < MIN_RUNS:
+            together = f"the {runs} runs of each of {tasks} tasks count together"
+            needed = f"Ranks need {MIN_RUNS} runs of each for one."
+            return [f"Intervals over all tasks: {together}. {needed}"]
+        return []
 
 
 class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
@@ -44,50 +144,61 @@ class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     Rows, columns and sums of it are a plain DataFrame.
     """
 
+    _metadata = ["content"]  # noqa: RUF012 (convention of pandas)
+
     def __repr__(self) -> str:
-        """Return the text that ``periodic-gp show`` prints, no wider than the screen."""
-        return text_of(self, shutil.get_terminal_size().columns)
+        """Return the text that ``periodic-gp show`` prints, as wide as the screen at most."""
+        return self._now().text(shutil.get_terminal_size().columns)
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        parts = [Markup("<p>{}</p>").format(self.attrs["title"])] if "title" in self.attrs else []
-        for title, rows in task_rows(self):
-            parts += [Markup("<h4>{}</h4>").format(title)] if title else []
-            cells = formatted(rows, self.attrs["baseline"])
-            html = cells.loc[:, (cells != "").any()].to_html(index=False, border=0)
-            parts.append(Markup('<div style="overflow-x:auto">{}</div>').format(Markup(html)))
-        note = note_on_intervals(self, *self.attrs.get("scored", ()))
-        return "".join([*parts, Markup("<p>{}</p>").format(note) if note else ""])
+        return self._now().html()
 
-    def formatted(self) -> pd.DataFrame:
-        """Return the cells as text, with numbers and intervals as they are printed."""
-        return formatted(self, self.attrs["baseline"])
+    def _now(self) -> TableContent:
+        """Return the content with changes that the user has made."""
+        content: TableContent = self.content
+        columns = [column for column in content.columns if column.key in self]
+        return replace(content, rows=self.to_dict("records"), columns=columns)
 
 
-def formatted(frame: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
-    """Return the cells of a table as text, with headings as column names."""
-    names = [name for name in ("task", "agent") if name in frame]
-    records = frame.to_dict("records")
-    cells = {c.heading(baseline): [c.text(row) for row in records] for c in columns_in(frame)}
-    return pd.DataFrame({**{name: frame[name].tolist() for name in names}, **cells})
+def _grids(cells: Cells, width: int) -> Iterator[str]:
+    """Yield cells as one or several tables, the first column in each; numbers are never cut."""
+    columns = [_lines(heading, texts, fold=False) for heading, texts in cells.items()]
+    if sum(len(GAP) + len(column[0]) for column in columns) - len(GAP) > width:
+        columns = [_lines(heading, texts, fold=True) for heading, texts in cells.items()]
+    height = max(map(len, columns))
+    names, *numbers = (
+        [" " * len(column[0])] * (height - len(column)) + column for column in columns
+    )
+    groups: list[list[list[str]]] = [[names]]
+    for column in numbers:
+        used = sum(len(GAP) + len(each[0]) for each in groups[-1])
+        if len(groups[-1]) > 1 and used + len(column[0]) > width:
+            groups.append([names])
+        groups[-1].append(column)
+    for group in groups:
+        yield "\n".join(GAP.join(line).rstrip() for line in zip(*group, strict=True))
 
 
-def task_rows(frame: ResultsTable) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield a title and the rows of each task, the best agent first and references last."""
-    if "task" not in frame:
-        yield "", frame
-        return
-    for task, title in frame.attrs["tasks"].items():
-        rows = frame[frame["task"] == task].drop(columns="task")
-        rows = rows.sort_values("regret", kind="stable") if "regret" in rows else rows
-        below = rows["agent"].isin(REFERENCE_ROWS)
-        yield title, pd.concat([rows[~below], rows[below]])
+def _lines(heading: str, texts: list[str], *, fold: bool) -> list[str]:
+    """Return a column as lines of equal width, names to the left and numbers to the right."""
+    words = heading.split() if fold else [heading]
+    width = max(map(len, [*words, *texts]))
+    lines = [*textwrap.wrap(heading, width), "-" * width, *texts]
+    return [line.ljust(width) if heading == "agent" else line.rjust(width) for line in lines]
+
+
+def tables_of(results: Results, *, baseline: str | None = None) -> Iterator[TableContent]:
+    """Yield the tables of each track: of all tasks, and over them."""
+    for track in results.tracks:
+        yield task_table(results, baseline=baseline, track=track)
+        yield from rankings(results, baseline=baseline, track=track)
 
 
 def task_table(
-    results: Results, *, baseline: str | None = None, track: str = "online", seed: int = 0
-) -> ResultsTable:
+    results: Results, *, baseline: str | None = None, track: str = "online"
+) -> TableContent:
     """Return one row per task and agent, reference rows last; see ``evaluation.columns``.
 
     Args:
@@ -95,24 +206,21 @@ def task_table(
         baseline: An agent of the track or a reference row, with which the others are compared;
             ignored if it is neither.
         track: Track of the agents.
-        seed: Seed of the bootstrap.
     """
     known = baseline if baseline in (*results.agents(track), *REFERENCE_ROWS) else None
-    columns = columns_of("task", track=track, baseline=known, changes=results.has_changes)
-    rows = [
+    columns = columns_of("task", track=track, baseline=known, changes=bool(results.change_rows))
+    rows: list[dict[str, Any]] = [
         {"task": task, "agent": agent, **row_of(columns, runs, agent)}
         for task in results.tasks
-        for runs in [TaskRuns(results, track, known, seed, task)]
-        for agent in runs.agents
+        for runs in [TaskRuns(results, track, known, task)]
+        for agent in runs.regrets
     ]
-    frame = ResultsTable(rows, columns=["task", "agent", *_keys(columns)])
-    frame.attrs.update(tasks=_titles(results, track), track=track, baseline=known)
-    return frame
+    return TableContent(rows, columns, _titles(results, track), known)
 
 
 def overall_table(
-    results: Results, *, baseline: str | None = None, track: str = "online", seed: int = 0
-) -> ResultsTable:
+    results: Results, *, baseline: str | None = None, track: str = "online", more: str = ""
+) -> TableContent:
     """Return one row per agent over all tasks, the best first; see ``evaluation.columns``.
 
     Only runs that all agents have finished count, the same number in every task.
@@ -121,87 +229,44 @@ def overall_table(
         results: The runs of a sweep.
         baseline: An agent of the track, with which the others are compared; ignored if it is not.
         track: Track of the agents.
-        seed: Seed of the bootstrap.
+        more: An addition to the title.
     """
     scores = results.scores(track)
-    agents, (_, runs, scored) = scores.agents, scores.values.shape
-    known = baseline if baseline in agents else None
+    _, runs, scored = scores.values.shape
+    known = baseline if baseline in scores.agents else None
     columns = columns_of("overall", track=track, baseline=known)
-    tasks = AllTasks(results, track, known, seed)
-    rows = [{"agent": agent, **row_of(columns, tasks, agent)} for agent in agents]
-    frame = pd.DataFrame(rows, columns=["agent", *_keys(columns)])
-    frame = ResultsTable(frame.sort_values("normalised", ignore_index=True, kind="stable"))
+    tasks = AllTasks(results, track, known)
+    rows: list[dict[str, Any]] = [
+        {"agent": agent, **row_of(columns, tasks, agent)} for agent in scores.agents
+    ]
+    rows.sort(key=lambda row: row["normalised"])
     count = len(results.tasks)
     every = {1: "One task", 2: "Both tasks"}.get(count, f"All {count} tasks")
     title = (
         f"{every} ({track}): 0 = oracle, 1 = choosing at random; normalised regret is an "
-        "interquartile mean over runs"
+        f"interquartile mean over runs{more}"
     )
-    frame.attrs.update(title=title, track=track, baseline=known, scored=(runs, scored))
-    return frame
+    return TableContent(rows, columns, {None: title}, known, (runs, scored))
 
 
-def pair_table(results: Results, first: str, second: str, *, seed: int = 0) -> ResultsTable:
-    """Return first minus second on common runs, a row per task; they may be of two tracks.
-
-    Args:
-        results: The runs of a sweep.
-        first: An agent or a reference row.
-        second: Another one.
-        seed: Seed of the bootstrap and of the test.
-    """
-    rows = []
-    for task, runs, gap in paired_differences(results, first, second, seed=seed):
-        low, high = (gap.low, gap.high) if runs >= MIN_RUNS else (math.nan, math.nan)
-        rows.append([task, first, runs, gap.estimate, low, high, gap.p_value])
-    bounds = ["difference", "difference_low", "difference_high"]
-    frame = ResultsTable(rows, columns=["task", "agent", "runs", *bounds, "p_value"])
+def pair_table(results: Results, first: str, second: str) -> TableContent:
+    """Return first minus second on common runs, a row per task; they may be of two tracks."""
+    columns = {c.key: c for c in COLUMNS if c.key in ("runs", "difference", "p_value")}
+    rows: list[dict[str, Any]] = []
+    for task, regrets in results.by_task.items():
+        if {first, second} <= set(regrets) and (
+            common := common_runs(regrets, [first, second])
+        ).size:
+            gap = paired_difference(*common)
+            cells = columns["difference"].cells(gap, enough=common.shape[1] >= MIN_RUNS)
+            numbers = {"runs": common.shape[1], **cells, "p_value": gap.p_value}
+            rows.append({"task": task, "agent": first, **numbers})
     titles = _titles(results, "common runs")
-    frame.attrs.update(tasks={t: titles[t] for t in frame["task"]}, track=None, baseline=second)
-    return frame
+    shown = {row["task"]: titles[row["task"]] for row in rows}
+    return TableContent(rows, list(columns.values()), shown, second)
 
 
-def paired_differences(
-    results: Results, first: str, second: str, *, seed: int = 0
-) -> Iterator[tuple[str, int, PairedDifference]]:
-    """Yield a task's name, the number of common runs and first minus second, for each task."""
-    for task in results.tasks:
-        regrets = {
-            str(agent): frame[agent]
-            for track in reversed(results.tracks)
-            for frame in [results.regrets(task, track)]
-            for agent in frame
-        }
-        if first in regrets and second in regrets:
-            both = pd.concat([regrets[first], regrets[second]], axis=1, join="inner").dropna()
-            if len(both):
-                a, b = both.sort_index().to_numpy().T
-                yield task, len(both), paired_difference(a, b, seed=seed)
-
-
-def note_on_intervals(frame: pd.DataFrame, runs: int = MIN_RUNS, tasks: int = 1) -> str | None:
-    """Return the note below a table about its intervals, if it needs one.
-
-    Args:
-        frame: The rows of a table.
-        runs: Runs of each task, if it spans several.
-        tasks: Number of tasks that it spans.
-    """
-    ends = [column.keys[1] for column in columns_in(frame) if column.interval]
-    if not ends:
-        return None
-    without = bool(frame[ends].isna().all(axis=None))
-    if tasks < 2:
-        return NO_INTERVALS if without else None
-    if without:
-        return f"No intervals: over {tasks} tasks they need at least {least_runs(tasks)} runs each."
-    if runs < MIN_RUNS:
-        together = f"the {runs} runs of each of {tasks} tasks count together"
-        return f"Intervals over all tasks: {together}. Ranks need {MIN_RUNS} runs of each for one."
-    return None
-
-
-def _titles(results: Results, about: str) -> dict[str, str]:
+def _titles(results: Results, about: str) -> dict[str | None, str]:
     simulated = simulated_tasks(results)
     return {
         task: f"{task} ({about}, {SIMULATED})" if task in simulated else f"{task} ({about})"
@@ -209,91 +274,113 @@ def _titles(results: Results, about: str) -> dict[str, str]:
     }
 
 
-def _keys(columns: list[Column]) -> list[str]:
-    return [key for column in columns for key in column.keys]
+# Agents that take part in some tasks only, and remarks
 
 
-# As text
-
-
-def rich_tables(frame: ResultsTable, width: int) -> Iterator[RichTable]:
-    """Yield a table of results for a screen, as one or several tables for each task.
-
-    Where a world changes, the costs of that have a table of their own: a single one would be too
-    wide.
-    """
-    baseline = frame.attrs["baseline"]
-    around = [column.key for column in columns_in(frame) if column.when == "changes"]
-    for title, rows in task_rows(frame):
-        main = rows.drop(columns=around)
-        note = note_on_intervals(main, *frame.attrs.get("scored", ()))
-        yield from _fitted(title or frame.attrs["title"], main, baseline, note, width)
-        if around and rows[around].notna().to_numpy().any():
-            costs = rows[["agent", *around]]
-            legend = (f"{c.heading(baseline)}: {c.description}." for c in columns_in(costs))
-            yield from _fitted(
-                f"{title}, around its changes", costs, baseline, "\n".join(legend), width
-            )
-
-
-def _fitted(
-    title: str, rows: pd.DataFrame, baseline: str | None, note: str | None, width: int
-) -> Iterator[RichTable]:
-    """Yield rows as one or several tables that fit on a screen, with the agents in each.
-
-    Numbers are never cut or folded: they could not be compared. Headings and long names are.
-    """
-    cells, below = formatted(rows, baseline), rows["agent"].isin(REFERENCE_ROWS).to_numpy()
-    groups, widths = _groups(cells, width)
-    for number, group in enumerate(groups, 1):
-        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.width = sum(GAP + widths[name] for name in group) - GAP
-        table.title, table.title_justify = f"{title}\n" if number == 1 else None, "left"
-        table.caption, table.caption_justify = note if number == len(groups) else None, "left"
-        for name in group:
-            justify: Literal["left", "right"] = "left" if name == "agent" else "right"
-            table.add_column(name, justify=justify, overflow="fold", width=widths[name])
-        for part, style in ((cells[~below], None), (cells[below], "dim")):
-            for row in part[group].itertuples(index=False):
-                table.add_row(*map(Text, row), style=style)
-            table.add_section()
-        yield table
-
-
-def _groups(cells: pd.DataFrame, width: int) -> tuple[list[list[str]], dict[str, int]]:
-    """Return the columns of each table that fits on a screen, and the width of each column."""
-    numbers = [name for name in cells if name != "agent"]
-    least = {
-        name: max(map(cell_len, [*cells[name], *([name] if name == "agent" else name.split())]))
-        for name in cells
+def tasks_of(results: Results, track: str) -> dict[str, tuple[str, ...]]:
+    """Return the tasks that each agent of a track takes part in."""
+    return {
+        entry["label"]: tuple(
+            task
+            for task, worlds in results.tasks.items()
+            if not entry["envs"] or {*entry["envs"]} & {*worlds}
+        )
+        for entry in results.entries
+        if entry["track"] == track
     }
-    whole = {name: max(least[name], cell_len(name)) for name in cells}
-    if whole["agent"] + sum(GAP + whole[name] for name in numbers) <= width:
-        return [["agent", *numbers]], whole
-    names = min(least["agent"], MIN_NAME_WIDTH)
-    groups: list[list[str]] = [[]]
-    for name in numbers:
-        if groups[-1] and names + sum(GAP + least[each] for each in (*groups[-1], name)) > width:
-            groups.append([])
-        groups[-1].append(name)
-    # Names may use the space that numbers leave.
-    widest = max(sum(GAP + least[name] for name in group) for group in groups)
-    least["agent"] = max(names, min(least["agent"], width - widest))
-    return [["agent", *group] for group in groups], least
 
 
-def text_of(frame: ResultsTable, width: int) -> str:
-    """Return a table of results as plain text."""
-    file = io.StringIO()
-    console = Console(
-        file=file,
-        width=width,
-        emoji=False,
-        markup=False,
-        force_terminal=False,  # this process may write to a terminal
-        force_jupyter=False,
-    )
-    for table in rich_tables(frame, width):
-        console.print(table, crop=False)
-        console.print()
-    return "\n".join(line.rstrip() for line in file.getvalue().rstrip().splitlines())
+def part_of(results: Results, tasks: Collection[str]) -> Results:
+    """Return the results in some tasks of the agents that take part in all of these."""
+    agents = [
+        agent
+        for track in results.tracks
+        for agent, own in tasks_of(results, track).items()
+        if {*tasks} <= {*own}
+    ]
+    return Results(results.source, agents=agents, tasks=tasks)
+
+
+def parts(results: Results, track: str) -> Iterator[tuple[str, Results]]:
+    """Yield the tasks that some agents are limited to: a title, and the results in them."""
+    agents, every = tasks_of(results, track), tuple(results.tasks)
+    for tasks in dict.fromkeys(agents.values()):
+        if tasks and tasks != every:
+            own = [agent for agent, mine in agents.items() if mine == tasks]
+            named = ", ".join(own[:3]) + (f" and {len(own) - 3} more" if len(own) > 3 else "")
+            title = f"{len(tasks)} of {len(every)} tasks, in which {named} can take part"
+            yield title, part_of(results, tasks)
+
+
+def rankings(
+    results: Results, *, baseline: str | None = None, track: str = "online"
+) -> Iterator[TableContent]:
+    """Yield the table over all tasks, then one for each part that some agents are limited to.
+
+    Nothing is ranked with fewer than two tasks or without finished runs.
+    """
+    for title, part in [("", results), *parts(results, track)]:
+        table = overall_table(part, baseline=baseline, track=track)
+        if len(results.tasks) > 1 and table.rows:
+            yield replace(table, titles={None: f"{title} ({track})"}) if title else table
+
+
+def remarks(
+    results: Results, *, more: str = "see .failures", again: str = "retry_failed=True"
+) -> Iterator[str]:
+    """Yield remarks that tables lack: excluded agents, unfinished runs and failures.
+
+    Args:
+        results: The runs of a sweep.
+        more: Where to find failures beyond the first ten.
+        again: How to run failed runs again.
+    """
+    yield from excluded(results)
+    unfinished = results.size - len(results.runs) - len(results.trainings)
+    if unfinished:
+        yield f"{unfinished:,} of {results.size:,} runs are not finished yet."
+    alike: dict[tuple[str, str | None], list[StoredRun]] = {}
+    for failed in results.failures:
+        alike.setdefault((failed.agent, failed.reason), []).append(failed)
+    for (agent, reason), runs in list(alike.items())[:MAX_FAILURES]:
+        where = f"{runs[0].env}, seed {runs[0].seed}"
+        often = "" if len(runs) == 1 else f"{len(runs):,} runs, the first of them in "
+        yield f"Failed: {agent} in {often}{where}: {reason}"
+    others = sum(map(len, list(alike.values())[MAX_FAILURES:]))
+    if others:
+        yield f"... and {others:,} more failures ({more})"
+    if alike:
+        yield f"They are run again when their code has changed, or if asked for ({again})."
+
+
+def excluded(results: Results) -> Iterator[str]:
+    """Yield a sentence for each agent that is not run or ranked in all tasks."""
+    kinds = excluded_kinds(results)
+    for track in results.tracks:
+        ranked = results.scores(track).agents
+        for agent, tasks in tasks_of(results, track).items():
+            out = [task for task in results.tasks if task not in tasks]
+            missing = [task for task in tasks if agent not in results.by_task[task]]
+            if out:
+                apart = "; it is ranked apart" if tasks and len(results.tasks) > 1 else ""
+                why = f" ({kinds[agent]})" if agent in kinds else ""
+                yield f"Left out: {agent}{why} in {', '.join(out)}{apart}."
+            elif ranked and agent not in ranked and len(results.tasks) > 1 and missing:
+                where = ", ".join(missing)
+                yield f"Not ranked over all tasks: {agent} has not finished any run in {where}."
+
+
+def excluded_kinds(results: Results) -> dict[str, str]:
+    """Return "arms only" or "boxes only" for agents that some tasks leave out for that reason.
+
+    Only this package's own agents are looked up: results may come from anywhere, and must not
+    choose the code that is read.
+    """
+    found = {}
+    for entry in results.entries:
+        tasks = tasks_of(results, entry["track"])[entry["label"]]
+        if len(tasks) < len(results.tasks) and is_built_in(entry["name"]):
+            takes = taken_by(entry["name"])
+            if takes is not None:
+                found[entry["label"]] = f"{'boxes' if takes == 'box' else takes} only"
+    return found

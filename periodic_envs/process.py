@@ -230,7 +230,7 @@ class ContinuousProcess(TabularProcess):
 
     def optimum(self, t: int) -> tuple[NDArray[np.float32], float]:
         """Return a best action at time t and its mean reward."""
-        block, place = divmod(self.rows.item(t), 256 if self.basis.dim == 1 else 16)
+        block, place = divmod(self.rows.item(t), self._block_size)
         if block not in self._optima:
             self._optima[block] = self._search(block)
         actions, values = self._optima[block]
@@ -240,11 +240,13 @@ class ContinuousProcess(TabularProcess):
     def _optima(self) -> dict[int, tuple[NDArray[np.float32], Array]]:
         return {}
 
-    def _search(self, block: int) -> tuple[NDArray[np.float32], Array]:
-        """Best actions and values of a block of rows.
+    @cached_property
+    def _block_size(self) -> int:
+        """Rows that are searched at once: on a line many are cheaper than one by one."""
+        return 256 if self.basis.dim == 1 else 16
 
-        On a line many rows at once are cheaper; beyond, each search takes long enough alone.
-        """
-        size = 256 if self.basis.dim == 1 else 16
+    def _search(self, block: int) -> tuple[NDArray[np.float32], Array]:
+        """Best actions and values of a block of rows."""
+        size = self._block_size
         actions, values = maximise(self.basis, self.weights[block * size : (block + 1) * size])
         return actions.astype(np.float32), values

@@ -30,13 +30,13 @@ COMMANDS = {
     "envs": Command("evaluation.cli.lists:list_envs", "List, describe or draw environments."),
     "agents": Command("evaluation.cli.lists:list_agents", "List the agents, or describe one."),
     "protocols": Command("evaluation.cli.lists:list_protocols", "List the protocols, or show one."),
-    "play": Command("evaluation.cli.play:play_one", "Run one agent through one episode."),
+    "play": Command("evaluation.cli.single_run:play_one", "Run one agent through one episode."),
     "run": Command("evaluation.cli.sweeps:run_protocol", "Run a protocol; finished runs are kept."),
     "show": Command("evaluation.cli.sweeps:show", "Show the tables of a sweep."),
     "compare": Command("evaluation.cli.sweeps:compare", "Compare two agents on common seeds."),
     "plot": Command("evaluation.cli.sweeps:plot", "Draw curves, phases or profiles."),
     "export": Command("evaluation.cli.sweeps:export", "Write every step of every run."),
-    "serve": Command("evaluation.cli.pages:serve_store", "Show a store in the browser, live."),
+    "serve": Command("evaluation.cli.sweeps:serve_store", "Show a store in the browser, live."),
     "submit": Command("evaluation.cli.leaderboard:submit_agent", "Write a bundle of your agent."),
     "verify": Command("evaluation.cli.leaderboard:verify_bundle", "Check a bundle, tier by tier."),
     "leaderboard": Command("evaluation.cli.leaderboard:app", "Editions: open, add, judge, check."),
@@ -113,13 +113,10 @@ def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str
 
 
 def _run(table: Mapping[str, Command], reword: Callable[[str], str]) -> None:
-    from evaluation.cli.shared import screen
-
-    errors = screen(stderr=True, soft_wrap=True)
+    from evaluation.cli.shared import say
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = f"Note: {reword(str(message))}"
-        errors.print(text, markup=False, highlight=False, style="yellow")
+        say(f"Note: {reword(str(message))}", error=True)
 
     warnings.showwarning = show
     try:
@@ -127,8 +124,7 @@ def _run(table: Mapping[str, Command], reword: Callable[[str], str]) -> None:
     except Exception as error:
         if not isinstance(error, user_errors()):
             raise
-        text = f"Error: {reword(str(error))}"
-        errors.print(text, markup=False, highlight=False, style="red")
+        say(f"Error: {reword(str(error))}", error=True)
         raise SystemExit(1) from None
 
 

@@ -20,7 +20,6 @@ from evaluation.leaderboard.edition import LOG, Abandoned, Edition
 from evaluation.leaderboard.submit import submit
 from evaluation.leaderboard.verify import TIERS, Verdict, verify
 from evaluation.page import write_page
-from evaluation.page.content import store_content
 from evaluation.page.edition import edition_content
 from evaluation.protocol import Protocol
 from evaluation.results import load
@@ -262,10 +261,9 @@ def build_page(
     check_folder(out)
     with working(f"Building {out}: tables, curves and pictures of worlds"):
         if store is not None:
-            content = store_content(load(store, sweep))
+            load(store, sweep).to_html(out)
         else:
-            content = edition_content(find_edition(folder, edition))
-        write_page(out, content)
+            write_page(out, edition_content(find_edition(folder, edition)))
     say(f"Built {out.resolve()}")
     if open_page and not webbrowser.open(out.resolve().as_uri()):
         say("No browser could be started: open the file yourself.")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import json
 import warnings
 from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, console, save_picture, say
+from evaluation.cli.shared import CommandError, save_picture, say
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, WorldSpec
 from evaluation.worlds import look_for
@@ -108,15 +106,11 @@ def list_agents(
     if agent is not None:
         _describe_agent(agent)
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("agent", no_wrap=True)
-    table.add_column("what it does")
     for name in names():
         try:
-            table.add_row(name, describe(name))
+            say(f"{name:<26}{describe(name)}")
         except UnknownAgentError as error:
-            table.add_row(name, f"broken: {error}", style="red")
-    console.print(table)
+            say(f"{name:<26}broken: {error}")
 
 
 def _describe_agent(agent: str) -> None:
@@ -135,19 +129,14 @@ def list_protocols(
     name: Annotated[
         str | None, typer.Argument(help="Name of a protocol, or a .toml file, to show.")
     ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print one with every agent and seed, as JSON for machines."),
-    ] = False,
 ) -> None:
     """List the protocols, or show one as a TOML file to copy and change."""
     if name is not None:
         chosen = Protocol.load(name)
-        if as_json:
-            print(json.dumps({**chosen.to_dict(), "hash": chosen.hash}, indent=1))
-        else:
-            hashes = f"hash {chosen.hash[:12]}, without its agents {chosen.challenge[:12]}"
-            say(f"# {chosen.name}, {hashes}\n{_toml(name)}")
+        own, packaged = Path(name), resources.files("evaluation") / "protocols" / f"{name}.toml"
+        text = (own if own.is_file() else packaged).read_text(encoding="utf-8").rstrip()
+        hashes = f"hash {chosen.hash[:12]}, without its agents {chosen.challenge[:12]}"
+        say(f"# {chosen.name}, {hashes}\n{text}")
         return
     for known in protocols.names():
         try:
@@ -162,10 +151,3 @@ def list_protocols(
         )
         say(f"    {listed.description}")
     say("\nA sweep also computes the references, which counts as one run per world and seed.")
-
-
-def _toml(name: str) -> str:
-    """Return the file of a protocol, one of this package or a user's own."""
-    own = Path(name)
-    file = resources.files("evaluation") / "protocols" / f"{name}.toml"
-    return (own if own.is_file() else file).read_text(encoding="utf-8").rstrip()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,16 +18,15 @@ from evaluation.cli.shared import (
     check_picture,
     save_picture,
     say,
+    screen_width,
     working,
     writing,
 )
-from evaluation.cli.tables import check_agent, comparison_lines, print_table
-from evaluation.exclusions import parts, rankings, remarks
 from evaluation.protocol import Protocol
 from evaluation.results import Results, load
-from evaluation.runner import Progress, run
+from evaluation.runner import run
 from evaluation.specs import REFERENCE_ROWS, check_known
-from evaluation.tables import ResultsTable, overall_table, task_table
+from evaluation.tables import overall_table, parts, remarks, tables_of, task_table
 
 SweepOption = Annotated[
     str | None,
@@ -74,14 +72,9 @@ def run_protocol(
         entries = Protocol.load(protocol).restricted(agents=agents).agents
         labels = [entry.label for entry in entries]
         check_known("baseline", baseline, [*labels, *REFERENCE_ROWS], f"in {protocol}")
-    results, last = None, Progress(0, 0, 0)
+    results = None
+    # Suppressed here, so that nothing keeps the frames of a client that has to end.
     with Reporter(quiet=as_json) as report, contextlib.suppress(KeyboardInterrupt):
-
-        def on_progress(progress: Progress) -> None:
-            nonlocal last
-            last = progress
-            report(progress)
-
         results = run(
             protocol,
             agents=agents,
@@ -91,12 +84,11 @@ def run_protocol(
             workers=workers,
             dask=dask,
             retry_failed=retry_failed,
-            on_progress=on_progress,
+            on_progress=report,
         )
     if results is None:
-        done = f"{last.done:,} of {last.runs:,} runs" if last.runs else "nothing yet"
-        text = f"Stopped. In {store}: {done}. Run the same command again to go on."
-        say(text) if not as_json else print(json.dumps({"stopped": text}))
+        text = f"Stopped. Finished runs are in {store}. Run the same command again to go on."
+        say(text, error=as_json)
         raise typer.Exit(130)
     _print(results, baseline, as_json)
     if results.failures:
@@ -120,8 +112,14 @@ def compare(
     sweep: SweepOption = None,
 ) -> None:
     """Compare two agents on common seeds: paired differences with intervals, task by task."""
-    for line in comparison_lines(load(store, sweep), first, second):
-        say(line)
+    table = load(store, sweep).compare(first, second).content
+    say(f"{first} minus {second}, regret on common runs (negative: {first} is better)")
+    (difference,) = [column for column in table.columns if column.interval]
+    for row in table.rows:
+        gap, p_value = difference.text(row), row["p_value"]
+        say(f"  {row['task']}: {gap}, {row['runs']} runs, sign-flip p = {p_value:.3g}")
+    if not table.rows:
+        say("  no world and seed on which both are finished")
 
 
 def plot(
@@ -169,47 +167,29 @@ def export(
 
 def _print(results: Results, baseline: str | None, as_json: bool) -> None:
     if baseline is not None:
-        check_agent(results, baseline)
+        agents = [entry["label"] for entry in results.entries]
+        check_known("agent", baseline, [*agents, *REFERENCE_ROWS], "in this sweep")
     if as_json:
         print(json.dumps(_content(results, baseline), indent=1))
         return
     say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
     with working("Computing intervals"):
-        tables = list(_tables(results, baseline))
+        tables = [table.text(screen_width()) for table in tables_of(results, baseline=baseline)]
     for table in tables:
-        print_table(table)
+        say(f"\n{table}")
+    say("")
     for remark in remarks(results, more="see --json", again="--retry-failed"):
         say(remark)
 
 
-def _tables(results: Results, baseline: str | None) -> Iterator[ResultsTable]:
-    for track in results.tracks:
-        yield task_table(results, baseline=baseline, track=track)
-        yield from rankings(results, baseline=baseline, track=track)
-
-
 def _content(results: Results, baseline: str | None) -> dict[str, Any]:
     """Return the tables as plain data."""
-    tracks = {}
-    for track in results.tracks:
-        apart = [
-            {
-                "tasks": list(part.tasks),
-                "overall": _records(overall_table(part, baseline=baseline, track=track)),
-            }
-            for _, part in parts(results, track)
-        ]
-        tracks[track] = {
-            "tasks": _records(task_table(results, baseline=baseline, track=track)),
-            "overall": _records(overall_table(results, baseline=baseline, track=track)),
-            "apart": apart,
-        }
     return {
         "protocol": results.sweep.name,
         "hash": results.sweep.hash,
         "runs": results.size,
         "finished": len(results.runs) + len(results.trainings),
-        "tracks": tracks,
+        "tracks": {track: _tables(results, baseline, track) for track in results.tracks},
         "failures": [
             {"env": run.env, "agent": run.agent, "seed": run.seed, "reason": run.reason}
             for run in results.failures
@@ -217,5 +197,33 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
     }
 
 
-def _records(table: ResultsTable) -> Any:
-    return json.loads(table.to_json(orient="records"))
+def _tables(results: Results, baseline: str | None, track: str) -> dict[str, Any]:
+    def overall(some: Results) -> list[dict[str, Any]]:
+        return overall_table(some, baseline=baseline, track=track).records()
+
+    apart = [part for _, part in parts(results, track)]
+    return {
+        "tasks": task_table(results, baseline=baseline, track=track).records(),
+        "overall": overall(results),
+        "apart": [{"tasks": list(part.tasks), "overall": overall(part)} for part in apart],
+    }
+
+
+def serve_store(
+    store: StoreOption = DEFAULT_STORE,
+    sweep: SweepOption = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines read along.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")
+    ] = 8765,
+) -> None:
+    """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
+    from evaluation.page.serve import LiveStore, PageServer
+
+    load(store, sweep)  # report now what is missing
+    with PageServer(LiveStore(store, sweep), host=host, port=port) as server:
+        say(f"Serving {store} at {server.url} (Ctrl-C to end)")
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.leaderboard.edition import Edition, EditionEntry, standings
-from evaluation.page.content import NOTES, About, Board, board_content
+from evaluation.page.content import NOTES, About, Board, board_content, settings_text
 from evaluation.specs import TRACKS
 
 TIERS = (
@@ -48,11 +48,10 @@ def _board(edition: Edition, track: str) -> Board:
 
 def _about(entry: EditionEntry) -> About:
     manifest = entry.manifest
-    settings = ", ".join(f"{name} = {value}" for name, value in manifest.settings.items())
     lines = (
         ("Submission", entry.id),
         ("Run as", manifest.agent),
-        ("Settings", settings or "its defaults"),
+        ("Settings", settings_text(manifest.settings)),
         ("Training, as declared", f"{manifest.training_steps:,} interactions"),
         ("SHA-256 of its code", manifest.source_sha256),
         ("Submitted", manifest.created),

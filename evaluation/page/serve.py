@@ -6,10 +6,6 @@ address (DNS rebinding) gets an error.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import ipaddress
-import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -28,8 +24,8 @@ SHARE_OF_TIME = 0.2
 """Largest share of the time that is spent on content while a sweep needs the cores."""
 TYPES = {"/": "text/html", "/content.json": "application/json", f"/{PLOTLY}": "text/javascript"}
 """Paths that the server answers, and their media types."""
-_NAMES = {"localhost", "127.0.0.1", "::1"}
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+EVERYWHERE = "0.0.0.0"
+"""Host that stands for all addresses of this machine."""
 
 
 class ServeError(UserError):
@@ -75,7 +71,7 @@ class PageServer(ThreadingHTTPServer):
     """Server that listens already; ``serve_forever`` answers until ``shutdown``.
 
     Args:
-        content: Returns the content of the page, the same object while nothing has changed.
+        content: Returns the content of the page.
         host: Address to listen on.
         port: Port to listen on; 0 for any that is free.
     """
@@ -87,55 +83,30 @@ class PageServer(ThreadingHTTPServer):
     def __init__(
         self, content: Callable[[], Mapping[str, Any]], *, host: str = "127.0.0.1", port: int = 0
     ) -> None:
-        self._host, self._content, self._lock = host, content, threading.Lock()
-        self._seen: Mapping[str, Any] | None = None
-        self._bodies: dict[str, bytes] = {}
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        if not host:
-            raise ServeError(
-                "the address to listen on is empty: give 127.0.0.1 for this machine alone, or "
-                "0.0.0.0 for other machines, too"
-            )
-        if not 0 <= port <= 65535:
-            raise ServeError(f"a port is a number from 0 to 65535, got {port}")
+        self.content, self._host = content, host
         try:
             super().__init__((host, port), _Handler)
-        except (OSError, UnicodeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+        except (OSError, UnicodeError, OverflowError) as error:
             raise ServeError(
-                f"cannot listen on port {port} of {host}: {reason.lower()}; try another port, or "
-                "0 for any that is free"
+                f"cannot listen on port {port} of {host}: {error}; try another port, or 0 for any "
+                "that is free"
             ) from error
 
     @property
     def url(self) -> str:
         """Address of the page on this machine."""
-        here = _EVERYWHERE.get(self._host, self._host)
-        return f"http://{f'[{here}]' if ':' in here else here}:{self.server_port}/"
+        name = "127.0.0.1" if self._host == EVERYWHERE else self._host
+        return f"http://{name}:{self.server_port}/"
 
     def knows(self, host: str) -> bool:
         """Return whether a Host header names this machine.
 
-        A server that listens on all addresses takes any literal address: rebinding needs a name.
+        A server that listens on all addresses takes any literal one: rebinding needs a name.
         """
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        if name in _NAMES or name == self._host.lower():
+        name = host.rpartition(":")[0] or host
+        if self._host == EVERYWHERE and name.replace(".", "").isdigit():
             return True
-        return self._host in _EVERYWHERE and _is_address(name)
-
-    def body(self, path: str) -> bytes:
-        """Return the page, or its content as JSON."""
-        with self._lock:
-            content = self._content()
-            if content is not self._seen:
-                self._seen, self._bodies = content, {}
-            if path not in self._bodies:
-                text = render(content, live=True) if path == "/" else compact_json(content)
-                self._bodies[path] = text.encode()
-            return self._bodies[path]
+        return name in ("localhost", "127.0.0.1", self._host)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that hang up."""
@@ -147,68 +118,38 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "periodic-gp", ""
 
     def do_GET(self) -> None:
-        hosts = self.headers.get_all("Host") or [""]
         path = urlsplit(self.path).path
-        if not all(map(self.server.knows, hosts)):
+        if not self.server.knows(self.headers.get("Host") or ""):
             self._send(403, b"This server answers to names of this machine only.\n")
         elif path not in TYPES:
             self._send(404, b"There is only / and /content.json here.\n")
         else:
             try:
-                body = plotly_source() if path == f"/{PLOTLY}" else self.server.body(path)
+                self._send(200, self._body(path), TYPES[path])
             except Exception as error:  # such as a store that is gone: the page asks again
                 self._send(503, f"No content at the moment: {error}\n".encode())
-                return
-            tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-            same = self.headers.get("If-None-Match") == tag
-            self._send(304 if same else 200, b"" if same else body, TYPES[path], tag)
 
-    do_HEAD = do_GET
+    def _body(self, path: str) -> bytes:
+        if path == f"/{PLOTLY}":
+            return plotly_source()
+        content = self.server.content()
+        return (render(content, live=True) if path == "/" else compact_json(content)).encode()
 
-    def _send(self, status: int, body: bytes, kind: str = "text/plain", tag: str = "") -> None:
+    def _send(self, status: int, body: bytes, kind: str = "text/plain") -> None:
         self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-cache")
-        self.send_header("Content-Security-Policy", f"{policy(live=True)}; frame-ancestors 'none'")
-        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-        self.send_header("Referrer-Policy", "no-referrer")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        if tag:
-            self.send_header("ETag", tag)
+        headers = {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Cache-Control": "no-cache",
+            "Content-Security-Policy": f"{policy(live=True)}; frame-ancestors 'none'",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+        }
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Print nothing."""
-
-
-def serve(
-    content: Callable[[], Mapping[str, Any]],
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8765,
-    on_ready: Callable[[str], None] | None = None,
-) -> None:
-    """Serve a page until interrupted.
-
-    Args:
-        content: Returns the content of the page, the same object while nothing has changed.
-        host: Address to listen on; any but this machine's own lets other machines read the page.
-        port: Port to listen on; 0 for any that is free.
-        on_ready: Called with the address of the page.
-    """
-    with PageServer(content, host=host, port=port) as server:
-        if on_ready is not None:
-            on_ready(server.url)
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -47,18 +47,11 @@ def import_files(
     ],
 ) -> None:
     """Parse files of the Madrid portal once, into this computer's data folder."""
-    from rich.progress import MofNCompleteColumn
-
-    from evaluation.cli.shared import bar
+    from evaluation.cli.shared import draw
     from periodic_envs.data.madrid.importing import import_paths
 
-    with bar(MofNCompleteColumn()) as progress:
-        task = progress.add_task("Reading", total=None)
-        imported = import_paths(
-            paths,
-            on_start=lambda files: progress.update(task, total=files),
-            on_file=lambda source: progress.update(task, advance=1, description=source.name),
-        )
+    imported = import_paths(paths, on_file=lambda source: draw(f"Reading {source.name}"))
+    draw("")
     _report(imported)
 
 
@@ -76,9 +69,7 @@ def download(
     ] = None,
 ) -> None:
     """Get a year of measurements from the city's portal, and import it."""
-    from rich.progress import DownloadColumn
-
-    from evaluation.cli.shared import bar
+    from evaluation.cli.shared import draw
     from periodic_envs.data.madrid.download import addresses, download_year
 
     if source != "madrid":
@@ -88,13 +79,10 @@ def download(
     for one in year:
         address = url or addresses().get(one)
         say(f"Madrid {one}" + (f" from {address}" if address else ""))
-        with bar(DownloadColumn()) as progress:
-            task = progress.add_task(f"{one}", total=None)
-
-            def on_bytes(done: int, total: int | None, task: Any = task) -> None:
-                progress.update(task, completed=done, total=total)
-
-            imported = download_year(one, address=url, on_bytes=on_bytes)
+        imported = download_year(
+            one, address=url, on_bytes=lambda done, _: draw(f"{done / 1e6:,.1f} MB")
+        )
+        draw("")
         _report(imported)
 
 

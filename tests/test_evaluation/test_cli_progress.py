@@ -1,25 +1,34 @@
 """Progress of long work: in a log, on a terminal, and none for machines."""
 
+import sys
+
 import pytest
 
 from evaluation.cli import shared
-from evaluation.cli.shared import Reporter, screen, working
+from evaluation.cli.shared import Reporter, working
 from evaluation.runner import Progress
 
 
-@pytest.mark.parametrize("width", [80, 200])
-def test_reporter_fits_the_terminal(
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(shared, "SECONDS_BETWEEN", {True: 0.0, False: 0.0})
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_reporter_draws_over_one_line_of_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    wide = {"force_terminal": True, "width": width, "color_system": None}
-    monkeypatch.setattr(shared, "screen", lambda **more: screen(**wide, **more))
-    with Reporter(quiet=False, title="an agent with a long name of its own") as report:
+    on_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", str(width))
+    with Reporter(quiet=False, title="an agent") as report:
         report(Progress(1_200, 600, 13))
         report(Progress(1_200, 1_199, 13))
     shown = capsys.readouterr().err
-    assert "1199/1200" in shown
-    assert "13 failed, an agent" in shown
-    assert "…" not in shown
+    assert "\n" not in shown
+    assert "an agent: 1,199 of 1,200 runs, 13 fail" in shown
+    lines = shown.strip("\r").split("\r\r")
+    assert {len(line) for line in lines} == {width - 1}
+    assert lines[-1].isspace()
 
 
 def test_reporter_prints_lines_in_a_log(
@@ -28,9 +37,9 @@ def test_reporter_prints_lines_in_a_log(
     with Reporter(quiet=False, title="long") as report:
         report(Progress(3, 0, 0))
         assert capsys.readouterr().err == ""
-        monkeypatch.setattr(shared, "SECONDS_BETWEEN_LINES", 0.0)
+        monkeypatch.setattr(shared, "SECONDS_BETWEEN", {False: 0.0})
         report(Progress(3, 2, 1))
-        assert capsys.readouterr().err == "long: 2 of 3 runs, 1 failed\n"
+        assert capsys.readouterr().err.startswith("long: 2 of 3 runs, 1 failed")
         report(Progress(3, 3, 1))
     assert capsys.readouterr().err.endswith("long: 3 of 3 runs, 1 failed\n")
 
@@ -41,16 +50,15 @@ def test_progress_is_silent_when_quiet(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr() == ("", "")
 
 
-def test_working_shows_a_clock_on_a_terminal(
+def test_working_is_removed_after_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = {"force_terminal": True, "color_system": None}
-    monkeypatch.setattr(shared, "screen", lambda **more: screen(**plain, **more))
+    on_a_terminal(monkeypatch)
     with pytest.raises(ValueError, match="broken"), working("Building [page]"):
         raise ValueError("broken")
-    shown = capsys.readouterr().err
-    assert "Building [page]" in shown
-    assert "0:00:00" in shown
+    first, last = capsys.readouterr().err.strip("\r").split("\r\r")
+    assert first.startswith("Building [page] ...")
+    assert last.isspace()
 
 
 def test_control_characters_are_printed_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:

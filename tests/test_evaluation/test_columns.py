@@ -16,7 +16,7 @@ from evaluation.protocol import Protocol
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES
 from evaluation.store import StoredRun, StoredSweep
-from evaluation.tables import overall_table, rich_tables, task_table, text_of
+from evaluation.tables import overall_table, task_table
 
 STEPS, SEEDS = 6, 3
 MEDIAN = Column(
@@ -24,7 +24,7 @@ MEDIAN = Column(
     "Middle regret",
     "The median over runs of the regret at the end",
     digits=4,
-    task=lambda runs, agent: float(runs.regrets[agent].median()),
+    task=lambda runs, agent: float(np.median(runs.regrets[agent])),
     overall=lambda tasks, agent: float(np.median(1.0 - tasks.score(agent))),
 )
 
@@ -86,15 +86,15 @@ def content(results: Results) -> dict[str, Any]:
 
 def printed(results: Results) -> str:
     tables = task_table(results, baseline="b"), overall_table(results, baseline="b")
-    return "\n".join(text_of(table, 300) for table in tables)
+    return "\n".join(table.text(300) for table in tables)
 
 
 @pytest.mark.usefixtures("with_median")
 def test_one_entry_is_a_column_of_everything(results: Results) -> None:
-    of_tasks = task_table(results).set_index(["task", "agent"])
+    of_tasks = results.table().set_index(["task", "agent"])
     assert of_tasks.loc["world 1", "b"].middle_regret == 4.0
-    assert overall_table(results).set_index("agent").loc["a"].middle_regret == pytest.approx(2 / 9)
-    assert json.loads(task_table(results).to_json(orient="records"))[0]["middle_regret"] == 2.0
+    assert results.overall().set_index("agent").loc["a"].middle_regret == pytest.approx(2 / 9)
+    assert task_table(results).records()[0]["middle_regret"] == 2.0
     text = printed(results)
     assert text.count("middle regret") == 3  # two tasks, and all together
     assert "4.0000" in text
@@ -162,13 +162,12 @@ def test_columns_are_there_when_they_apply(
 
 def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
     """Tracks are never mixed: a baseline of one says nothing about the other."""
-    assert list(task_table(results, baseline="nobody")) == list(task_table(results))
-    assert list(overall_table(results, baseline="oracle")) == list(overall_table(results))
+    assert task_table(results, baseline="nobody") == task_table(results)
+    assert overall_table(results, baseline="oracle") == overall_table(results)
 
 
 def test_scores_are_computed_once(results: Results) -> None:
     assert results.scores() is results.scores()
-    assert results.regrets("world 0") is results.regrets("world 0")
 
 
 def test_nothing_finished_is_an_empty_table(
@@ -176,10 +175,8 @@ def test_nothing_finished_is_an_empty_table(
 ) -> None:
     monkeypatch.setattr(Invented, "runs", lambda self: [])
     empty = Results(Invented(results.sweep))
-    assert list(task_table(empty)) == list(task_table(results))
-    assert list(overall_table(empty)) == list(overall_table(results))
-    assert len(task_table(empty)) == len(overall_table(empty)) == 0
-    tables = rich_tables(task_table(empty), 200)
-    count = 1 + len(columns_of("task", track="online"))
-    assert [len(shown.columns) for shown in tables] == [count, count]
+    assert list(empty.table()) == list(results.table())
+    assert list(empty.overall()) == list(results.overall())
+    assert len(empty.table()) == len(empty.overall()) == 0
+    assert str(empty.table()).count("regret [95 %]") >= 2
     assert content(empty)["rows"] == []

@@ -7,13 +7,13 @@ import pytest
 
 import evaluation
 from evaluation.entries import checked_agents, taken_by
-from evaluation.exclusions import parts, rankings, remarks, tasks_of
 from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.submit import submit
 from evaluation.page.content import store_content
 from evaluation.protocol import Protocol
 from evaluation.results import Results, load
 from evaluation.specs import ProtocolError
+from evaluation.tables import parts, rankings, remarks, tasks_of
 from tests.test_evaluation.test_cli import call
 
 ARMS = "PeriodicGP-SyntheticDiscrete-v0"
@@ -109,11 +109,11 @@ def test_left_out_said_so_and_ranked_apart(folder: Path) -> None:
     assert found.failures == []
     assert tasks_of(found, "online")[mine] == (ARMS, "PeriodicGP-RideShare-v0")
     over_all, apart = rankings(found)
-    assert set(over_all["agent"]) == {"random", "fixed"}
-    assert set(apart["agent"]) == {mine, "random", "fixed"}
-    assert apart.attrs["title"].startswith("2 of 3 tasks, in which ")
+    assert {row["agent"] for row in over_all.rows} == {"random", "fixed"}
+    assert {row["agent"] for row in apart.rows} == {mine, "random", "fixed"}
+    assert apart.titles[None].startswith("2 of 3 tasks, in which ")
     ((title, part),) = parts(found, "online")
-    assert f"{title} (online)" == apart.attrs["title"]
+    assert f"{title} (online)" == apart.titles[None]
     # Its time and scores are of these tasks alone.
     assert set(part.totals["task"]) == {ARMS, "PeriodicGP-RideShare-v0"}
     assert list(remarks(found)) == [f"Left out: {mine} in {BOX}; it is ranked apart."]

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from evaluation.page import html, render, worlds, write_page
+from evaluation.page import content as page_content
+from evaluation.page import html, render, write_page
 from evaluation.page.html import PLOTLY, PageError, json_for_script, plotly_source
 from evaluation.protocol import Protocol
 from evaluation.specs import WorldSpec, canonical_json
@@ -160,12 +161,12 @@ def test_pictures_show_the_judged_worlds(
         drawn.append((setup, episode))
         return Figure(figsize=(1.0, 1.0))
 
-    monkeypatch.setattr(worlds, "world_figure", figure)
-    worlds._picture.cache_clear()
+    monkeypatch.setattr(page_content, "world_figure", figure)
+    page_content._picture.cache_clear()
     results: Any = StoredResults(horizon)
     for entry in results.protocol.envs:
         for _ in range(2):  # the second time from memory
-            found = worlds.picture(results, entry.group)
+            found = page_content.picture(results, entry.group)
         assert found["about"]
         assert str(found["picture"]).startswith("data:image/png;base64,")
         assert found["dark_picture"] != found["picture"]
@@ -178,9 +179,13 @@ def test_pictures_show_the_judged_worlds(
         actions = np.linspace(-1, 1, 5)[:, None] if env.public.n_actions is None else np.arange(5)
         shown, judged = (each.process.mean(actions, 0) for each in (episode, env.episode))
         np.testing.assert_array_equal(shown, judged)
-    worlds._picture.cache_clear()
+    page_content._picture.cache_clear()
 
 
 def test_numbers_are_short_and_finite() -> None:
-    assert worlds.numbers([0.123456789, 123456.789, float("nan")]) == [0.1234568, 123456.8, None]
-    assert canonical_json(worlds.number(None)) == "null"
+    assert page_content.numbers([0.123456789, 123456.789, float("nan")]) == [
+        0.1234568,
+        123456.8,
+        None,
+    ]
+    assert canonical_json(page_content.number(None)) == "null"

