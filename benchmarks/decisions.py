@@ -1,4 +1,4 @@
-"""What a decision of every agent of the zoo costs, and whether it stays as quick.
+"""Cost of a decision of every agent of the zoo, early and late.
 
 A step is ``act`` and ``update``; microseconds of the processor, which a busy machine does not
 stretch as it stretches the clock on the wall, on average over a run of 200 steps, refits included.
@@ -46,7 +46,7 @@ class Player:
         self.phase = 2 * np.pi / env.public.periods[0]
 
     def observation(self) -> np.ndarray:
-        """As the environment shows it."""
+        """Return an observation in the environment's form."""
         angle = self.phase * self.t
         return np.array([self.t, np.cos(angle), np.sin(angle)], dtype=np.float32)
 

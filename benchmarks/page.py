@@ -1,4 +1,4 @@
-"""How fast the page is, with as many agents and worlds as it promises.
+"""Speed of the page with as many agents and worlds as it promises.
 
 Makes a page of 30 agents x 15 worlds (200 steps, ten runs), opens it from disk in a fresh headless
 Chromium, and prints medians: until the rank table is on the screen, until the page has loaded, and

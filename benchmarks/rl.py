@@ -32,7 +32,7 @@ def batch(world: str) -> VecEnv:
 
 
 def one_by_one(world: str) -> VecEnv:
-    """What SB3 does with a Gymnasium environment."""
+    """Return Gymnasium environments wrapped as SB3 wraps them."""
     return DummyVecEnv([lambda: gym.make(world)] * COPIES)
 
 

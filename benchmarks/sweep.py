@@ -154,7 +154,7 @@ def counted(function: Any, seconds: list[float]) -> Any:
 
 
 def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
-    """What is neither world nor agent, per step: the median of several runs."""
+    """Print the time per step outside world and agent: the median of several runs."""
     for agent in ("random", "gp-ucb"):
         costs, agent_costs = [], []
         for _ in range(repeats):
