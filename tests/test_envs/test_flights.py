@@ -17,9 +17,8 @@ import pytest
 
 from agents.testing import example_problem
 from periodic_envs.data import departures as flights
-from periodic_envs.data.departures import Departures, departures
+from periodic_envs.data.departures import departures
 from periodic_envs.data.errors import DataError
-from periodic_envs.worlds.flights import Flights
 from tests.test_envs.envs import make, table
 
 ID = "PeriodicGP-Flights-v0"
@@ -70,19 +69,6 @@ def test_departures_count_the_hours_of_new_yorks_clock() -> None:
         year.counts[0, 0] = 1
 
 
-def test_departures_take_the_first_of_equally_busy_destinations() -> None:
-    year = Departures(("A", "B", "C", "D"), np.array([[1, 0, 2, 1], [1, 2, 1, 1]]))
-    assert [year.busiest(n) for n in (1, 2, 3)] == [("C",), ("A", "C"), ("A", "B", "C")]
-
-
-@pytest.mark.parametrize("day", ["2013-03-10", "2013-11-03"])
-def test_days_of_the_clock_change_have_24_hours(day: str) -> None:
-    hours = rewards(start=day, days=1, warm_start_days=0)
-    assert hours.shape == (24, 15)
-    assert (hours[:5] == 0).all()
-    assert hours[8].sum() > 20
-
-
 def test_env_replays_a_window_after_the_warm_start() -> None:
     env = make(ID)
     assert (env.horizon, env.public.first_step, env.public.periods) == (192, 48, (24.0,))
@@ -114,12 +100,6 @@ def test_windows_lie_within_the_year() -> None:
     for start in ("2013-12-23", "2012-12-31"):
         with pytest.raises(DataError, match="2013-01-01 to 2013-12-31"):
             make(ID, start=start)
-
-
-def test_listed_facts_are_those_of_the_env() -> None:
-    public = make(ID).public
-    facts = (f"Discrete({public.n_actions})", f"{public.periods[0]:.4g}", str(make(ID).horizon))
-    assert facts == Flights.listed_as
 
 
 def test_best_of_each_hour_of_day_has_a_fraction_of_the_regret() -> None:
@@ -195,8 +175,3 @@ def test_other_tables_are_rejected(
         path.write_bytes(content)
         with pytest.raises(DataError, match="damaged"):
             make(ID)
-
-
-def test_extra_pins_the_version_of_the_digest() -> None:
-    project = (ROOT / "pyproject.toml").read_text()
-    assert f'flights = ["{flights.PACKAGE}=={distribution(flights.PACKAGE).version}"]' in project

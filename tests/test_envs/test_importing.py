@@ -1,16 +1,20 @@
-"""Imports of measurements: values that are kept, files that are rejected, and the years on disk."""
+"""Imports and downloads of measurements, and the years on disk."""
 
 import json
 import subprocess
 import sys
+import threading
 import zipfile
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.madrid import cache, importing
+from periodic_envs.data.madrid import cache, download, importing
+from periodic_envs.data.madrid.download import addresses, download_year
 from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.portal import parse
 from tests.test_envs.portal_files import csv, csv_line, txt, txt_line, zipped
@@ -49,13 +53,6 @@ def test_papers_window_is_imported(madrid: Path) -> None:
     assert np.nanmean(window) == pytest.approx(8.0, abs=0.1)
 
 
-@pytest.mark.parametrize(("year", "share"), [(2016, 0.0100), (2017, 0.0056), (2018, 0.0055)])
-def test_years_lack_a_known_share(madrid: Path, year: int, share: float) -> None:
-    table = cache.table(year, 7)[1]
-    assert table.shape == (24 * (366 if year == 2016 else 365), 24)
-    assert np.isnan(table).mean() == pytest.approx(share, abs=0.0005)
-
-
 def test_txt_and_csv_agree(madrid_files: Path) -> None:
     """March 2016 in both formats: all magnitudes that both have, ozone but for its rounding."""
     old = parse((madrid_files / "mar_mo16.txt").read_bytes(), "txt")
@@ -82,11 +79,6 @@ def test_hours_are_those_of_the_local_clock(madrid: Path, madrid_files: Path) ->
     assert (float(line.split(";")[8]), float(line.split(";")[54])) == (day[0], day[23])
     spring = hours(2018, 7, "2018-03-25", 24)
     assert np.flatnonzero(np.isnan(spring).all(1)).tolist() == [2]
-
-
-def test_nox_is_no2_and_no(madrid: Path) -> None:
-    no, no2, nox = (cache.table(2017, m)[1] for m in (7, 8, 12))
-    assert np.nanquantile(np.abs(nox - no2 - 1.533 * no), 0.999) <= 3.0
 
 
 # Values that are kept.
@@ -174,18 +166,6 @@ def test_second_month_adds_to_the_first(tmp_path: Path, file: Path) -> None:
     assert [one["file"] for one in cache.entry(2018).imports] == ["a.csv", "b.csv"]
 
 
-def test_order_of_files_does_not_change_the_fingerprint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    a = write(tmp_path / "a.csv", csv(csv_line(station=4), csv_line(station=8)))
-    b = write(tmp_path / "b.csv", csv(csv_line(station=11)))
-    prints = set()
-    for number, paths in enumerate(([a, b], [b, a], [a, b, a])):
-        monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path / f"data{number}"))
-        prints.add(import_paths(paths).entries[0].fingerprint)
-    assert len(prints) == 1
-
-
 # Files that are rejected.
 
 
@@ -244,12 +224,6 @@ def test_paths_without_files_of_the_portal_are_rejected(tmp_path: Path, data_fol
         import_paths([write(tmp_path / "b.csv", b"")])
 
 
-def test_names_in_a_zip_are_made_printable(tmp_path: Path, data_folder: Path) -> None:
-    path = zipped(tmp_path / "a.zip", [("\x1b[31mmar\n.csv", csv(csv_line()))])
-    (entry,) = import_paths([path]).entries
-    assert entry.imports[0]["file"] == "a.zip:?[31mmar?.csv"
-
-
 # The years on disk.
 
 
@@ -284,10 +258,81 @@ def test_damaged_year_is_rejected_until_it_is_imported_again(
     assert [e.fingerprint for e in again.entries] == [e.fingerprint for e in first.entries]
 
 
-def test_years_lists_files_of_years_only(file: Path, data_folder: Path) -> None:
-    import_paths([file])
-    for name in ("madrid-\u00b2\u2070\u00b9\u2078.npz", "madrid-old.npz", "madrid-12345.npz"):
-        write(data_folder / name, b"")
-    assert cache.years() == [2018]
-    with pytest.raises(DataError, match="O3"):
-        cache.table(2018, 14)
+# Downloads from a server on this computer.
+
+
+class Server(ThreadingHTTPServer):
+    """A server of one file."""
+
+    content, status, missing_bytes = b"", 200, 0
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/year.zip"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        content = self.server.content
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) - self.server.missing_bytes])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path, data_folder: Path) -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as running:
+        lines = [csv_line(station=s, date=(2018, 3, d)) for s in range(1, 60) for d in range(1, 29)]
+        running.content = zipped(tmp_path / "x.zip", [("mar.csv", csv(*lines))]).read_bytes()
+        threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+def test_download_imports_a_year(server: Server) -> None:
+    seen: list[tuple[int, int | None]] = []
+    (entry,) = download_year(
+        2018, address=server.address, on_bytes=lambda done, total: seen.append((done, total))
+    ).entries
+    assert entry.imports[0]["from"] == server.address
+    assert cache.table(2018, 7)[1][24 * 59, 0] == 1
+    assert seen[-1] == (len(server.content), len(server.content))
+    assert {p.name for p in cache.folder().iterdir()} == {"madrid-2018.npz", "import.lock"}
+
+
+@pytest.mark.parametrize(
+    ("change", "year", "word"),
+    [
+        (lambda server: setattr(server, "missing_bytes", 9), 2018, "cannot download"),
+        (lambda server: setattr(server, "status", 404), 2018, "Not Found"),
+        (lambda server: setattr(server, "content", b"<html>"), 2018, "cannot be used"),
+        (lambda server: server.shutdown() or server.server_close(), 2018, "cannot download"),
+        (lambda server: None, 2017, "2018"),
+    ],
+)
+def test_download_reports_failures(
+    server: Server, change: Callable[[Server], object], year: int, word: str
+) -> None:
+    change(server)
+    with pytest.raises(DataError, match=word):
+        download_year(year, address=server.address)
+    assert cache.years() == []
+
+
+def test_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "MAX_BYTES", 100)
+    with pytest.raises(DataError, match="larger"):
+        download_year(2018, address=server.address)
+
+
+@pytest.mark.parametrize("address", ["ftp://x.org/a.zip", "file:///etc/passwd", "madrid", "", None])
+def test_download_rejects_other_addresses(data_folder: Path, address: str | None) -> None:
+    assert {2016, 2017, 2018} <= addresses().keys()
+    with pytest.raises(DataError, match="address"):
+        download_year(1999, address=address)

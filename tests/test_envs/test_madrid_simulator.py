@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from periodic_envs.data.madrid.simulator import MadridSimulator, no_of_level
+from periodic_envs.data.madrid.simulator import MadridSimulator
 from studies import calibrate_madrid
 
 PARAMETERS = Path(__file__).parents[2] / "periodic_envs" / "data" / "madrid" / "simulator.json"
@@ -45,14 +45,6 @@ def test_simulate_draws_whole_numbers_from_the_seed(simulator: MadridSimulator) 
         simulator.simulate(np.random.default_rng(0), start=MONDAY, days=0)
 
 
-def test_parameters_are_shared_and_read_only(simulator: MadridSimulator) -> None:
-    assert MadridSimulator.calibrated() is simulator
-    assert list(simulator.stations) == sorted(set(simulator.stations))
-    assert len(simulator.stations) == 24
-    with pytest.raises(ValueError, match="read-only"):
-        simulator.profile[0, 0] = 1.0
-
-
 def test_fingerprint_follows_the_parameters(simulator: MadridSimulator) -> None:
     same = MadridSimulator.from_json(simulator.to_json("other words"))
     assert same.fingerprint == simulator.fingerprint
@@ -73,24 +65,6 @@ def test_published_parameters_are_complete(simulator: MadridSimulator) -> None:
     variances = np.diagonal(simulator.residual_covariance, axis1=1, axis2=2)
     assert_allclose(variances.sum(axis=0), 1.0, atol=0.005)
     assert np.linalg.eigvalsh(simulator.residual_covariance).min() > -0.005
-
-
-def test_no_of_level_is_the_inverse_of_the_level() -> None:
-    no, saturation = np.array([1.0, 20.0, 900.0]), np.array([30.0, 60.0, 90.0])
-    level = calibrate_madrid.level_of_no(no, saturation=saturation)
-    assert_allclose(no_of_level(level, saturation), no)
-    assert_allclose(level[1], np.log(20.0) + 1.0 / 3.0)
-
-
-def test_months_follow_the_calendar(simulator: MadridSimulator) -> None:
-    """Without noise, September is the same in a window that begins in August."""
-    zeros = np.zeros((12, 24))
-    silent = dataclasses.replace(simulator, weather_amplitude=zeros, residual_month=zeros)
-    rng = np.random.default_rng(0)
-    across = silent.simulate(rng, start=datetime.date(2017, 8, 31), days=3)
-    within = silent.simulate(rng, start=datetime.date(2017, 9, 1), days=2)
-    assert_array_equal(across[24:], within)
-    assert np.any(across[:24] != within[:24])
 
 
 # The remaining tests are statistical, with a fixed seed. Their bounds lie at least 4.5 standard
@@ -117,22 +91,6 @@ def test_residuals_persist_and_stations_move_together(years: np.ndarray) -> None
         assert low < (rest[:, lag:] * rest[:, :-lag]).mean() / (rest**2).mean() < high
     correlation = np.corrcoef(rest.reshape(-1, 24).T)[np.triu_indices(24, 1)]
     assert 0.6 < correlation.mean() < 0.75
-
-
-def test_decisions_by_hour_and_by_the_last_hour_are_worth_more(years: np.ndarray) -> None:
-    """Regret of the best station, the best of each hour, and the last best, as shares of chance."""
-    hour = np.arange(240)
-    regrets = np.zeros(4)
-    for no in years[:, :360].reshape(-1, 240, 24):
-        best = no.max(axis=1)
-        by_hour = no.reshape(10, 24, 24).mean(axis=0).argmax(axis=1)
-        regrets += [
-            np.mean(best - no[:, no.mean(axis=0).argmax()]),
-            np.mean(best - no[hour, by_hour[hour % 24]]),
-            np.mean(best[1:] - no[hour[1:], no.argmax(axis=1)[:-1]]),
-            np.mean(best - no.mean(axis=1)),
-        ]
-    assert_allclose(regrets[:3] / regrets[3], [0.475, 0.325, 0.215], atol=0.05)
 
 
 @pytest.mark.slow

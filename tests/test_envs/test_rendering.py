@@ -5,7 +5,6 @@ import pickle
 from itertools import pairwise
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
@@ -119,14 +118,6 @@ def test_window_shows_the_frame() -> None:
     displayed = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
     assert np.array_equal(displayed, env.render())
     window.close()
-
-
-def test_copies_have_frames_of_their_own() -> None:
-    batch = gym.make_vec(SYNTHETIC, 2, vectorization_mode="sync", render_mode="rgb_array")
-    batch.reset(seed=[1, 2])
-    for frame, seed in zip(batch.render(), (1, 2), strict=True):
-        assert np.array_equal(frame, make(seed=seed).render())
-    batch.close()
 
 
 def test_frame_takes_names_with_markup() -> None:
