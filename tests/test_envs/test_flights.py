@@ -103,7 +103,7 @@ def test_windows_lie_within_the_year() -> None:
 
 
 def test_best_of_each_hour_of_day_has_a_fraction_of_the_regret() -> None:
-    """In windows of the protocol ``flights``; in the paper's window of Madrid it is 0.99."""
+    """The windows of the protocol ``flights``; in the paper's window of Madrid it is 0.99."""
     ratios = []
     for month in range(1, 13):
         hours = rewards(start=f"2013-{month:02d}-03")

@@ -124,7 +124,7 @@ def test_later_valid_value_replaces_an_earlier_one(
 
 @pytest.mark.parametrize("order", ["together", "csv first", "txt first"])
 def test_csv_counts_where_txt_differs(tmp_path: Path, data_folder: Path, order: str) -> None:
-    """In whatever order they are imported; values only in the txt are taken from it."""
+    """The order of imports does not matter; values only in the txt are taken from it."""
     csv_file = write(tmp_path / "a.csv", csv(csv_line(flags="N" + "V" * 23)))
     txt_file = write(tmp_path / "z.txt", txt(txt_line(values=range(51, 75))))
     batches = {"together": [[csv_file, txt_file]], "csv first": [[csv_file], [txt_file]]}
