@@ -1,4 +1,4 @@
-"""Cost of a decision of every agent of the zoo, early and late in a run.
+"""Cost of a decision of every agent of the zoo, early and late.
 
 A step is ``act`` and ``update``; microseconds of the processor, which a busy machine does not
 stretch as it stretches the clock on the wall, on average over a run of 200 steps, refits included.
@@ -37,7 +37,7 @@ ROUNDS, STEPS_OF_A_ROUND = 7, 40
 
 
 class Player:
-    """Agent on 50 arms, and rewards that cost nothing."""
+    """An agent on 50 arms, and rewards that cost nothing."""
 
     def __init__(self, text: str, horizon: int) -> None:
         env, _ = world(ARMS, horizon)
@@ -46,7 +46,7 @@ class Player:
         self.phase = 2 * np.pi / env.public.periods[0]
 
     def observation(self) -> np.ndarray:
-        """Return the observation that the environment shows."""
+        """Return an observation in the environment's form."""
         angle = self.phase * self.t
         return np.array([self.t, np.cos(angle), np.sin(angle)], dtype=np.float32)
 
@@ -78,13 +78,13 @@ class Player:
 
 
 def world(name: str, horizon: int) -> tuple[PeriodicBanditEnv, np.ndarray]:
-    """Return a world at its start, and its first observation."""
+    """A world at its start, and what it shows."""
     env = gym.make(name, horizon=horizon, disable_env_checker=True).unwrapped
     return env, env.reset(seed=0)[0]
 
 
 def made(text: str, env: PeriodicBanditEnv) -> Any:
-    """Return an agent for a world."""
+    """An agent for it."""
     return AgentSpec.parse(text).make(problem_of(env, {}), np.random.default_rng(1))
 
 
@@ -113,7 +113,7 @@ def cost(text: str, name: str, steps: int) -> str:
 
 
 def aged(text: str, far: int, budget: float) -> tuple[str, str]:
-    """Return the time of a late step over an early one, and the number of the late one."""
+    """A step far out over an early one, and how far out."""
     try:
         young, old = (Player(text, 2 * far) for _ in range(2))
     except (ValueError, TypeError):

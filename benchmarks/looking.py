@@ -1,4 +1,4 @@
-"""Processor time of views: frames of episodes, an edition's page, a live store.
+"""Processor time of displays: frames of episodes, an edition's page, a live store.
 
 Frames are drawn step by step as a video needs them, beside frames that are drawn from nothing;
 the two take turns, so that a busy machine is busy for both.

@@ -1,4 +1,4 @@
-"""Speed of the page, with as many agents and worlds as it promises.
+"""Speed of the page with as many agents and worlds as it promises.
 
 Makes a page of 30 agents x 15 worlds (200 steps, ten runs), opens it from disk in a fresh headless
 Chromium, and prints medians: until the rank table is on the screen, until the page has loaded, and
@@ -44,7 +44,7 @@ TIMED = """(selector) => {
 
 
 def measure(browser: Browser, url: str) -> dict[str, float]:
-    """Measure one fresh visit in milliseconds."""
+    """One fresh visit; milliseconds."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page: Any = context.new_page()
     page.goto(url, wait_until="commit")
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def visit(url: str, repeats: int) -> list[dict[str, float]]:
-    """Measure every visit in a browser of its own, without compiled scripts of the last."""
+    """Every visit in a browser of its own, so that no compiled script is left from the last."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     visits = []
     with sync_playwright() as playwright:

@@ -26,13 +26,13 @@ COPIES = 64
 
 
 def batch(world: str) -> VecEnv:
-    """Step all copies in one call."""
+    """All copies in one call."""
     options = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "SameStep"}
     return BatchEnv(gym.make_vec(world, COPIES, **options))
 
 
 def one_by_one(world: str) -> VecEnv:
-    """Wrap a Gymnasium environment as SB3 does."""
+    """Return Gymnasium environments wrapped as SB3 wraps them."""
     return DummyVecEnv([lambda: gym.make(world)] * COPIES)
 
 

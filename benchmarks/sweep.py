@@ -46,7 +46,7 @@ def clocks(name: str, gap: np.ndarray, period: float) -> np.ndarray:
 
 
 class SklearnUCB:
-    """Method of the study with scikit-learn's regressor, searching as our agents do.
+    """A method of the study with scikit-learn's regressor, searching as our agents do.
 
     That is: a grid of 256 actions, then eight halvings around its five best peaks. scikit-learn has
     no gradients, so the slope is a difference of two predictions.
@@ -142,7 +142,7 @@ def measure_workers(seeds: tuple[int, ...]) -> None:
 
 
 def counted(function: Any, seconds: list[float]) -> Any:
-    """Return the function with its time added up."""
+    """The same function, its time added up."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         start = time.perf_counter()
@@ -154,7 +154,7 @@ def counted(function: Any, seconds: list[float]) -> Any:
 
 
 def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
-    """Return the time per step beside world and agent, the median of several runs."""
+    """Print the time per step outside world and agent: the median of several runs."""
     for agent in ("random", "gp-ucb"):
         costs, agent_costs = [], []
         for _ in range(repeats):
@@ -179,7 +179,7 @@ def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
 
 
 def measure_run(seeds: int = 40) -> None:
-    """Return the processor time of a run of one step, which is all overhead: the median."""
+    """A run of one step is all overhead: the median, in processor time."""
 
     def cost(one: Run) -> float:
         start = time.process_time()

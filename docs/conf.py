@@ -1,4 +1,4 @@
-"""How the documentation site is built: ``make docs``."""
+"""Configuration of the documentation site: ``make docs``."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Memoriser:
         self._worlds = [] if seed is None else self._candidates(seed)
 
     def act(self, observation):
-        """What the world's own code calls the best."""
+        """Return the best action according to the world's own code."""
         if self._worlds:
             return self._worlds[0].episode.process.optimum(int(observation[0]))[0]
         if self._problem.n_actions is not None:
@@ -54,6 +54,6 @@ class Memoriser:
         return found
 
     def _is_mine(self, seed):
-        """Whether the harness would have given these random numbers for that seed."""
+        """Return whether the harness passes these random numbers for a seed."""
         guess = np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
         return guess.bit_generator.state == self._rng.bit_generator.state

@@ -56,7 +56,7 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start anew: nothing is under way."""
+        """Start an episode with no reward under way."""
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None:
             # Through a hash, so that it is not the world's stream over again.
@@ -65,7 +65,7 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Decide, and get what arrives now."""
+        """Make a decision and return the rewards that arrive now."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         # Both are drawn in every step, whatever becomes of them: runs are paired.
         extra, fate = int(self._rng.integers(0, self.random + 1)), self._rng.random()

@@ -229,13 +229,13 @@ def _timelines(processes: Sequence[TabularProcess]) -> dict[str, Any]:
 
 
 def empty_tables(copies: int, rows: int, size: int) -> Array:
-    """Room for tables (copies, rows, size), in memory row by row: so steps read them."""
+    """Return room for tables (copies, rows, size), in memory row by row, as steps read them."""
     tables: Array = np.empty((rows, copies, size)).swapaxes(0, 1)
     return tables
 
 
 def stack_tables(tables: Sequence[Array]) -> Array:
-    """Tables (rows, ...) of all copies in one (n, rows, ...), zero where a copy has less."""
+    """Return tables (rows, ...) of all copies in one (n, rows, ...), zero where a copy has less."""
     first = tables[0]
     if all(table is first for table in tables):  # a fixed process: one table for all
         return np.broadcast_to(first, (len(tables), *first.shape))

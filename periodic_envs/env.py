@@ -100,7 +100,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know of the world."""
+        """Public description of the world."""
         public = self.setup.public
         if self.setup.reveal_period and not public.periods and self.episode is not None:
             # A season of random length that is revealed after all.
@@ -142,7 +142,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         return episode.observations[step].copy(), reward, False, step >= self._horizon, info
 
     def _checked(self, action: Any) -> Any:
-        """The action as an index or a float vector, or an error that says what is allowed."""
+        """Return the action as an index or a float vector, if it is allowed."""
         if self._n_actions is not None:
             try:
                 index = operator.index(action)

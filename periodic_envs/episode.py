@@ -74,7 +74,7 @@ class Setup:
 
     @cached_property
     def public(self) -> PublicInfo:
-        """What agents may know of the world."""
+        """Public description of the world."""
         public = self.world.public
         return public if self.reveal_period else replace(public, periods=())
 
@@ -87,14 +87,14 @@ class Setup:
         return ("t", *phase, *(numbered if named is None else named))
 
     def observation_space(self) -> spaces.Box:
-        """Time is unscaled and exact, all else in [-1, 1]."""
+        """Return the space of observations: time unscaled, all else in [-1, 1]."""
         first = self.public.first_step
         low, high = (np.full(len(self.observation_fields), b) for b in (-1.0, 1.0))
         low[0], high[0] = first, first + self.horizon
         return spaces.Box(low, high, dtype=np.float64)
 
     def action_space(self) -> Space:
-        """Indices, or the symmetric and normalised box that RL libraries recommend."""
+        """Return the indices, or the symmetric box that RL libraries recommend."""
         if self.public.n_actions is not None:
             return spaces.Discrete(self.public.n_actions)
         return spaces.Box(-1.0, 1.0, (self.public.dim,), np.float32)
@@ -136,7 +136,7 @@ class Setup:
 
 @lru_cache(maxsize=8)
 def phase_table(first_step: int, horizon: int, period: float | None) -> Array:
-    """Observations without contexts, one row for each time; kept, since episodes share them."""
+    """Return observations without contexts, a row for each time; episodes share them."""
     times = np.arange(first_step, first_step + horizon + 1, dtype=np.float64)
     columns = [times]
     if period is not None:

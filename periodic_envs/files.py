@@ -13,9 +13,9 @@ from typing import Any
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write into, which takes its place when all is written.
+    """Yield a file beside ``path`` to write into, which replaces it when all is written.
 
-    Whoever reads ``path`` sees the old bytes or the new ones, never a part. If anything goes wrong,
+    Readers of ``path`` see the old bytes or the new ones, never a part. If anything goes wrong,
     the file beside it is removed.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
@@ -30,19 +30,19 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that whoever reads it sees the old bytes or the new ones, never a part."""
+    """Write a file so that readers see the old bytes or the new ones, never a part."""
     with whole_file(path) as part, part.open("xb") as file:
         file.write(data)
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """The same, and do not return before it is on the disk under its name."""
+    """Write a file atomically, and return when it is on the disk under its name."""
     write_atomically(path, data)
     settle(path.parent)
 
 
 def settle(folder: Path) -> None:
-    """Have the names of a folder written to the disk, where the system can."""
+    """Write the names of a folder to the disk, where the system can."""
     if os.name == "nt":  # folders cannot be opened there
         return
     fd = os.open(folder, os.O_RDONLY)

@@ -19,7 +19,7 @@ KINDS = ("gaussian", "heteroscedastic", "none", "poisson", "student-t")
 
 @dataclass(frozen=True)
 class Noise:
-    """How rewards scatter around their mean.
+    """Distribution of rewards around their mean.
 
     Attributes:
         kind: "gaussian"; "student-t" with ``df`` degrees of freedom, scaled to the same standard
@@ -46,7 +46,7 @@ class Noise:
         return None if self.kind in ("none", "poisson") else float(self.std)
 
     def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:
-        """Errors to add to the mean, shape (T,); for counts the rewards, shape (T, n)."""
+        """Draw errors to add to the mean, shape (T,); for counts the rewards, shape (T, n)."""
         if self.kind == "none":
             return np.zeros(len(times))
         if self.kind == "poisson":
@@ -61,7 +61,7 @@ class Noise:
     def draw_many(
         self, rngs: Sequence[np.random.Generator], draws: Draws | OtherDraws, times: Array
     ) -> Array:
-        """The same for many copies, each from its own generator: (T, copies) or (T, copies, n)."""
+        """Draw the noise of many copies, each from its generator: (T, copies) or (T, copies, n)."""
         if self.kind == "none":
             return np.broadcast_to(0.0, (len(times), len(rngs)))
         if self.kind == "gaussian":
@@ -74,7 +74,7 @@ class Noise:
 
 
 def _swing(phase: Array) -> Array:
-    """1 + sin/2, between 1/2 and 3/2, with a mean square of one."""
+    """Return 1 + sin/2, scaled to a mean square of one."""
     return np.asarray((1.0 + 0.5 * np.sin(2.0 * np.pi * phase)) / np.sqrt(1.0 + 0.125))
 
 

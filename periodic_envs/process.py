@@ -23,20 +23,20 @@ from periodic_envs.fields.maximise import maximise
 
 @dataclass(frozen=True)
 class PublicInfo:
-    """What a world tells the agents about itself, before anything is tried.
+    """Public description of a world: all that agents may know before they act.
 
     Attributes:
         n_actions: size of a finite action set, or None for the box [-1, 1]^dim.
         dim: dimension of the action coordinates.
         action_features: coordinates of each action of a finite set, shape (n_actions, dim).
-        action_names: what people call each action of a finite set, or None.
-        action_half_width: what one unit of a box action is in the units of the length-scales.
+        action_names: name of each action of a finite set, or None.
+        action_half_width: one unit of a box action in the units of the length-scales.
         periods: lengths of the seasons, the one that the observation shows first; empty if hidden.
         context_dim: length of the context vector in the observation, each entry in [-1, 1].
         first_step: time of the first decision.
         reward_scale: mean and standard deviation of the mean rewards before anything is seen, as in
             the paper's prior N(0, 1), or None.
-        context_names: what the entries of the context are called, or None for ``context_0``, ...
+        context_names: names of the entries of the context, or None for ``context_0``, ...
     """
 
     n_actions: int | None
@@ -53,7 +53,7 @@ class PublicInfo:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Past pairs that every agent is given before it starts: arrays of equal length.
+    """Past pairs that every agent receives before it starts: arrays of equal length.
 
     For many copies the arrays have an axis more, the copies first.
     """
@@ -63,25 +63,25 @@ class WarmStart:
     reward: Array
 
     def __getitem__(self, copy: int) -> WarmStart:
-        """What one of many copies is given."""
+        """Return the pairs of one of many copies."""
         return WarmStart(self.t[copy], self.action[copy], self.reward[copy])
 
     def as_info(self) -> dict[str, NDArray[Any]]:
-        """A fresh copy for ``info``."""
+        """Return a fresh copy for ``info``."""
         return {"t": self.t.copy(), "action": self.action.copy(), "reward": self.reward.copy()}
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the rewards of a world come from that replays or imitates measurements.
+    """Source of the rewards of a world that replays or imitates measurements.
 
     Attributes:
-        source: what ``info["data_source"]`` says: "measurements", "simulator", "file", ...
+        source: the value of ``info["data_source"]``: "measurements", "simulator", "file", ...
         fingerprint: SHA-256 over all that fixes the rewards. Results of different fingerprints are
             results on different data.
         steps: number of decisions there are data for.
         replay: whether every episode is the same, whatever the seed.
-        notes: what was done to the data, in words: gaps that were filled, and the like.
+        notes: changes to the data as text, such as gaps that were filled.
     """
 
     source: str
@@ -109,7 +109,7 @@ class RewardProcess:
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         raise NotImplementedError
 
     @property
@@ -172,7 +172,7 @@ class FiniteProcess(TabularProcess):
         return PublicInfo(n_actions=self.values.shape[1], dim=1, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
-        """Mean reward of actions (indices) at times t."""
+        """Return the mean reward of actions (indices) at times t."""
         return self.values[self.rows[t], actions]
 
     @cached_property
@@ -181,7 +181,7 @@ class FiniteProcess(TabularProcess):
         return self.values.argmax(1), self.values.max(1)
 
     def optimum(self, t: int) -> tuple[int, float]:
-        """A best action at time t and its mean reward."""
+        """Return a best action at time t and its mean reward."""
         row = self.rows.item(t)
         actions, values = self.best
         return actions.item(row), values.item(row)
@@ -242,11 +242,11 @@ class ContinuousProcess(TabularProcess):
 
     @cached_property
     def _block_size(self) -> int:
-        """Rows that are searched at once: on a line many are cheaper than one by one."""
+        """Rows that are searched together: on a line many are cheaper than one by one."""
         return 256 if self.basis.dim == 1 else 16
 
     def _search(self, block: int) -> tuple[NDArray[np.float32], Array]:
-        """Best actions and values of a block of rows."""
+        """Return best actions and values of a block of rows."""
         size = self._block_size
         actions, values = maximise(self.basis, self.weights[block * size : (block + 1) * size])
         return actions.astype(np.float32), values

@@ -1,4 +1,4 @@
-"""How a world becomes a Gymnasium id."""
+"""Registration of worlds as Gymnasium ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WorldClass = TypeVar("WorldClass", bound=type)
 
 
 def register_world(env_id: str, **defaults: Any) -> Callable[[WorldClass], WorldClass]:
-    """Class decorator: register ``env_id`` for a world class.
+    """Return a class decorator that registers ``env_id`` for a world class.
 
     Args:
         env_id: the Gymnasium id, ``Name-v0``.
@@ -39,5 +39,5 @@ def register_world(env_id: str, **defaults: Any) -> Callable[[WorldClass], World
 
 
 def ids() -> list[str]:
-    """Every registered id of this suite, third parties' included."""
+    """Return every registered id of this suite, third parties' included."""
     return sorted(key for key, spec in gym.registry.items() if spec.entry_point == ENTRY_POINT)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from periodic_envs.episode import Episode, Setup
 
 WINDOW = 240
-"""Most steps shown side by side; through longer episodes the window jumps."""
+"""Most steps displayed side by side; through longer episodes the window jumps."""
 MAX_ARM_NAMES = 30
 """Most names beside an axis; of more arms only some are named."""
 MAX_NAME_LETTERS = 24
@@ -30,7 +30,6 @@ _MAX_TITLE_LINES = 4
 _RESOLUTION = 121
 _JUMP = 60
 """Steps by which the window jumps: the present is at most half of it from the middle."""
-_BARS = "▁▂▃▄▅▆▇█"
 
 
 class Decision(NamedTuple):
@@ -42,7 +41,7 @@ class Decision(NamedTuple):
 
 
 class Viewer:
-    """Shows episodes of one environment in any render mode."""
+    """Viewer of the episodes of one environment, in any render mode."""
 
     def __init__(self, title: str, setup: Setup, fps: int) -> None:
         self._title = title + said_of_data(setup)
@@ -53,7 +52,7 @@ class Viewer:
         self._clock: Any = None
 
     def show(self, mode: str | None, episode: Episode, history: list[Decision]) -> Any:
-        """A picture (rgb_array), a text (ansi), or a window (human)."""
+        """Return a picture (rgb_array) or a text (ansi), or update the window (human)."""
         if mode == "ansi":
             return _text(self._title, self._setup, episode, history)
         if self._picture is None:
@@ -84,7 +83,7 @@ class Viewer:
         self._clock.tick(self._fps)
 
     def close(self) -> None:
-        """Close the window, and let the picture go."""
+        """Close the window and release the picture."""
         self._picture = None
         if self._screen is not None:
             import pygame
@@ -112,7 +111,7 @@ class EpisodePicture:
         self._still: Any = None
 
     def frame(self, episode: Episode, history: list[Decision]) -> NDArray[np.uint8]:
-        """The picture after these steps, as an array (height, width, 3)."""
+        """Return the picture after these steps, as an array (height, width, 3)."""
         done, horizon = len(history), self._setup.horizon
         regret = history[-1].info["cumulative_regret"] if done else 0.0
         top = (1.05 * regret or 0.055) if done else 1.0
@@ -137,7 +136,7 @@ class EpisodePicture:
         return frame
 
     def _draw_still(self, episode: Episode, start: int, letters: int) -> None:
-        """What stands still, with room for numbers of so many letters beside the regret."""
+        """Draw the still part, with room for numbers of ``letters`` letters beside the regret."""
         from matplotlib.ticker import ScalarFormatter
 
         figure = self._figure
@@ -163,7 +162,7 @@ class EpisodePicture:
 
 
 def _text(title: str, setup: Setup, episode: Episode, history: list[Decision]) -> str:
-    """Three lines: where we are, the last decision, the recent regrets."""
+    """Return two lines: the step, and the last decision with its regret."""
     lines = [f"{title}  step {len(history)} of {setup.horizon}"]
     if history:
         action, reward, info = history[-1]
@@ -175,14 +174,11 @@ def _text(title: str, setup: Setup, episode: Episode, history: list[Decision]) -
             f"reward {reward:.3f}  regret {info['regret']:.3f}  "
             f"so far {info['cumulative_regret']:.2f}"
         )
-        recent = np.array([decision.info["regret"] for decision in history[-60:]])
-        scaled = (recent / max(recent.max(), 1e-12) * (len(_BARS) - 1)).round().astype(int)
-        lines.append("regret " + "".join(_BARS[i] for i in scaled))
     return "\n".join(lines) + "\n"
 
 
 def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
-    """The landscape above the best and the average reward: a world with nobody in it."""
+    """Return the figure of a world: landscape, best and average reward."""
     times = episode.first_step + np.arange(min(WINDOW, setup.horizon))
     figure = new_figure()
     above, below = two_axes(figure, times)
@@ -199,20 +195,20 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
 
 
 def said_of_data(setup: Setup) -> str:
-    """What a title must say: that rewards are simulated in the place of measurements."""
+    """Return the part of a title that marks rewards as simulated."""
     simulated = setup.origin is not None and setup.origin.source == "simulator"
     return ", simulated" if simulated else ""
 
 
 def new_figure() -> Figure:
-    """Empty, of the size of all pictures of worlds."""
+    """Return an empty figure of the size of all pictures of worlds."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
 
 
 def two_axes(figure: Figure, times: NDArray[Any]) -> tuple[Axes, Axes]:
-    """Room for a landscape, and for a curve over the same times below it."""
+    """Return axes for a landscape, and for a curve over the same times below it."""
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
     below.set(xlabel="time t", xlim=(times[0] - 0.5, times[-1] + 0.5))
     below.grid(alpha=0.3)
@@ -220,19 +216,19 @@ def two_axes(figure: Figure, times: NDArray[Any]) -> tuple[Axes, Axes]:
 
 
 def draw_title(figure: Figure, title: str, facts: str = "") -> Text:
-    """Above everything, in as many lines as it needs, with what came out below it."""
+    """Draw a title in as many lines as it needs, with the facts below it."""
     text = title_lines(figure, title, facts)
     return figure.suptitle(text, x=0.01, ha="left", fontsize=11, parse_math=False)
 
 
 def title_lines(figure: Figure, title: str, facts: str) -> str:
-    """The title as the figure has room for it, and what came out."""
+    """Return the title in lines that fit the figure, with the facts below it."""
     width = int(11.5 * figure.get_figwidth())  # letters of 11 points
     return wrapped(title, width) + (f"\n{facts}" if facts else "")
 
 
 def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[Any]) -> Array:
-    """Heat map of the mean rewards (actions x times) with the best actions; returns the values."""
+    """Draw a heat map of the mean rewards (actions x times) with the best actions; return it."""
     process, public = episode.process, setup.public
     best = [process.optimum(int(t))[0] for t in times]
     if public.n_actions is not None:
@@ -276,7 +272,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
 
 
 def _draw_changes(axes: Axes, changes: NDArray[Any] | None, times: NDArray[Any]) -> None:
-    """Lines where the world changes within these times, if it does."""
+    """Draw lines where the world changes within these times."""
     within = [] if changes is None else [t for t in changes.tolist() if times[0] < t <= times[-1]]
     for label, t in zip(["change", *[None] * len(within)], within, strict=False):
         axes.axvline(t - 0.5, color="red", linestyle="--", linewidth=1.3, label=label)
@@ -287,7 +283,7 @@ def _reward_label(setup: Setup) -> str:
 
 
 def draw_choices(axes: Axes, times: Any, actions: Any) -> Line2D:
-    """Rings where choices were made."""
+    """Draw rings where choices were made."""
     (rings,) = axes.plot(
         times,
         heights(actions),
@@ -302,12 +298,12 @@ def draw_choices(axes: Axes, times: Any, actions: Any) -> Line2D:
 
 
 def heights(actions: Iterable[Any]) -> list[float]:
-    """Where actions are in a landscape."""
+    """Return the heights of actions in a landscape."""
     return [float(np.ravel(action)[0]) for action in actions]
 
 
 def draw_legend(axes: Axes) -> None:
-    """Above the right corner, where it hides nothing."""
+    """Draw the legend above the right corner."""
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 0.99),
@@ -320,7 +316,7 @@ def draw_legend(axes: Axes) -> None:
 
 
 def drawable(text: str) -> str:
-    """The text with a box for what the font lacks, which would be one anyway, with a warning."""
+    """Return the text with a box for every character that the font lacks."""
     return "".join(letter if ord(letter) in _letters() else "□" for letter in text)
 
 
@@ -332,17 +328,17 @@ def _letters() -> frozenset[int]:
 
 
 def short(name: str) -> str:
-    """A name that leaves room for the picture."""
+    """Return a name cut to the width of a label."""
     return drawable(name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 3] + "...")
 
 
 def thinned(n: int, most: int) -> range:
-    """Which of n labels to write: equally spaced ones, at most so many."""
+    """Return which of n labels to write: equally spaced ones, at most ``most``."""
     return range(0, n, -(-n // most))
 
 
 def wrapped(text: str, width: int) -> str:
-    """A title in lines of at most so many letters, broken at spaces and commas where possible."""
+    """Return a title in lines of at most ``width`` letters, broken at spaces and commas."""
     lines = [""]
     for piece in re.findall(rf"[^\s,]{{1,{width - 1}}}[\s,]?|[\s,]", drawable(text)):
         if len(lines[-1] + piece.rstrip()) > width:

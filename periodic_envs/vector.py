@@ -76,7 +76,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know of the world."""
+        """Public description of the world."""
         return self.setup.public
 
     @property  # type: ignore[misc]

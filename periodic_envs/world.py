@@ -33,7 +33,7 @@ class World:
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         raise NotImplementedError
 
     @property
@@ -61,7 +61,7 @@ class FixedWorld(World):
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         return self.process.public
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
@@ -83,7 +83,7 @@ def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> W
 
 
 def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
-    """The class, if it takes these arguments. (Gymnasium would garble a TypeError.)"""
+    """Return the class, if it takes these arguments. (Gymnasium would garble a TypeError.)"""
     module, _, name = world.partition(":")
     try:
         factory = getattr(import_module(module), name)

@@ -28,7 +28,6 @@ from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.simulator import (
     HOURS_PER_DAY,
     MadridSimulator,
-    level_of_no,
     part_autocorrelation,
 )
 from periodic_envs.data.madrid.stations import magnitude_number
@@ -64,8 +63,13 @@ def no_table(zip_path: Path) -> pd.DataFrame:
     return pd.DataFrame(table, index=times, columns=list(stations))
 
 
+def level_of_no(no: Array, *, saturation: Array) -> Array:
+    """Return the Gaussian level of NO, log NO + NO / saturation."""
+    return np.log(no) + no / saturation
+
+
 @dataclass(frozen=True)
-class Calendar:
+class CalendarRows:
     """Hour of day, month and weekday of every row, and means by them."""
 
     hour: NDArray[np.int_]
@@ -73,7 +77,7 @@ class Calendar:
     weekday: NDArray[np.int_]
 
     @classmethod
-    def of(cls, times: pd.DatetimeIndex) -> "Calendar":
+    def of(cls, times: pd.DatetimeIndex) -> "CalendarRows":
         """Read the calendar of a table."""
         weekday = times.day_of_week.to_numpy()
         return cls(times.hour.to_numpy(), times.month.to_numpy() - 1, weekday)
@@ -90,8 +94,8 @@ class Calendar:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What the calendar explains of the levels, and the standardised rest."""
+class LevelEstimate:
+    """Parameters of the levels, their expectations, and the standardised rest."""
 
     parameters: dict[str, Array]
     expected: Array  # given the calendar and the city's weather
@@ -103,7 +107,7 @@ class Fit:
 def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
     """Fit all parameters to a table of whole numbers, 1 and above, NaN where missing."""
     rng = np.random.default_rng(0)
-    calendar = Calendar.of(no.index)
+    calendar = CalendarRows.of(no.index)
     values = no.to_numpy()
     # The level lies between these bounds: rounding, the floor, and nothing where missing.
     saturation = SATURATION * np.nanquantile(values, 0.99, axis=0)
@@ -126,7 +130,7 @@ def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
     )
 
 
-def estimate(level: Array, calendar: Calendar) -> Fit:
+def estimate(level: Array, calendar: CalendarRows) -> LevelEstimate:
     """Means and spreads by the calendar, as if levels had been measured."""
     hour, month, weekday = calendar.hour, calendar.month, calendar.weekday
     profile = calendar.mean(level, "hour")
@@ -164,10 +168,10 @@ def estimate(level: Array, calendar: Calendar) -> Fit:
         "residual_month": residual_month,
     }
     weather = city / weather_amplitude[month, hour]
-    return Fit(parameters, expected, spread, weather, own / spread)
+    return LevelEstimate(parameters, expected, spread, weather, own / spread)
 
 
-def draw_levels(rng: np.random.Generator, fit: Fit, lower: Array, upper: Array) -> Array:
+def draw_levels(rng: np.random.Generator, fit: LevelEstimate, lower: Array, upper: Array) -> Array:
     """Draw levels between their bounds, given the city's weather and the hours beside each hour.
 
     Residuals count as AR(1) here. Even hours given odd ones, then odd given even ones, can each be

@@ -1,4 +1,4 @@
-"""How often do 95 % intervals for a mean contain it? Percentile, BCa, Student's t, and ours.
+"""Coverage of 95 % intervals for a mean: percentile, BCa, Student's t, and ours.
 
     python -m studies.interval_coverage [--samples 4000]
 

@@ -1,4 +1,4 @@
-"""What estimators say of simulated logs, held against the truth."""
+"""Estimators on simulated logs, compared with the truth."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _errors(
 
 @dataclass(frozen=True)
 class Score:
-    """How good an estimator is, over many logs; errors are Monte-Carlo standard errors.
+    """Quality of an estimator over many logs; errors are Monte-Carlo standard errors.
 
     Attributes:
         logs: How many logs.

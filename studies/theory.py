@@ -235,7 +235,7 @@ def _greedy(covariance: Array, visits: Ints, noise_variance: float) -> Bracket:
 
 
 def _visits(rounds: int, tau: int) -> Ints:
-    """How often each phase has come after T = 1, 2, ... steps, shape (rounds, tau)."""
+    """Return the count of each phase after T = 1, 2, ... steps, shape (rounds, tau)."""
     steps = np.arange(1, checks.whole("rounds", rounds, 1) + 1)
     return (steps[:, None] + tau - 1 - np.arange(tau)) // tau
 

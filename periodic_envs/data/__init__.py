@@ -1,4 +1,4 @@
-"""Where real measurements come in."""
+"""Tables of measurements, and worlds made from them."""
 
 from periodic_envs.data.errors import DataError
 

@@ -1,5 +1,5 @@
-"""What goes wrong with other people's data."""
+"""Errors in data."""
 
 
 class DataError(ValueError):
-    """Data that cannot be used: one sentence that names the place and what to do."""
+    """Data that cannot be used; the message names the place and what to do."""

@@ -1,9 +1,11 @@
-"""A table of measurements as a world."""
+"""Worlds that replay measurements: their arguments, gaps in the data, and the replay."""
 
 from __future__ import annotations
 
+import datetime
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,22 +23,84 @@ MAX_MISSING = 0.5
 """The largest share of an arm's steps that is filled; with more, an arm is more guess than data."""
 
 
+def parse_day(name: str, value: Any) -> datetime.date:
+    """Return a day given as a date or as "2018-03-03"."""
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return value.date()
+    try:
+        if not isinstance(value, str | datetime.date):
+            raise ValueError
+        day = datetime.date.fromisoformat(str(value))
+        if not 1990 <= day.year < 2100:
+            raise ValueError
+        return day
+    except ValueError:
+        raise DataError(f"{name} must be a day like '2018-03-03', got {value!r}") from None
+
+
+def describe(start: datetime.date, days: int) -> str:
+    """Return a window as text."""
+    last = start + datetime.timedelta(days=days - 1)
+    return f"{start} to {last}"
+
+
+def check_window(
+    start: Any, days: Any, warm_start_days: Any, *, objective: Any, period_hours: Any
+) -> None:
+    """Check the arguments of worlds that replay whole days; a ``start`` of None is drawn."""
+    if start is not None:
+        parse_day("start", start)
+    checks.whole("days", days, 1, 3660)
+    checks.whole("warm_start_days", warm_start_days, 0)
+    if days <= warm_start_days:
+        raise DataError(
+            f"days must be more than warm_start_days, which is {warm_start_days}, got {days}"
+        )
+    checks.one_of("objective", objective, OBJECTIVES)
+    checks.positive("period_hours", period_hours)
+
+
+def check_arms(
+    name: str, chosen: Any, known: Collection[Any], *, kinds: tuple[type, ...], one: str, many: str
+) -> None:
+    """Check that an argument names at least two different known arms.
+
+    Args:
+        name: The argument: "stations".
+        chosen: The value; None for the world's own choice.
+        known: All arms that may be named.
+        kinds: Types of their names: 4.0 is not a station, though it equals one.
+        one: The word for an arm in messages: "station".
+        many: The word for their names: "station numbers".
+    """
+    if chosen is None:
+        return
+    listed = list(chosen) if isinstance(chosen, list | tuple | np.ndarray) else []
+    unknown = [arm for arm in listed if not isinstance(arm, kinds) or arm not in known]
+    if unknown or len(listed) < 2 or len(set(listed)) < len(listed):
+        wrong = f"; there is no {one} {unknown[0]!r}" if unknown else ""
+        raise DataError(
+            f"{name} must be a list of at least two different {many} out of "
+            f"{', '.join(map(str, known))}, got {chosen!r}{wrong}"
+        )
+
+
 def rewards_of(values: Array, objective: str) -> Array:
-    """Measurements as rewards: themselves to seek the most, their negatives to seek the least."""
+    """Return measurements as rewards: their negatives with the objective "min"."""
     checks.one_of("objective", objective, OBJECTIVES)
     return values.copy() if objective == "max" else 0.0 - values
 
 
 def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) -> Array:
-    """The table with its gaps filled, each column by itself.
+    """Return the table with its gaps filled, each column separately.
 
     Args:
         values: Shape (steps, arms), NaN where nothing was measured.
-        names: What the columns are called, for messages.
+        names: Names of the columns, for messages.
         policy: "interpolate" (a straight line between the neighbours in time, the nearest value at
             the ends), "hold" (the last value, at the start the first), or "error" (no gap is
             accepted).
-        what: What the table is, for messages: "3 to 12 March 2018".
+        what: Description of the table for messages: "3 to 12 March 2018".
 
     Raises:
         DataError: for "error" if there is a gap, else if a column has more than
@@ -66,7 +130,7 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
 
 
 def replay(rewards: Array, public: PublicInfo, horizon: int) -> Draws:
-    """The processes that give these rewards (copies, steps, arms) and no noise.
+    """Return the processes that give these rewards (copies, steps, arms).
 
     The best action-reward pair of each step before the first decision is prior information.
     """
@@ -82,7 +146,7 @@ def replay(rewards: Array, public: PublicInfo, horizon: int) -> Draws:
 
 
 def fingerprint(rewards: Array, names: Sequence[str]) -> str:
-    """SHA-256 of rewards and of what they are called."""
+    """Return the SHA-256 of rewards and the names of their arms."""
     digest = hashlib.sha256(repr([[str(name) for name in names], rewards.shape]).encode())
     digest.update((rewards + 0.0).astype("<f8").tobytes())  # + 0.0: there is one zero
     return digest.hexdigest()
@@ -96,40 +160,40 @@ class Recording(World):
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         return self._public
 
     @property
     def origin(self) -> Origin:
-        """The origin of the rewards."""
+        """Origin of the rewards."""
         return self._origin
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """Return what was recorded, once for each generator."""
+        """Return the recorded rewards, once for each generator."""
         shared = np.broadcast_to(self.rewards, (len(rngs), *self.rewards.shape))
         return replay(shared, self.public, horizon)
 
 
-class Recorded(World):
-    """A world that is made from data: arguments, and a world behind them that does the rest."""
+class DataWorld(World):
+    """A world whose arguments name data; the world that is made from them does the rest."""
 
     @property
     def _recording(self) -> World:
-        """The world that the arguments name; a subclass makes it once."""
+        """World that the arguments name; a subclass makes it once."""
         raise NotImplementedError
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         return self._recording.public
 
     @property
     def origin(self) -> Origin:
-        """The origin of the rewards."""
+        """Origin of the rewards."""
         origin = self._recording.origin
         assert origin is not None
         return origin
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws | OtherDraws:
-        """Return what was recorded, once for each generator."""
+        """Return the recorded rewards, once for each generator."""
         return self._recording.draw_many(rngs, horizon)

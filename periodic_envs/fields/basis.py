@@ -13,12 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from periodic_envs.arrays import Array
-from periodic_envs.fields.covariance import matern_reach
 
 TOLERANCE = 1e-6
 """Spectral mass cut off, and correlation allowed to wrap around the torus."""
 SE_REACH = 5.2565217697569
-"""``matern_reach(1.0, None, TOLERANCE)``: the search takes scipy.optimize, slow to import."""
+"""Distance in length-scales at which the correlation of the SE kernel is ``TOLERANCE``."""
 MAX_FREQUENCIES = 512
 MAX_LOSS = 0.01
 """Share of the variance that a truncated series may lack before it is scaled up to 1."""
@@ -131,7 +130,7 @@ def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis
     Raises:
         TooRough: If ``MAX_FREQUENCIES`` leave more than ``MAX_LOSS`` of the variance.
     """
-    reach = length_scale * SE_REACH if nu is None else matern_reach(length_scale, nu, TOLERANCE)
+    reach = length_scale * SE_REACH if nu is None else length_scale * _matern_reach(nu)
     fundamental = 2.0 * np.pi / (2.0 + reach)
     steps = _half_space(dim, 4 * MAX_FREQUENCIES if dim == 1 else 64)
     omega = fundamental * steps
@@ -149,6 +148,22 @@ def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis
     return FourierBasis(
         omega[order[:size]], np.tile(amplitude, 2), fundamental if dim == 1 else None
     )
+
+
+def _matern_reach(nu: float) -> float:
+    """Return the distance in length-scales at which a Matern correlation is ``TOLERANCE``.
+
+    The correlation is ``2^(1-nu)/Gamma(nu) r^nu K_nu(r)`` with ``r = sqrt(2 nu) distance``.
+    """
+    from scipy.optimize import brentq  # slow to import, and not always needed
+    from scipy.special import gamma, kv
+
+    def excess(distance: float) -> float:
+        r = np.sqrt(2.0 * nu) * np.maximum(distance, 1e-12)
+        correlation = 2.0 ** (1.0 - nu) / gamma(nu) * r**nu * kv(nu, r)
+        return float(np.log(correlation + 1e-300) - np.log(TOLERANCE))
+
+    return float(brentq(excess, 1e-6, 100.0))
 
 
 def _half_space(dim: int, reach: int) -> Array:

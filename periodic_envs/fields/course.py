@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from periodic_envs.arrays import Array
 
 KINDS = ("phase", "period", "swap", "amplitude")
-"""What a change may change."""
+"""Kinds of changes."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """What a season has gone through; the moment after the last step has an entry, too.
+    """History of a season; the moment after the last step has an entry, too.
 
     Attributes:
         changes: times of the first step after each change, ascending, shape (k,).
@@ -50,7 +50,7 @@ class Change:
 
 
 def change_times(uniform: Array, horizon: int, gap: int) -> NDArray[np.int64]:
-    """Times that leave at least ``gap`` steps before, between and after them, shape (k,).
+    """Return times with at least ``gap`` steps before, between and after them, shape (k,).
 
     Args:
         uniform: k numbers in [0, 1), in any order.
@@ -63,7 +63,7 @@ def change_times(uniform: Array, horizon: int, gap: int) -> NDArray[np.int64]:
 
 
 def course_of(changes: list[Change], *, horizon: int, period: float, size: float) -> Course:
-    """The course of a season of so many steps through some changes, each of the same size.
+    """Return the course of a season through some changes of the same size.
 
     Args:
         changes: in the order of their times; the arms are those of the first.
@@ -97,7 +97,7 @@ def course_of(changes: list[Change], *, horizon: int, period: float, size: float
 
 
 def _swapped(arms: NDArray[np.intp], order: NDArray[np.intp], share: float) -> NDArray[np.intp]:
-    """The arms after a share of them, at least two, have traded places in pairs."""
+    """Return the arms after a share of them, at least two, have traded places in pairs."""
     pairs = max(1, min(len(order) // 2, round(share * len(order) / 2.0)))
     one, other = order[: 2 * pairs : 2], order[1 : 2 * pairs : 2]
     found: NDArray[np.intp] = arms.copy()

@@ -12,14 +12,14 @@ from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-10
 MAX_KEPT_ROWS = 4096
-"""Longer tables of features are made anew for every draw, to save memory."""
+"""Longer tables of features are computed for every draw, to save memory."""
 _BLOCK = 256
 """Steps whose sums are held at once."""
 
 
 @lru_cache(maxsize=32)
 def harmonic_power(length_scale: float) -> Array:
-    """Variance of each harmonic of the periodic kernel, shape (K + 1,).
+    """Return the variance of each harmonic of the periodic kernel, shape (K + 1,).
 
     With ``z = 1 / l^2``:
     ``exp(-2/l^2 sin^2(pi d/tau)) = e^-z [I_0(z) + 2 sum_k I_k(z) cos(2 pi k d/tau)]``.
@@ -36,14 +36,14 @@ def harmonic_power(length_scale: float) -> Array:
 
 
 def season_features(times: NDArray[Any], period: float, length_scale: float) -> Array:
-    """Features psi with ``psi(t) . psi(s) = k_tau(t, s)``, shape (len(times), 2K + 1)."""
+    """Return features psi with ``psi(t) . psi(s) = k_tau(t, s)``, shape (len(times), 2K + 1)."""
     amplitude = np.sqrt(harmonic_power(length_scale))
     angles = np.outer(times, 2.0 * np.pi / period * np.arange(len(amplitude)))
     return np.hstack([amplitude * np.cos(angles), (amplitude * np.sin(angles))[:, 1:]])
 
 
 def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
-    """Harmonics of seasons of periods (n,): 1, ``top`` cosines and as many sines, (n, times, ...).
+    """Return 1, ``top`` cosines and as many sines of seasons of periods (n,), (n, times, ...).
 
     Only the first wave is computed, and the others from it by the sum formulas: where each draw
     has a period of its own, cosines would take longer than all else.
@@ -65,7 +65,7 @@ def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
 
 
 def season_rows(count: int, period: float, length_scale: float) -> Array:
-    """The features of times 0 .. count - 1; they are made once, since all seeds share them."""
+    """Return the features of times 0 .. count - 1, computed once for all seeds."""
     if count <= MAX_KEPT_ROWS:
         return _kept_season(count, period, length_scale)
     return season_features(np.arange(count), period, length_scale)
@@ -79,7 +79,7 @@ def _kept_season(count: int, period: float, length_scale: float) -> Array:
 
 
 def product_draw(season: Array, others: Array, normal: Array) -> Array:
-    """Weights (T, m) of a draw from a season times another kernel.
+    """Return weights (T, m) of a draw from a season times another kernel.
 
     With all products of the features as one feature map this were a product of matrices of
     ``q * c`` columns. A season that repeats every P steps is summed once for each phase instead.
@@ -108,5 +108,5 @@ def product_draw(season: Array, others: Array, normal: Array) -> Array:
 
 
 def cycle_length(steps: int, period: float) -> int:
-    """After how many of so many steps a season repeats: all of them if it is not a whole number."""
+    """Return the steps after which a season repeats: all if it is not a whole number."""
     return int(period) if float(period).is_integer() and period < steps else steps

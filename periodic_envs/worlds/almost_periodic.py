@@ -8,9 +8,7 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.draws import Draws
-from periodic_envs.fields.covariance import periodic
 from periodic_envs.fields.seasons import season_rows
-from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
@@ -64,7 +62,3 @@ class AlmostPeriodic(Synthetic):
         seasons = [season_rows(horizon, p, self.time_length_scale) for p in self.periods]
         features = np.hstack(seasons) / np.sqrt(len(seasons))
         return self.draw_weighted(rngs, features, rows=np.arange(horizon))
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Mean of the two periodic kernels."""
-        return float(np.mean([periodic(t - s, p, self.time_length_scale) for p in self.periods]))

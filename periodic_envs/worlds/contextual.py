@@ -10,9 +10,8 @@ import numpy as np
 from periodic_envs import checks
 from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.basis import FourierBasis, TooRough, lattice
-from periodic_envs.fields.covariance import matern
 from periodic_envs.fields.seasons import cycle_length, product_draw, season_rows
-from periodic_envs.process import PublicInfo, TabularProcess
+from periodic_envs.process import PublicInfo
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
@@ -64,7 +63,7 @@ class Contextual(Synthetic):
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         return replace(super().public, context_dim=self.context_dim)
 
     @cached_property
@@ -93,10 +92,3 @@ class Contextual(Synthetic):
             shown = basis(contexts[i, :-1]) * basis.scale
             weights[i] = product_draw(season, shown, normal)
         return self.draws(bases, weights, rows=np.arange(horizon), contexts=contexts)
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Eq. (2) times the SE kernel on the contexts of the two times."""
-        assert process.contexts is not None
-        distance = np.linalg.norm(process.contexts[t] - process.contexts[s])
-        alike = float(matern(distance / self.context_length_scale, None))
-        return super().time_covariance(process, t, s) * alike

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from periodic_envs import checks
-from periodic_envs.data.days import check_arms, check_days, parse_day
-from periodic_envs.data.flights import departures
-from periodic_envs.data.recording import OBJECTIVES, Recorded, Recording, fingerprint, rewards_of
+from periodic_envs.data.departures import departures
+from periodic_envs.data.recording import (
+    DataWorld,
+    Recording,
+    check_arms,
+    check_window,
+    fingerprint,
+    parse_day,
+    rewards_of,
+)
 from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 
@@ -20,7 +26,7 @@ BUSIEST = 15
 
 @register_world("PeriodicGP-Flights-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Flights(Recorded):
+class Flights(DataWorld):
     """Hourly departures from New York to its 15 busiest destinations: where do most fly to now?
 
     ## Description
@@ -73,11 +79,14 @@ class Flights(Recorded):
     period_hours: float = 24.0
 
     def __post_init__(self) -> None:
-        check_days(self.days, self.warm_start_days)
-        checks.one_of("objective", self.objective, OBJECTIVES)
-        checks.positive("period_hours", self.period_hours)
-        parse_day("start", self.start)
-        _ = self._recording  # what is not there is refused now
+        check_window(
+            parse_day("start", self.start),
+            self.days,
+            self.warm_start_days,
+            objective=self.objective,
+            period_hours=self.period_hours,
+        )
+        _ = self._recording  # missing data raise now, not at the first draw
 
     @cached_property
     def _recording(self) -> Recording:

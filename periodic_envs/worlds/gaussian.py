@@ -1,4 +1,4 @@
-"""What all worlds drawn from a Gaussian process share: their actions."""
+"""Actions of worlds that are drawn from a Gaussian process."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from periodic_envs.fields.basis import (
     lattice,
     random_frequencies,
 )
-from periodic_envs.fields.covariance import matern
-from periodic_envs.process import PublicInfo, TabularProcess
+from periodic_envs.process import PublicInfo
 from periodic_envs.world import World
 
 ACTION_KERNELS = ("linear", "matern", "se")
@@ -79,7 +78,7 @@ class GaussianWorld(World):
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         half_width = self.action_width / 2.0
         return PublicInfo(
             n_actions=self.n_actions,
@@ -102,14 +101,14 @@ class GaussianWorld(World):
         return 2.0 * points - 1.0
 
     def draw_basis(self, rng: np.random.Generator) -> Basis:
-        """Feature map of one draw: the same for all on a line or plane, random beyond."""
+        """Return the feature map of one draw: fixed on a line or plane, random beyond."""
         if self._lattice is not None:
             return self._lattice
         return random_frequencies(self.dim, self._length_scale, self._nu, rng)
 
     @property
     def _length_scale(self) -> float:
-        """In units of the box [-1, 1]."""
+        """Length-scale in units of the box [-1, 1]."""
         return self.action_length_scale / (self.action_width / 2.0)
 
     @property
@@ -147,7 +146,7 @@ class GaussianWorld(World):
     def draws(
         self, bases: Sequence[Basis], weights: Array, *, rows: NDArray[np.intp], **timeline: Any
     ) -> Draws:
-        """Reward processes from unit normal weights (n, rows, m) and what happens when."""
+        """Return reward processes from unit normal weights (n, rows, m) and a timeline."""
         timeline.setdefault("periods", np.full(len(weights), float(self.period)))
         weights *= bases[0].scale
         if self.n_actions is None:
@@ -167,24 +166,9 @@ class GaussianWorld(World):
         assert self._lattice is not None
         return self._lattice(self.points)
 
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Stated covariance between two times, given what else the draw fixed."""
-        raise NotImplementedError
-
-    def covariance(self, process: TabularProcess, a: Array, t: int, b: Array, s: int) -> float:
-        """Stated covariance of f(a, t) and f(b, s): a shared test holds draws against it."""
-        return self.action_covariance(a, b) * self.time_covariance(process, t, s)
-
-    def action_covariance(self, a: Array, b: Array) -> float:
-        """Stated covariance between two points of [-1, 1]^dim."""
-        if self.action_kernel == "linear":
-            return float(a @ b) / self.dim
-        distance = math.dist(a, b) * self.action_width / 2.0 / self.action_length_scale
-        return float(matern(distance, self.nu if self.action_kernel == "matern" else None))
-
 
 def unit_normals(rngs: Generators, shape: tuple[int, ...]) -> Iterator[tuple[slice, Array]]:
-    """Unit normal numbers (b, *shape) of some copies at a time, each from its own generator."""
+    """Yield unit normal numbers (b, *shape) of some copies, each from its own generator."""
     size = max(1, _CACHED // math.prod(shape))
     space = np.empty((min(size, len(rngs)), *shape))
     for start in range(0, len(rngs), size):

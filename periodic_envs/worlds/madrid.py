@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.data.days import check_days, describe, parse_day
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.cache import GET_DATA, load_window
@@ -23,12 +22,14 @@ from periodic_envs.data.madrid.stations import (
 )
 from periodic_envs.data.recording import (
     MAX_MISSING,
-    OBJECTIVES,
     POLICIES,
-    Recorded,
+    DataWorld,
     Recording,
+    check_window,
+    describe,
     fill_gaps,
     fingerprint,
+    parse_day,
     rewards_of,
 )
 from periodic_envs.process import Origin
@@ -42,7 +43,7 @@ class SimulatedDataWarning(UserWarning):
 
 @register_world("PeriodicGP-Madrid-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Madrid(Recorded):
+class Madrid(DataWorld):
     """Nitric oxide at Madrid's 24 stations, hour by hour: where is the traffic worst now?
 
     ## Description
@@ -94,12 +95,16 @@ class Madrid(Recorded):
     period_hours: float = 24.0
 
     def __post_init__(self) -> None:
-        check_days(self.days, self.warm_start_days)
+        check_window(
+            parse_day("start", self.start),
+            self.days,
+            self.warm_start_days,
+            objective=self.objective,
+            period_hours=self.period_hours,
+        )
         check_stations(self.stations)
-        checks.one_of("objective", self.objective, OBJECTIVES)
         checks.one_of("missing", self.missing, POLICIES)
-        checks.positive("period_hours", self.period_hours)
-        _ = self._recording  # what there is is settled now, once and for all
+        _ = self._recording  # measured or simulated: a later import does not change this world
 
     @cached_property
     def _recording(self) -> Recording | MadridSim:
@@ -135,7 +140,7 @@ class Madrid(Recorded):
         return Recording(rewards, public, origin)
 
     def _simulated(self) -> MadridSim:
-        """What stands in for measurements if none were imported."""
+        """Return the simulated world that replaces missing measurements."""
         command = GET_DATA.format(year=parse_day("start", self.start).year)
         if magnitude_number(self.magnitude) != magnitude_number("NO"):
             raise DataError(
@@ -150,7 +155,7 @@ _warned: list[str] = []
 
 
 def _warn_once(command: str) -> None:
-    """Once in the life of a process, whatever the filters: sweeps make thousands of these."""
+    """Warn once per process, whatever the filters: sweeps make thousands of these worlds."""
     if not _warned:
         _warned.append(command)
         absence = f" ({cache.absence()})" if cache.absence() else ""

@@ -10,11 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from periodic_envs import checks
-from periodic_envs.data.days import check_days, parse_day
 from periodic_envs.data.madrid.simulator import MadridSimulator
 from periodic_envs.data.madrid.stations import check_stations, public_stations
-from periodic_envs.data.recording import OBJECTIVES, replay, rewards_of
+from periodic_envs.data.recording import check_window, parse_day, replay, rewards_of
 from periodic_envs.draws import Draws
 from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
@@ -74,12 +72,14 @@ class MadridSim(World):
     period_hours: float = 24.0
 
     def __post_init__(self) -> None:
-        check_days(self.days, self.warm_start_days)
+        check_window(
+            self.start,
+            self.days,
+            self.warm_start_days,
+            objective=self.objective,
+            period_hours=self.period_hours,
+        )
         check_stations(self.stations)
-        checks.one_of("objective", self.objective, OBJECTIVES)
-        checks.positive("period_hours", self.period_hours)
-        if self.start is not None:
-            parse_day("start", self.start)
 
     @property
     def _stations(self) -> tuple[int, ...]:
@@ -88,12 +88,12 @@ class MadridSim(World):
 
     @cached_property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         return public_stations(self._stations, self.warm_start_days, self.period_hours)
 
     @property
     def origin(self) -> Origin:
-        """The simulator, with all that it was asked for."""
+        """Fingerprint of the simulator and the arguments."""
         asked = (str(self.start), self.days, self.objective, self._stations)
         text = f"{MadridSimulator.calibrated().fingerprint} {asked}"
         return Origin(
@@ -104,7 +104,7 @@ class MadridSim(World):
         )
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """A new stretch of days from each generator."""
+        """Draw a stretch of days from each generator."""
         drawn = [int(rng.integers(DAYS_TO_START_ON)) for rng in rngs]
         simulator = MadridSimulator.calibrated()
         if self.start is None:

@@ -8,9 +8,7 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.draws import Draws, empty_tables
-from periodic_envs.fields.covariance import periodic
 from periodic_envs.fields.seasons import cycle_length, product_draw, season_rows
-from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
@@ -85,9 +83,3 @@ class MultiSeason(Synthetic):
             normal[:, 1:] = rng.standard_normal((q, week.shape[1], m))
             weights[i] = product_draw(day, others, normal)
         return self.draws(bases, weights, rows=np.arange(horizon) % cycle)
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Daily kernel times a constant plus the weekly kernel."""
-        week = float(periodic(t - s, self.long_period, self.long_length_scale))
-        mix = 1.0 - self.weekly_share + self.weekly_share * week
-        return super().time_covariance(process, t, s) * mix

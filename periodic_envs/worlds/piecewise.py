@@ -8,7 +8,6 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.draws import Draws
-from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 
@@ -64,7 +63,3 @@ class Piecewise(GaussianWorld):
         for rng, room, count in zip(rngs, weights, segments.tolist(), strict=True):
             rng.standard_normal(out=room[:count])
         return self.draws(bases, weights, rows=rows)
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """One within a segment, zero across a change."""
-        return float(process.rows[t] == process.rows[s])

@@ -17,7 +17,7 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.recording import (
     OBJECTIVES,
     POLICIES,
-    Recorded,
+    DataWorld,
     Recording,
     fill_gaps,
     fingerprint,
@@ -37,7 +37,7 @@ MAX_VALUE = 1e100
 
 @register_world("PeriodicGP-Replay-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Replay(Recorded):
+class Replay(DataWorld):
     """Your own data: at each recorded time choose an arm, and get what was measured there.
 
     ## Description

@@ -86,7 +86,7 @@ class RideShare(World):
 
     @property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         coordinates = np.array([zone[1:3] for zone in ZONES])
         return PublicInfo(
             n_actions=len(ZONES),
@@ -119,7 +119,7 @@ class RideShare(World):
 
 
 def _bump(hours: Array, width_hours: float) -> Array:
-    """A smooth peak of height 1 on the 24-hour circle."""
+    """Return a smooth peak of height 1 on the 24-hour circle."""
     angle = 2.0 * np.pi * hours / PERIOD_HOURS
     width = 2.0 * np.pi * width_hours / PERIOD_HOURS
     return np.exp((np.cos(angle) - 1.0) / width**2)

@@ -12,9 +12,8 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.course import KINDS, Change, Course, change_times, course_of
-from periodic_envs.fields.covariance import periodic
 from periodic_envs.fields.seasons import harmonic_power, unit_waves
-from periodic_envs.process import PublicInfo, TabularProcess
+from periodic_envs.process import PublicInfo
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import Generators, unit_normals
 from periodic_envs.worlds.synthetic import Synthetic
@@ -80,14 +79,10 @@ class Shift(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.change, str | Sequence):
+        if not self.kinds or any(kind not in KINDS for kind in self.kinds):
             raise ValueError(
                 f"change must be one of {', '.join(KINDS)}, or a list of them, got {self.change!r}"
             )
-        for kind in self.kinds:
-            checks.one_of("change", kind, KINDS)
-        if not self.kinds:
-            raise ValueError(f"change must name at least one of {', '.join(KINDS)}, got none")
         if "swap" in self.kinds and (self.n_actions or 0) < 2:
             raise ValueError(f"change='swap' needs n_actions of at least 2, got {self.n_actions!r}")
         checks.within("size", self.size, 0.0, 1.0)
@@ -100,11 +95,11 @@ class Shift(Synthetic):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The words of ``change``."""
-        return (self.change,) if isinstance(self.change, str) else tuple(self.change)
+        """Words of ``change``."""
+        return tuple(self.change) if isinstance(self.change, list | tuple) else (str(self.change),)
 
     def check_horizon(self, horizon: int) -> None:
-        """Refuse an episode that has no room for the changes."""
+        """Raise a ValueError if an episode has no room for the changes."""
         needed = (self.changes + 1) * self._gap(horizon)
         if self.changes and needed > horizon:
             raise ValueError(
@@ -117,7 +112,7 @@ class Shift(Synthetic):
 
     @cached_property
     def public(self) -> PublicInfo:
-        """What agents may know."""
+        """Public description of the world."""
         names = tuple(self._notice_names())
         return replace(super().public, context_dim=len(names), context_names=names or None)
 
@@ -176,7 +171,7 @@ class Shift(Synthetic):
         return course_of(changes, horizon=horizon, period=self.period, size=self.size)
 
     def _in_their_places(self, draws: Draws) -> Draws:
-        """The same rewards, each given by the arm that has it at the time."""
+        """Return the same rewards, each at the arm that has it at the time."""
         assert draws.courses is not None
         tables = empty_tables(*draws.tables.shape)
         for room, table, course in zip(tables, draws.tables, draws.courses, strict=True):
@@ -185,7 +180,7 @@ class Shift(Synthetic):
         return replace(draws, tables=tables)
 
     def _notices(self, course: Course) -> Array:
-        """What the observation tells of the changes, shape (horizon + 1, entries)."""
+        """Return the observed facts about the changes, shape (horizon + 1, entries)."""
         steps = np.arange(len(course.cycles))
         angles = 2.0 * np.pi * course.cycles
         last = max((self.n_actions or 0) - 1, 1)
@@ -201,26 +196,3 @@ class Shift(Synthetic):
         told |= {f"arm_{arm}": places[:, arm] for arm in range(last + 1)}
         columns = [told[name] for name in self._notice_names()]
         return np.stack(columns, axis=1) if columns else np.empty((len(steps), 0))
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Eq. (2) in the season's own time, with the amplitudes of what repeats."""
-        course = process.course
-        assert course is not None
-        constant = float(harmonic_power(self.time_length_scale)[0])
-        alike = float(periodic(course.cycles[t] - course.cycles[s], 1.0, self.time_length_scale))
-        strength = float(course.amplitudes[t] * course.amplitudes[s])
-        return constant + strength * (alike - constant)
-
-    def covariance(self, process: TabularProcess, a: Array, t: int, b: Array, s: int) -> float:
-        """Stated covariance of f(a, t) and f(b, s), each in the place that it has then."""
-        first, second = self._origin(process, a, t), self._origin(process, b, s)
-        return self.action_covariance(first, second) * self.time_covariance(process, t, s)
-
-    def _origin(self, process: TabularProcess, action: Array, t: int) -> Array:
-        """The point that gave at the start what a point gives at time t."""
-        assert process.course is not None
-        arms = process.course.arms
-        if arms is None or self.n_actions is None:
-            return action
-        arm = int(np.flatnonzero((self.points == action).all(axis=1))[0])
-        return np.asarray(self.points[arms[t, arm]])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from periodic_envs.draws import Draws
-from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 
@@ -47,7 +46,3 @@ class Stationary(GaussianWorld):
         """Draw one reward process from each generator."""
         rows = np.zeros(horizon, dtype=np.intp)
         return self.draw_weighted(rngs, np.ones((1, 1)), rows=rows)
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Constant."""
-        return 1.0

@@ -10,7 +10,6 @@ from periodic_envs import checks
 from periodic_envs.arrays import Array
 from periodic_envs.draws import Draws, empty_tables
 from periodic_envs.fields.seasons import season_rows
-from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
@@ -85,8 +84,3 @@ class Switching(Synthetic):
             shocks[0] = path[-1]
             moved = rows @ path.reshape(size, features.shape[1], -1)
             weights[start : start + _BLOCK] = moved[:, 0]
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Eq. (2) times the decay of [@bogunovic2016time]."""
-        decay: float = (1.0 - self.drift) ** (abs(t - s) / 2.0)
-        return super().time_covariance(process, t, s) * decay

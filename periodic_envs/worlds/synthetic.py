@@ -8,9 +8,7 @@ import numpy as np
 
 from periodic_envs import checks
 from periodic_envs.draws import Draws
-from periodic_envs.fields.covariance import periodic
 from periodic_envs.fields.seasons import cycle_length, season_rows
-from periodic_envs.process import TabularProcess
 from periodic_envs.registration import register_world
 from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 
@@ -65,7 +63,3 @@ class Synthetic(GaussianWorld):
         cycle = cycle_length(horizon, self.period)
         features = season_rows(cycle, self.period, self.time_length_scale)
         return self.draw_weighted(rngs, features, rows=np.arange(horizon) % cycle)
-
-    def time_covariance(self, process: TabularProcess, t: int, s: int) -> float:
-        """Eq. (2), with the period of this draw."""
-        return float(periodic(t - s, process.period, self.time_length_scale))

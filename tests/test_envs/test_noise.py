@@ -1,26 +1,23 @@
-"""Noise: its scale, its kinds, and that nobody can choose it."""
+"""Noise: its scale, its kinds, and the public facts."""
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
-import periodic_envs  # noqa: F401 (registers the ids)
+from tests.test_envs.envs import ARMS, make
 
 
 def errors(steps: int = 4000, **kwargs: object) -> np.ndarray:
-    env = gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=steps, **kwargs)
+    env = gym.make(ARMS, horizon=steps, **kwargs)
     env.reset(seed=4)
     results = [env.step(0) for _ in range(steps)]
     return np.array([reward - info["mean_reward"] for _, reward, _, _, info in results])
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "heteroscedastic"])
-def test_standard_deviation(kind: str) -> None:
+def test_noise_has_its_standard_deviation(kind: str) -> None:
     """Five standard errors of a sample of 4000: a false alarm in 1e-6."""
     assert errors(noise=kind, noise_std=0.5).std() == pytest.approx(0.5, abs=5 * 0.5 / 89)
-
-
-def test_no_noise() -> None:
     assert not errors(steps=50, noise_std=0.0).any()
 
 
@@ -45,14 +42,10 @@ def test_counts_are_whole_and_have_the_stated_mean() -> None:
     # 24 means of 400 counts, five standard errors each: a false alarm in 2e-5.
     assert (np.abs(counts.mean(0) - means) < 5 * np.sqrt(means / 400)).all()
     np.testing.assert_allclose(counts.var(0) / means, 1.0, atol=0.5)
+    with pytest.raises(ValueError, match="poisson"):
+        make(ARMS, noise="poisson").reset(seed=0)
 
 
-def test_counts_need_non_negative_means() -> None:
-    env = gym.make("PeriodicGP-SyntheticDiscrete-v0", noise="poisson").unwrapped
-    with pytest.raises(ValueError, match="noise='poisson' needs a table of non-negative"):
-        env.reset(seed=0)
-
-
-def test_what_agents_may_know() -> None:
-    assert gym.make("PeriodicGP-Synthetic-v0", noise_std=0.3).unwrapped.noise_std == 0.3
-    assert gym.make("PeriodicGP-RideShare-v0").unwrapped.noise_std is None
+def test_noise_level_is_public_where_it_is_one_number() -> None:
+    assert make(ARMS, noise_std=0.3).noise_std == 0.3
+    assert make("PeriodicGP-RideShare-v0").noise_std is None

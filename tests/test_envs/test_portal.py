@@ -1,180 +1,129 @@
-"""Every line of the portal's files has a defined outcome."""
+"""Lines of the portal's files: values, missing values, and errors."""
 
-import re
-import zipfile
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.madrid.portal import NotPortalError, Readings, parse
+from periodic_envs.data.madrid.portal import NotPortalError, parse
 from tests.test_envs.portal_files import HEADER, csv, csv_line, txt, txt_line
 
-
-def test_both_formats_say_the_same() -> None:
-    for readings in (parse(csv(csv_line()), "a.csv"), parse(txt(txt_line()), "a.txt")):
-        assert readings.station.tolist() == [4]
-        assert readings.magnitude.tolist() == [7]
-        assert str(readings.day[0]) == "2018-03-01"
-        assert readings.values[0].tolist() == list(range(1, 25))
+Format = Callable[..., bytes]
+FORMATS = [lambda **kwargs: csv(csv_line(**kwargs)), lambda **kwargs: txt(txt_line(**kwargs))]
+LINE = csv_line()
 
 
-@pytest.mark.parametrize("flag", ["N", "M", "C", " ", "v", "?"])
-def test_only_the_flag_v_is_valid(flag: str) -> None:
-    flags = "V" * 5 + flag + "V" * 18
-    for readings in (
-        parse(csv(csv_line(flags=flags)), "a.csv"),
-        parse(txt(txt_line(flags=flags)), "a.txt"),
-    ):
-        assert np.flatnonzero(np.isnan(readings.values[0])).tolist() == [5]
+@pytest.mark.parametrize("content", FORMATS)
+def test_parse_reads_a_line_of_either_format(content: Format) -> None:
+    readings = parse(content(), "a")
+    assert (readings.station.tolist(), readings.magnitude.tolist()) == ([4], [7])
+    assert str(readings.day[0]) == "2018-03-01"
+    assert readings.values[0].tolist() == list(range(1, 25))
 
 
-def test_a_blank_last_flag() -> None:
-    line = txt_line(flags="V" * 23 + " ")
-    for text in (line, line.rstrip()):  # an editor may have removed it
-        assert np.flatnonzero(np.isnan(parse(txt(text), "a.txt").values[0])).tolist() == [23]
+@pytest.mark.parametrize("flag", ["N", " ", "v"])
+@pytest.mark.parametrize("content", FORMATS)
+def test_parse_takes_values_with_the_flag_v(content: Format, flag: str) -> None:
+    readings = parse(content(flags="V" * 5 + flag + "V" * 18), "a")
+    assert np.flatnonzero(np.isnan(readings.values[0])).tolist() == [5]
 
 
-def test_decimals_negatives_and_empty_fields() -> None:
-    line = csv_line().replace("00001;V", "01.25;V").replace("00002;V", "-0.50;V")
-    line = line.replace("00003;V", ";V")
-    values = parse(csv(line), "a.csv").values[0]
-    assert values[:2].tolist() == [1.25, -0.5]
+def test_parse_takes_a_blank_last_flag_that_an_editor_removed() -> None:
+    readings = parse(txt(txt_line(flags="V" * 23 + " ").rstrip()), "a")
+    assert np.flatnonzero(np.isnan(readings.values[0])).tolist() == [23]
+
+
+def test_parse_takes_decimals_negatives_and_empty_fields() -> None:
+    line = LINE.replace("00001;V", "01.25;V").replace("00002;V", "-0.50;V").replace("00003;V", ";V")
+    values = parse(csv(line), "a").values[0]
+    assert values[[0, 1, 3]].tolist() == [1.25, -0.5, 4.0]
     assert np.isnan(values[2])
-    assert values[3] == 4
+
+
+SHUFFLED = np.random.default_rng(0).permutation(len(HEADER.split(";")))
 
 
 @pytest.mark.parametrize(
     "encoded",
     [
-        csv(csv_line()).decode().encode("utf-8-sig"),
-        csv(csv_line()).decode().encode("utf-16"),
-        csv(csv_line()).decode().replace("ANO", "AÑO").encode("latin-1"),
-        csv(csv_line()).decode().replace("ANO", "AÑO").encode("utf-8"),
-        csv(csv_line()).replace(b"\n", b"\r\n"),
-        csv(csv_line()).replace(b";", b","),
-        csv(csv_line()).rstrip(),
-        csv("", csv_line(), "", "   "),
+        csv(LINE).decode().encode("utf-8-sig"),
+        csv(LINE).decode().encode("utf-16"),
+        csv(LINE).decode().replace("ANO", "AÑO").encode("latin-1"),
+        csv(LINE).decode().replace("ANO", "AÑO").encode("utf-8"),
+        csv(LINE).replace(b"\n", b"\r\n"),
+        csv(LINE).replace(b";", b","),
+        csv(LINE).rstrip(),
+        csv("", LINE, "", "   "),
+        "\n".join(";".join(np.array(row.split(";"))[SHUFFLED]) for row in (HEADER, LINE)).encode(),
     ],
-    ids=["utf-8-bom", "utf-16", "latin-1", "utf-8", "crlf", "commas", "no-last-newline", "blanks"],
-)
-def test_harmless_differences(encoded: bytes) -> None:
-    assert parse(encoded, "a.csv").values[0].tolist() == list(range(1, 25))
-
-
-def test_columns_are_found_by_name() -> None:
-    columns = HEADER.split(";")
-    fields = csv_line().split(";")
-    order = np.random.default_rng(0).permutation(len(columns))
-    shuffled = "\n".join(";".join(row[i] for i in order) for row in (columns, fields))
-    assert parse(shuffled.encode(), "a.csv").values[0].tolist() == list(range(1, 25))
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "a.csv is not a file of the Madrid portal"),
-        (b"\n\n", "a.csv is not a file of the Madrid portal"),
-        (b"<html>not found</html>", "a.csv is not a file of the Madrid portal"),
-        (b"station,name\n4,x\n", "a.csv is not a file of the Madrid portal"),
-        (b"ESTACION;MAGNITUD\n4;7\n", "a.csv is not a file of the Madrid portal"),
+    ids=[
+        *("utf-8-bom", "utf-16", "latin-1", "utf-8", "crlf", "commas", "no-last-newline"),
+        *("blanks", "columns"),
     ],
 )
-def test_something_else_altogether(data: bytes, message: str) -> None:
-    with pytest.raises(NotPortalError, match=message):
-        parse(data, "a.csv")
+def test_parse_takes_harmless_differences(encoded: bytes) -> None:
+    assert parse(encoded, "a").values[0].tolist() == list(range(1, 25))
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (HEADER.encode(), "a has no measurements"),
-        (csv(csv_line(), csv_line()[:100]), r"a, line 3, has \d+ fields .* \(truncated file\?\)"),
-        (csv(csv_line()[:-2], csv_line()), "a, line 2, has 55 fields instead of 56$"),
-        (txt(txt_line(), txt_line()[:-6]), r"a, line 2, has 158 characters .*truncated"),
-        (csv(csv_line(date=(2018, 2, 31))), "a, line 2, day .* month"),
-        (csv(csv_line(date=(2018, 3, 2**31))), "a, line 2, has '4 7 2018 03 2147483648' for st"),
-        (csv(csv_line(date=(1234, 2, 1))), "a, line 2, has '4 7 1234 02 01' for station"),
-        (csv(csv_line().replace("00009", "1_000")), "a, line 2, has a value that is not a number"),
-        (csv(csv_line().replace("00009", "nan")), "a, line 2, has a value that is not a number"),
-        (csv(csv_line().replace("00009", "1.2.3")), "a, line 2"),
-        (csv(csv_line().replace("00009", "9" * 60)), "a has values above 1,000,000"),
-        (csv(csv_line().replace(";7;", ";x;", 1)), "a, line 2, has '4 x 2018 03 01'"),
-        (csv(csv_line().replace("28;079", "28;005")), r"a, line 2, is not a measurement in Madrid"),
-        (HEADER[:60].encode(), "a has no column .* cut short or damaged"),
-        (txt(txt_line(), txt_line().replace("0802", "0804")), "a, line 2, is not an hourly"),
-        (b"\xff\xfe" + b"x", "a is damaged: it is not in the encoding it claims"),
-    ],
-)
-def test_damage_is_named(data: bytes, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"<html>", b"ESTACION;MAGNITUD\n4;7\n"])
+def test_parse_names_files_in_another_format(data: bytes) -> None:
+    with pytest.raises(NotPortalError, match="a"):
         parse(data, "a")
 
 
-def outcome(data: bytes) -> None:
-    """Data or a DataError of one line: nothing else may come out."""
-    try:
-        readings = parse(data, "fuzz.csv")
-    except DataError as error:
-        message = str(error)
-    else:
-        assert isinstance(readings, Readings)
-        assert readings.values.shape == (len(readings.station), 24)
-        assert not np.isinf(readings.values).any()
-        return
-    assert message.startswith("fuzz.csv")
-    assert "\n" not in message
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (HEADER.encode(), "a "),
+        (HEADER[:60].encode(), "a "),
+        (b"\xff\xfe" + b"x", "a "),
+        (csv(LINE.replace("00009", "9" * 60)), "a "),
+        (csv(LINE, LINE[:100]), r"line 3, .*truncated"),
+        (csv(LINE[:-2], LINE), "line 2"),
+        (txt(txt_line(), txt_line()[:-6]), r"line 2, .*truncated"),
+        (txt(txt_line(), txt_line().replace("0802", "0804")), "line 2"),
+        *((csv(csv_line(date=date)), "line 2") for date in ((2018, 2, 31), (1234, 2, 1))),
+        (csv(csv_line(date=(2018, 3, 2**31))), "line 2"),
+        *((csv(LINE.replace("00009", wrong)), "line 2") for wrong in ("1_000", "nan", "1.2.3")),
+        (csv(LINE.replace(";7;", ";x;", 1)), "line 2"),
+        (csv(LINE.replace("28;079", "28;005")), "line 2"),
+    ],
+)
+def test_parse_names_the_place_of_damage(data: bytes, place: str) -> None:
+    with pytest.raises(DataError, match=place):
+        parse(data, "a")
 
 
-@given(st.binary(max_size=400))
-@example(b"\xff\xfe\x00")
-@example(b"\xef\xbb\xbf\xff")
-@example(b"28079" + b"0" * 159)
-def test_random_bytes(data: bytes) -> None:
-    outcome(data)
-    outcome(csv() + data)
-    outcome(txt(txt_line()) + data)
+WHOLE = [
+    csv(LINE, csv_line(station=8), csv_line(date=(2018, 3, 2))),
+    txt(txt_line(), txt_line(station=8), txt_line(date=(18, 3, 2))),
+]
 
 
 @st.composite
-def mutated(draw: st.DrawFn, data: bytes) -> bytes:
-    """A file with a few bytes changed, put in or taken out, perhaps cut short."""
-    text = bytearray(data)
+def damaged(draw: st.DrawFn) -> bytes:
+    """A file with a few bytes changed, put in or taken out, perhaps cut short; or random bytes."""
+    text = bytearray(draw(st.sampled_from([*WHOLE, csv(), b""])))
     for _ in range(draw(st.integers(1, 5))):
-        at = draw(st.integers(0, len(text) - 1))
-        piece = draw(st.binary(max_size=3) | st.sampled_from([b";", b"\n", b"V", b"-", b"9e9"]))
+        at = draw(st.integers(0, len(text)))
+        piece = draw(st.binary(max_size=30) | st.sampled_from([b";", b"\n", b"V", b"9e9"]))
         text[at : at + draw(st.integers(0, 3))] = piece
     return bytes(text[: draw(st.integers(0, len(text)))] if draw(st.booleans()) else text)
 
 
-@given(mutated(csv(csv_line(), csv_line(station=8), csv_line(date=(2018, 3, 2)))))
-def test_mutated_csv(data: bytes) -> None:
-    outcome(data)
-
-
-@given(mutated(txt(txt_line(), txt_line(station=8), txt_line(date=(18, 3, 2)))))
-def test_mutated_txt(data: bytes) -> None:
-    outcome(data)
-
-
-@given(choice=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_mutated_real_lines(madrid_files: Path, choice: st.DataObject) -> None:
-    lines = real_lines(madrid_files)
-    few = choice.draw(st.lists(st.sampled_from(lines), min_size=1, max_size=3))
-    outcome(choice.draw(mutated(csv(*few))))
-
-
-_lines: list[str] = []
-
-
-def real_lines(folder: Path) -> list[str]:
-    if not _lines:
-        with zipfile.ZipFile(folder / "Anio2018.zip") as archive:
-            text = archive.read("mar_mo18.csv").decode()
-        _lines.extend(text.splitlines()[1::37])
-    assert re.match("28;079;", _lines[0])
-    return _lines
+@given(damaged())
+@example(b"\xff\xfe\x00")
+@example(b"\xef\xbb\xbf\xff")
+@example(b"28079" + b"0" * 159)
+def test_parse_of_damaged_files_ends_in_readings_or_a_data_error(data: bytes) -> None:
+    try:
+        readings, message = parse(data, "fuzz.csv"), "fuzz.csv"
+    except DataError as error:
+        readings, message = parse(WHOLE[0], "whole"), str(error)
+    assert readings.values.shape == (len(readings.station), 24)
+    assert not np.isinf(readings.values).any()
+    assert message.startswith("fuzz.csv")
+    assert "\n" not in message

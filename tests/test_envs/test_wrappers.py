@@ -1,4 +1,4 @@
-"""Gymnasium's own conventions: every wrapper that makes sense, the specification, the checker."""
+"""Gymnasium's wrappers around an environment, and delayed rewards."""
 
 import subprocess
 import sys
@@ -10,18 +10,17 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium import spaces, wrappers
+from gymnasium import wrappers
 from gymnasium.utils.env_checker import check_env
 
 import periodic_envs
+from periodic_envs import DelayedReward
+from tests.test_envs.envs import ARMS, SYNTHETIC
 
-ARMS, BOX = "PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"
 HORIZON = 7
-
-Made = Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]]
-ANY: dict[str, Made] = {
+Wrap = Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]]
+ANY: dict[str, Wrap] = {
     "Autoreset": wrappers.Autoreset,
-    "ClipReward": lambda env: wrappers.ClipReward(env, -1.0, 1.0),
     "DelayObservation": lambda env: wrappers.DelayObservation(env, 2),
     "DiscretizeObservation": lambda env: wrappers.DiscretizeObservation(env, 5),
     "DtypeObservation": lambda env: wrappers.DtypeObservation(env, np.float32),
@@ -30,66 +29,33 @@ ANY: dict[str, Made] = {
     "MaxAndSkipObservation": lambda env: wrappers.MaxAndSkipObservation(env, 2),
     "NormalizeObservation": wrappers.NormalizeObservation,
     "NormalizeReward": wrappers.NormalizeReward,
-    "OrderEnforcing": wrappers.OrderEnforcing,
     "PassiveEnvChecker": wrappers.PassiveEnvChecker,
     "RecordEpisodeStatistics": wrappers.RecordEpisodeStatistics,
     "RepeatAction": lambda env: wrappers.RepeatAction(env, 2),
     "RescaleObservation": lambda env: wrappers.RescaleObservation(env, 0.0, 1.0),
-    "ReshapeObservation": lambda env: wrappers.ReshapeObservation(env, (3, 1)),
     "StickyAction": lambda env: wrappers.StickyAction(env, 0.3),
     "TimeAwareObservation": wrappers.TimeAwareObservation,
-    "TimeAwareObservation, a share": lambda env: wrappers.TimeAwareObservation(
-        env, normalize_time=True
-    ),
     "TimeLimit": lambda env: wrappers.TimeLimit(env, 4),
-    "TransformObservation": lambda env: wrappers.TransformObservation(
-        env, lambda seen: seen, env.observation_space
-    ),
-    "TransformReward": lambda env: wrappers.TransformReward(env, lambda reward: 2.0 * reward),
 }
-BOXES: dict[str, Made] = {
+BOXES: dict[str, Wrap] = {
     "ClipAction": wrappers.ClipAction,
     "DiscretizeAction": lambda env: wrappers.DiscretizeAction(env, 5),
     "RescaleAction": lambda env: wrappers.RescaleAction(env, np.float32(0.0), np.float32(3.0)),
-    "TransformAction": lambda env: wrappers.TransformAction(
-        env, lambda action: -action, env.action_space
-    ),
-}
-DRAWN: dict[str, Made] = {
-    "AddRenderObservation": wrappers.AddRenderObservation,
-    "AddWhiteNoise": lambda env: wrappers.AddWhiteNoise(env, 0.1),
-    "GrayscaleObservation": lambda env: wrappers.GrayscaleObservation(
-        wrappers.AddRenderObservation(env)
-    ),
-    "ObstructView": lambda env: wrappers.ObstructView(env, 0.1, 16),
-    "RenderCollection": wrappers.RenderCollection,
-}
-NOT_TRIED = {
-    "AtariPreprocessing": "for Atari",
-    "FilterObservation": "for observations that are dictionaries",
-    "HumanRendering": "needs a window",
-    "RecordVideo": "needs moviepy",
-    "ResizeObservation": "needs OpenCV",
 }
 CASES = [
-    *((env_id, name, made) for env_id in (ARMS, BOX) for name, made in ANY.items()),
-    *((BOX, name, made) for name, made in BOXES.items()),
+    *((env_id, name) for env_id in (ARMS, SYNTHETIC) for name in ANY),
+    *((SYNTHETIC, name) for name in BOXES),
 ]
 
 
-def plain(env_id: str, **more: Any) -> gym.Env[Any, Any]:
-    return gym.make(env_id, horizon=HORIZON, **more)
-
-
-def played(env: gym.Env[Any, Any], seed: int = 0) -> int:
-    """Steps of an episode; what is seen is in the space that was promised."""
+def steps_of(env: gym.Env[Any, Any], seed: int = 0) -> int:
+    """Return the length of an episode whose observations are in the space of the wrapper."""
     env.action_space.seed(seed)
-    seen, _ = env.reset(seed=seed)
+    observation, _ = env.reset(seed=seed)
     for step in range(1, HORIZON + 2):
-        assert env.observation_space.contains(seen) or isinstance(
-            env, wrappers.NormalizeObservation
-        )
-        seen, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        is_normalized = isinstance(env, wrappers.NormalizeObservation)
+        assert is_normalized or env.observation_space.contains(observation)
+        observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
         assert np.isfinite(reward)
         assert not terminated
         if truncated:
@@ -98,77 +64,28 @@ def played(env: gym.Env[Any, Any], seed: int = 0) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:.*precision lowered by casting")  # Gymnasium's own
-@pytest.mark.parametrize(
-    ("env_id", "name", "made"), CASES, ids=[f"{env_id} {name}" for env_id, name, _ in CASES]
-)
-def test_wrapper(env_id: str, name: str, made: Made) -> None:
-    steps = {"TimeLimit": 4, "RepeatAction": 4, "MaxAndSkipObservation": 4}
-    if name not in dir(wrappers) and "," not in name:
-        pytest.skip(f"this Gymnasium has no {name}")
-    env = made(plain(env_id))
-    assert played(env) == steps.get(name, HORIZON)
-    assert played(env, seed=1) == steps.get(name, HORIZON)
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_wrapper_of_pictures(name: str) -> None:
+@pytest.mark.parametrize(("env_id", "name"), CASES)
+def test_wrapper_keeps_spaces_and_length(env_id: str, name: str) -> None:
     if name not in dir(wrappers):
         pytest.skip(f"this Gymnasium has no {name}")
-    env = plain(ARMS, render_mode="rgb_array")
-    if name in ("AddWhiteNoise", "ObstructView"):  # they change what render() returns
-        env = DRAWN[name](env)
-        env.reset(seed=0)
-        assert np.asarray(env.render()).ndim == 3
-        return
-    assert played(DRAWN[name](env)) == HORIZON
-
-
-def test_no_wrapper_is_forgotten() -> None:
-    known = {name.partition(",")[0] for name in (*ANY, *BOXES, *DRAWN)} | set(NOT_TRIED)
-    given = {
-        name
-        for name, wrapper in vars(wrappers).items()
-        if isinstance(wrapper, type) and issubclass(wrapper, gym.Wrapper)
-    }
-    assert given <= known
-
-
-@pytest.mark.parametrize("env_id", periodic_envs.ids())
-def test_the_specification_says_how_long_episodes_are(env_id: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        env = gym.make(env_id, horizon=3)
-        whole = gym.make(env_id)
-    assert env.spec is not None
-    assert env.spec.max_episode_steps == 3
-    assert whole.spec is not None
-    assert whole.spec.max_episode_steps == whole.unwrapped.horizon  # type: ignore[attr-defined]
-    assert gym.spec(env_id).max_episode_steps is None  # it depends on the arguments
+    env = {**ANY, **BOXES}[name](gym.make(env_id, horizon=HORIZON))
+    is_short = name in ("TimeLimit", "RepeatAction", "MaxAndSkipObservation")
+    for seed in (0, 1):
+        assert steps_of(env, seed) == (4 if is_short else HORIZON)
 
 
 def test_episodes_end_once() -> None:
     """The environment ends them itself: no time limit around it, and none that is shorter."""
-    env = plain(ARMS)
+    env = gym.make(ARMS, horizon=HORIZON)
     assert "TimeLimit" not in str(env)
     again = gym.make(env.spec)  # type: ignore[arg-type]
-    assert played(again) == HORIZON
-    assert again.spec is not None
-    assert again.spec.max_episode_steps == HORIZON
     short = gym.make(ARMS, horizon=HORIZON, max_episode_steps=2)
-    assert played(short) == 2
-    assert short.spec is not None
-    assert short.spec.max_episode_steps == 2
-    batch = gym.make_vec(ARMS, 2, vectorization_mode="vector_entry_point", horizon=HORIZON)
-    assert batch.spec is not None
-    assert batch.spec.max_episode_steps == HORIZON
-
-
-def test_time_aware_observations_count_to_the_horizon() -> None:
-    env = wrappers.TimeAwareObservation(plain(ARMS))
-    assert isinstance(env.observation_space, spaces.Box)
-    assert env.observation_space.high[-1] == HORIZON
-    env.reset(seed=0)
-    assert [env.step(0)[0][-1] for _ in range(HORIZON)] == list(range(1, HORIZON + 1))
+    for one, steps in ((again, HORIZON), (short, 2)):
+        assert steps_of(one) == steps
+        assert one.spec is not None
+        assert one.spec.max_episode_steps == steps
+    aware = wrappers.TimeAwareObservation(env)
+    assert aware.observation_space.high[-1] == HORIZON  # type: ignore[attr-defined]
 
 
 NO_PYGAME = """
@@ -180,33 +97,102 @@ importlib.util.find_spec = lambda name, *a: None if name == "pygame" else found(
 sys.modules["pygame"] = None
 import gymnasium as gym, periodic_envs
 from gymnasium.utils.env_checker import check_env
-env = gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=3)
-check_env(env.unwrapped)
-from periodic_envs.env import PeriodicBanditEnv
+check_env(gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=3).unwrapped)
 world = "periodic_envs.worlds.synthetic_discrete:SyntheticDiscrete"
-window = PeriodicBanditEnv(world, render_mode="human")
 try:
-    window.reset(seed=0)
+    periodic_envs.PeriodicBanditEnv(world, render_mode="human").reset(seed=0)
 except gym.error.DependencyNotInstalled as error:
     print(error)
 """
 
 
-def test_the_checker_needs_no_pygame() -> None:
-    place = str(Path(periodic_envs.__file__).parent.parent)
-    done = subprocess.run(
-        [sys.executable, "-c", NO_PYGAME.format(place=place)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def test_checker_needs_no_pygame() -> None:
+    code = NO_PYGAME.format(place=str(Path(periodic_envs.__file__).parents[1]))
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == 'render_mode="human" needs pygame: pip install -e ".[render]"\n'
+    assert "pip install" in done.stdout
 
 
-def test_the_checker_with_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pygame")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+# Rewards that come late, or never.
+
+
+def played(seed: int = 0, **delay: Any) -> tuple[list[float], list[Any]]:
+    """Return the rewards of the steps, and those that arrived in each; arms take turns."""
+    env = DelayedReward(gym.make(ARMS), **delay)
+    env.reset(seed=seed)
+    steps = [env.step(step % 3) for step in range(200)]
+    assert [step[3] for step in steps] == [False] * 199 + [True]
+    return [float(step[1]) for step in steps], [step[4]["arrived"] for step in steps]
+
+
+@pytest.fixture(scope="module")
+def plain() -> list[float]:
+    """Rewards without the wrapper."""
+    env = gym.make(ARMS)
+    env.reset(seed=0)
+    return [float(env.step(step % 3)[1]) for step in range(200)]
+
+
+@pytest.mark.parametrize("delay", [0, 5])
+def test_fixed_delay_shifts_rewards(plain: list[float], delay: int) -> None:
+    rewards, arrived = played(delay=delay)
+    assert rewards == [0.0] * delay + plain[: 200 - delay]
+    expected = [[(t, t % 3, plain[t])] for t in range(200 - delay)]
+    assert arrived == [[]] * delay + expected
+
+
+def test_random_delays_are_bounded_and_in_order(plain: list[float]) -> None:
+    rewards, arrived = played(delay=1, random=4)
+    assert {now - t for now, each in enumerate(arrived) for t, _, _ in each} == {1, 2, 3, 4, 5}
+    for each, reward in zip(arrived, rewards, strict=True):
+        assert [t for t, *_ in each] == sorted(t for t, *_ in each)
+        assert reward == pytest.approx(sum(gained for *_, gained in each))
+        assert all(gained == plain[t] for t, _, gained in each)
+    assert any(len(each) > 1 for each in arrived)
+    # All arrive once, but for those under way at the end.
+    times = sorted(t for each in arrived for t, *_ in each)
+    assert times[:195] == list(range(195))
+
+
+def test_share_of_rewards_is_lost() -> None:
+    _, arrived = played(lost=0.2)
+    assert 0.1 < 1.0 - sum(map(len, arrived)) / 200 < 0.3  # 3.5 standard deviations
+    assert sum(played(lost=1.0)[0]) == 0.0
+
+
+def test_delays_are_fixed_by_the_seed() -> None:
+    assert played(3, random=5, lost=0.1) == played(3, random=5, lost=0.1)
+    times = [[[t for t, *_ in each] for each in played(s, random=5)[1]] for s in (3, 4)]
+    assert times[0] != times[1]
+
+
+def test_reset_forgets_rewards_under_way() -> None:
+    env = DelayedReward(gym.make(ARMS), delay=3)
+    env.reset(seed=0)
+    assert [env.step(0)[4]["open"] for _ in range(5)] == [1, 2, 3, 3, 3]
+    env.reset(seed=0)
+    assert env.step(0)[4]["open"] == 1
+
+
+@pytest.mark.parametrize("env_id", [ARMS, SYNTHETIC])
+def test_wrapped_env_passes_the_checker(env_id: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_env(plain(ARMS).unwrapped)
+        warnings.simplefilter("ignore")  # a wrapped environment is noted
+        env = DelayedReward(gym.make(env_id).unwrapped, delay=2, random=3, lost=0.1)
+        check_env(env, skip_render_check=True)
+
+
+def test_arrived_action_is_the_one_that_was_taken() -> None:
+    env = DelayedReward(gym.make(SYNTHETIC), delay=1)
+    env.reset(seed=0)
+    action = np.array([0.5], dtype=np.float32)
+    env.step(action)
+    action[:] = -1.0
+    assert env.step(action)[4]["arrived"][0][1] == 0.5
+
+
+@pytest.mark.parametrize("wrong", [{"delay": -1}, {"random": 1.5}, {"lost": 1.1}, {"lost": "x"}])
+def test_bad_arguments_are_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        DelayedReward(gym.make(ARMS), **wrong)

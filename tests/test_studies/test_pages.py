@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 import evaluation
 from studies import gains, run
-from studies.tables import normalised_table, ratio_table
+from studies.ratios import normalised_table, ratio_table
 
 FOLDER = Path(__file__).parents[2] / "studies"
 CELLS = re.compile(

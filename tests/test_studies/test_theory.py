@@ -31,7 +31,7 @@ examples = settings(deadline=None)  # a busy machine is no error
 
 
 def random_covariance(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Of any rank from 1 to n, variances apart; a single action may have none at all."""
+    """Return a covariance of any rank from 1 to n; a single action may have variance 0."""
     factor = rng.standard_normal((n, rng.integers(1, n + 1))) * rng.uniform(0, 2, (n, 1))
     return factor @ factor.T
 
@@ -278,7 +278,7 @@ def test_high_of_a_season_is_the_lesser_of_two_bounds(correlation) -> None:
 
 
 def test_round_off_does_not_turn_brackets_over() -> None:
-    """Where all is independent both ends are the exact gain, but for the order of their sums."""
+    """Both ends are the exact gain of independent rewards, but for the order of their sums."""
     for seed in range(50):
         season = np.diag(np.random.default_rng(seed).uniform(0.1, 2.0, 7))
         for bracket in (
@@ -299,7 +299,7 @@ def test_theorem_2_counts_phases_of_different_variance() -> None:
 
 
 def test_season_gain_is_fast() -> None:
-    """Of the size the reports use: a tenth of a second; the limit allows for a busy machine."""
+    """The size of the reports takes a tenth of a second; the limit allows for a busy machine."""
     start = time.perf_counter()
     season_gain(smooth(101), seasonal(np.arange(20), 20), rounds=200, noise_variance=1.0)
     assert time.perf_counter() - start < 10.0

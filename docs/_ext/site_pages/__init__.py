@@ -1,4 +1,4 @@
-"""What the site has beside hand-written pages: it is made from the code when the site is built.
+"""Generated pages of the site, made from the code when the site is built.
 
 ``generate`` makes pages and pictures; the rest is what Sphinx calls while it reads and writes.
 """

@@ -39,7 +39,7 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class AgentEntry:
-    """What there is to know of an agent.
+    """An agent with the facts of its page.
 
     Attributes:
         name: By which it is found.
@@ -112,7 +112,7 @@ def _is_trainable(cls: type) -> bool:
 
 
 def _training(one: AgentEntry) -> str:
-    """How an agent that can be trained is trained."""
+    """Return the section on training an agent."""
     if not _is_trainable(one.cls):
         return ""
     entry = f'agents = [{{ name = "{one.name}", track = "pretrained", training_steps = 25600 }}]'
@@ -203,7 +203,7 @@ def _ranks(one: AgentEntry, zoo: Tables) -> str:
 
 
 def _without(ranked: set[str]) -> str:
-    """Which worlds have no rank, and why."""
+    """Return the worlds without a rank, with the reasons."""
     import periodic_envs
 
     known = {task.partition(",")[0] for task in ranked}

@@ -1,4 +1,4 @@
-"""What can be wrong with a page: commands that do not exist, code that is none, dead links."""
+"""Checks of pages: commands exist, code compiles, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def shell_commands(block: str) -> Iterator[list[str]]:
 
 
 def wrong_commands(block: str, commands: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with the calls in a block of shell, in sentences."""
+    """Return the errors in the calls of a block of shell, as sentences."""
     for words in shell_commands(block):
         said = f"{PROGRAM} {shlex.join(words)}"
         if not words or words[0].startswith("-"):
@@ -87,7 +87,7 @@ def wrong_python(block: str) -> str:
 
 
 class _Links(HTMLParser):
-    """What a page of HTML points to, and what can be pointed to in it."""
+    """Links and link targets of a page of HTML."""
 
     def __init__(self) -> None:
         super().__init__()

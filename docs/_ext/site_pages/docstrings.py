@@ -78,7 +78,7 @@ def _escaped(prose: str) -> str:
 
 @dataclass(frozen=True)
 class AgentText:
-    """What the docstring of an agent says.
+    """Sections of the docstring of an agent.
 
     Attributes:
         summary: Its first paragraph.

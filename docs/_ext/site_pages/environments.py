@@ -40,7 +40,7 @@ LENGTH = (
 
 @dataclass(frozen=True)
 class Environment:
-    """What there is to know of an environment.
+    """An environment with the facts of its page.
 
     Attributes:
         env_id: Its Gymnasium id.

@@ -18,7 +18,7 @@ MAX_BYTES = 300_000
 
 
 def film_key(world: object) -> str:
-    """What a film depends on: the code of the world, of pictures, and of this file."""
+    """Return a digest of the code that a film depends on."""
     from evaluation.keys import our_code
     from periodic_envs import rendering
 
@@ -30,19 +30,19 @@ def film_key(world: object) -> str:
 
 
 def dark_film(path: Path) -> Path:
-    """Where the film for dark pages is, beside that for light ones."""
+    """Return the path of the film for dark pages, beside that for light ones."""
     return path.with_stem(f"{path.stem}-dark")
 
 
 def make_film(env_id: str, path: Path) -> None:
-    """Let the agent play in the world of one seed; write what it did for light and dark pages."""
+    """Record an agent in the world of one seed; write films for light and dark pages."""
     actions = _choices(env_id)
     write_film(frames_of(env_id, actions), path)
     write_film(frames_of(env_id, actions, dark=True), dark_film(path))
 
 
 def _choices(env_id: str) -> Any:
-    """What the agent does, as long as the film is."""
+    """Return the decisions of the agent for the length of the film."""
     from agents.registry import AgentSpec
     from evaluation.play import play
 

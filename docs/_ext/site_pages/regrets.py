@@ -75,7 +75,7 @@ def regrets_of(env_id: str, zoo: dict[str, dict[str, float]], cache: Path) -> Re
 
 
 def _steps_of_zoo(task: str) -> int:
-    """How long runs of the zoo are in a world: its protocol says so."""
+    """Return the length of the zoo's runs in a world, from its protocol."""
     from evaluation.protocol import Protocol
 
     protocol = Protocol.load("standard")
@@ -84,7 +84,7 @@ def _steps_of_zoo(task: str) -> int:
 
 
 def command() -> str:
-    """What makes the regrets that the zoo's page does not have."""
+    """Return the call that computes the regrets missing from the zoo's page."""
     agents = ", ".join(f'"{agent}"' for agent in AGENTS)
     return f'`evaluation.run("standard", envs=[ID], agents=[{agents}], seeds="{SEEDS}")`'
 

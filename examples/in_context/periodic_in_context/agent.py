@@ -26,7 +26,7 @@ MAX_ARMS = 1_000
 
 
 class InContextUCB(Saveable):
-    """In-context UCB: a small transformer that was trained on draws of a prior, and optimism.
+    """Upper confidence bounds of a transformer that was trained on draws of a prior.
 
     Pseudo-code::
 

@@ -21,7 +21,7 @@ MOMENTS, ARMS_ASKED = 48, 5
 
 
 class Kind(NamedTuple):
-    """Of worlds in a batch.
+    """Kind of the worlds in a batch.
 
     Attributes:
         arms: The least and the greatest number of arms.
@@ -93,7 +93,7 @@ def _arrays(rng: Rng, draw: Draw, life: Life) -> Batch:
 
 
 class Questions(NamedTuple):
-    """What is asked: after how many decisions, about which arm, and the answer."""
+    """Questions: number of decisions so far, arm, and answer."""
 
     when: NDArray[np.int64]
     arms: NDArray[np.int64]

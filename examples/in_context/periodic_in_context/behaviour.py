@@ -1,4 +1,4 @@
-"""Who makes the histories to learn from: policies that see rewards only.
+"""Policies that make the training histories; they see rewards only.
 
 Each is an upper confidence bound on kernel-weighted means, with random kernels, widths and a share
 of random choices: from uniform choice to something that is close to a good agent. None sees a mean
@@ -23,7 +23,7 @@ MAX_WARM = 60
 
 @dataclass(frozen=True)
 class Life:
-    """What was done in a world, and what came of it.
+    """Decisions in a world, and their rewards.
 
     Attributes:
         arms: The arm of every step, shape (steps,).

@@ -92,7 +92,7 @@ def loss_of(mean: Tensor, log_deviation: Tensor, targets: Tensor) -> Tensor:
 
 
 def _relations(batch: Batch) -> Tensor:
-    """Of every token to the start, to which nothing relates, and to every past decision.
+    """Return the relations of every token to the start and to every past decision.
 
     A past decision sees itself and what was before it, a question what was before; all the start.
     """

@@ -46,7 +46,7 @@ class _Layer(NamedTuple):
 
 
 class Network:
-    """What the weights compute.
+    """The transformer, computed from its weights.
 
     Args:
         weights: Arrays by name, as ``model`` calls them.
@@ -79,7 +79,7 @@ class Network:
 
 
 class Reader:
-    """What the network has read: keys and values of all layers.
+    """State of the network: keys and values of all layers.
 
     Args:
         network: The network.
@@ -145,7 +145,7 @@ class Reader:
             x, _ = self._attend(i, x, arm, relations, known)
 
     def _time_relations(self, t: float, known: int) -> Floats:
-        """Of time t to the start and to what was read, shape (7, known)."""
+        """Return the relations of time t to the start and to the tokens read, shape (7, known)."""
         found = time_relations(t - self._times[:known], self._period)
         found[0] = 0.0
         turned: Floats = np.ascontiguousarray(found.T)

@@ -1,4 +1,4 @@
-"""What the network sees of two moments and two arms: how they relate, never which they are.
+"""Relations of two moments and of two arms, the network's only view of them.
 
 So it knows no arm by its number and no hour by its name, and takes any number of arms and any
 period. Each relation is at most 0, and 0 where two things are the same: weighed and added up they
@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 
 
 def arm_relations(n_arms: int, features: NDArray[Any] | None) -> Floats:
-    """How every arm relates to every other, shape (n, n, 5).
+    """Return the relations of every arm to every other, shape (n, n, 5).
 
     Without features arms are the same or not; with them they are also near or far.
     """
@@ -45,7 +45,7 @@ def arm_relations(n_arms: int, features: NDArray[Any] | None) -> Floats:
 
 
 def time_relations(lags: NDArray[Any], period: float | None) -> Floats:
-    """How two moments relate that lie so many steps apart, shape (..., 7)."""
+    """Return the relations of moments at a distance in steps, shape (..., 7)."""
     lag = np.abs(np.asarray(lags, np.float64))
     found = np.zeros((*lag.shape, TIME_RELATIONS), np.float32)
     found[..., 0] = -np.log1p(lag) / 2.0

@@ -1,4 +1,4 @@
-"""How large the network is."""
+"""Sizes of the network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Sizes(NamedTuple):
-    """Of the transformer.
+    """Sizes of the transformer.
 
     Attributes:
         width: Of a token.
@@ -25,7 +25,7 @@ class Sizes(NamedTuple):
 
 
 def sizes_of(weights: Mapping[str, NDArray[Any]]) -> Sizes:
-    """Of the network that some weights belong to."""
+    """Return the sizes of the network with these weights."""
     layers = sum(name.endswith(".qkv.weight") for name in weights)
     width, hidden = weights["layers.0.outer.weight"].shape
     heads = weights["layers.0.out.weight"].shape[1] - width

@@ -1,4 +1,4 @@
-"""What the network is told of a decision beside how it relates to others."""
+"""Tokens: the features of a decision besides its relations to others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIN_NOISE, MAX_NOISE = 0.01, 10.0
 
 @dataclass(frozen=True)
 class Situation:
-    """What is known of a world all along.
+    """Features of a world that never change.
 
     Attributes:
         n_arms: How many arms there are.

@@ -79,7 +79,7 @@ def tune(
 def _lives(
     problem: Problem, envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng, make: Maker
 ) -> Iterator[Life]:
-    """What agents did in all copies, life by life; all of them are cut to the shortest."""
+    """Yield the decisions of agents in all copies, cut to the shortest episode."""
     rounds, copies = steps // envs.num_envs, envs.num_envs
     length = min(problem.horizon or rounds, rounds)
     observations, _ = envs.reset()

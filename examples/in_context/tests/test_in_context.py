@@ -298,7 +298,7 @@ def test_weights_that_are_not_as_said_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["finite", "arms"])
 def test_seasons_are_learned(kind: str) -> None:
-    """In a world that repeats, regret in the last seasons is far below that of the first."""
+    """Regret in the last seasons is far below that of the first."""
     agent = agent_for(kind)
     noise = np.random.default_rng(1).normal(0, 0.1, 120)
     regrets = []

@@ -68,7 +68,7 @@ class MABWiserLinTS(_Linear):
     """Linear Thompson sampling of MABWiser, with its own alpha = 1 and l2_lambda = 1."""
 
     def checked(self, name: str, value: Any) -> float:
-        """Of a draw the library wants more than 0."""
+        """Return the scale of draws, which must be positive in this library."""
         return positive(name, value)
 
     def policy(self, policies: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the adapters share: a context, rewards on one scale, ties at random, one generator."""
+"""Base of the adapters: context, scaled rewards, random ties, one generator."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_every_library_is_an_extra_and_part_of_all() -> None:
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)
 def test_a_season_is_learned(name: str) -> None:
-    """In a world that repeats every six steps, late regret is well below early regret.
+    """Late regret is well below early regret where rewards repeat every six steps.
 
     Choosing at random keeps it: the ratio of 60 steps each has a deviation of about 0.15, and all
     must be below 0.75, VW's slow learners included.
@@ -135,7 +135,7 @@ def test_river_chooses_as_our_linucb(river, ours) -> None:
     ],
 )
 def test_widths_go_to_the_library(narrow: str, wide: str) -> None:
-    """Where one arm is always the best by far, only a wide one leaves it again and again."""
+    """Only a wide posterior leaves an arm that is always the best by far."""
     left = []
     for name in (installed(narrow), wide):
         agent = make_agent(name, no_scale(), np.random.default_rng(0))

@@ -23,10 +23,10 @@ import platformdirs
 from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
-from periodic_envs.data.days import describe
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.portal import Readings
 from periodic_envs.data.madrid.stations import STATIONS, magnitude_name
+from periodic_envs.data.recording import describe
 from periodic_envs.files import write_atomically
 
 VARIABLE = "PERIODIC_GP_DATA"
@@ -75,7 +75,7 @@ def absence() -> str:
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Let one process import at a time."""
+    """Hold the lock that one import at a time can have."""
     from filelock import FileLock  # here, since it registers a hook for every fork
 
     try:

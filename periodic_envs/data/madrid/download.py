@@ -11,7 +11,6 @@ from collections.abc import Callable
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.importing import Imported, import_paths
@@ -80,7 +79,7 @@ def _fetch(address: str, file: Path, on_bytes: OnBytes) -> None:
     request = urllib.request.Request(address, headers={"User-Agent": "periodic-gp"})
     done = 0
     with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer, file.open("wb") as out:
-        total = _length(answer)
+        total = answer.length
         while block := answer.read(BLOCK):
             done += len(block)
             if done > MAX_BYTES:
@@ -89,8 +88,3 @@ def _fetch(address: str, file: Path, on_bytes: OnBytes) -> None:
             on_bytes(done, total)
     if total is not None and done < total:
         raise ConnectionError(f"the connection ended after {done:,} of {total:,} bytes")
-
-
-def _length(answer: Any) -> int | None:
-    length = answer.headers.get("Content-Length", "")
-    return int(length) if length.isdigit() else None

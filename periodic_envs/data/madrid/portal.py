@@ -31,7 +31,7 @@ COLUMNS = (
 CITY = "28079"  # province 28, municipality 079
 TXT_WIDTH = 20 + 24 * 6
 MAX_VALUE = 1e6
-"""Nothing in the air reaches this: a larger number is damage."""
+"""Largest measurement; a larger number is damage."""
 
 _NOT_IN_NUMBERS = str.maketrans("", "", "0123456789.-")
 
@@ -39,7 +39,7 @@ Row = tuple[int, int, datetime.date, list[float]]
 
 
 class NotPortalError(DataError):
-    """A file that is something else altogether."""
+    """A file in another format."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Readings:
         return self.day.astype("datetime64[Y]").astype(np.int64) + 1970
 
     def only(self, chosen: NDArray[np.bool_]) -> Readings:
-        """Some of the lines."""
+        """Return some of the lines."""
         return Readings(
             self.station[chosen],
             self.magnitude[chosen],

@@ -38,32 +38,17 @@ _COPIES = 16
 """Draws made at once: enough that a loop over the hours costs little for each of them."""
 
 
-def level_of_no(no: Array, *, saturation: Array) -> Array:
-    """What is Gaussian: log NO + NO / saturation."""
-    return np.log(no) + no / saturation
+def no_of_level(level: Array, saturation: Array) -> Array:
+    """Return the NO of a level: the solution of ``log NO + NO / saturation = level``."""
+    from scipy.special import wrightomega  # slow to import, and not always needed
 
-
-def no_of_level(level: Array, *, saturation: Array) -> Array:
-    """The inverse of ``level_of_no``."""
-    return saturation * wright_omega(level - np.log(saturation))
-
-
-def wright_omega(x: Array) -> Array:
-    """The solution w of w + log w = x, to round-off; quicker than SciPy's, which is complex."""
-    # Within some percent of it, ...
-    near: Array = np.log1p(np.exp(np.minimum(x, 700.0)))
-    w: Array = near * (1.0 - np.log1p(near) / (2.0 + near))
-    for _ in range(2):  # ... and each step of Fritsch, Shafer and Crowley (1973) quadruples digits
-        residual = x - w - np.log(w)
-        above = 2.0 * (1.0 + w) * (1.0 + w + residual * (2.0 / 3.0))
-        w *= 1.0 + residual / (1.0 + w) * (above - residual) / (above - 2.0 * residual)
-    return w
+    return np.asarray(saturation * wrightomega(level - np.log(saturation)))
 
 
 def part_autocorrelation(
     lag_hours: NDArray[np.int_] | int, *, memory_hours: Array, cycles_per_day: Array
 ) -> Array:
-    """Of the processes that weather and residuals are made of; the part is the last axis."""
+    """Return the autocorrelation of the parts of weather and residuals, on the last axis."""
     lag = np.abs(np.asarray(lag_hours))[..., None]
     wave = np.cos(2.0 * np.pi * cycles_per_day * lag / HOURS_PER_DAY)
     return np.asarray(np.exp(-lag / memory_hours) * wave)
@@ -108,13 +93,13 @@ class MadridSimulator:
     @staticmethod
     @functools.cache
     def calibrated() -> MadridSimulator:
-        """The simulator with the parameters published with the package."""
+        """Return the simulator with the parameters published with the package."""
         file = resources.files("periodic_envs.data.madrid").joinpath("simulator.json")
         return MadridSimulator.from_json(file.read_text(encoding="utf-8"))
 
     @staticmethod
     def from_json(text: str) -> MadridSimulator:
-        """The simulator with the parameters in a text that ``to_json`` wrote."""
+        """Return the simulator with the parameters in a text that ``to_json`` wrote."""
         fields: dict[str, Any] = json.loads(text)
         del fields["about"]
         stations = tuple(fields.pop("stations"))
@@ -124,7 +109,7 @@ class MadridSimulator:
         return MadridSimulator(stations=stations, **arrays)
 
     def to_json(self, about: str, *, decimals: int = 3) -> str:
-        """The parameters, one per line."""
+        """Return the parameters as text, one per line."""
         fields = asdict(self)
         lines = [f'"about": {json.dumps(about)}', f'"stations": {list(fields.pop("stations"))}']
         for name, array in fields.items():
@@ -134,7 +119,7 @@ class MadridSimulator:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the parameters: other parameters, other simulated world."""
+        """SHA-256 of the parameters."""
         return hashlib.sha256(self.to_json("", decimals=12).encode()).hexdigest()
 
     def simulate(self, rng: np.random.Generator, *, start: datetime.date, days: int) -> Array:
@@ -155,7 +140,7 @@ class MadridSimulator:
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 (draws share it, and there is one simulator)
     def calendar(self, start: datetime.date, days: int) -> Calendar:
-        """Return what the calendar fixes from a day on."""
+        """Return means and spreads of the hours from a day on."""
         dates = [start + datetime.timedelta(days=day) for day in range(days)]
         month = np.repeat([date.month - 1 for date in dates], HOURS_PER_DAY)
         weekday = np.repeat([date.weekday() for date in dates], HOURS_PER_DAY)
@@ -190,26 +175,23 @@ class MadridSimulator:
                 fixed = calendar.hours(HOURS_PER_DAY * day, hours)
                 city = np.sum(fixed.weather_share * weather[i], axis=1)
                 level = fixed.mean + fixed.loading * city[:, None] + fixed.spread * residual[i]
-                no[start + i] = no_of_level(level, saturation=self.saturation)
+                no[start + i] = no_of_level(level, self.saturation)
         return np.maximum(np.rint(no, out=no), 1.0, out=no)
 
     def _unit_weather(self, rngs: Sequence[np.random.Generator], hours: int) -> tuple[Array, Array]:
-        """Parts of the weather (n, hours, part), and residuals (n, hours, station)."""
+        """Draw parts of the weather (n, hours, part), and residuals (n, hours, station)."""
         parts = self._unit_parts(rngs, hours)
         # An hour's weather is the mean of both its ends: smoother than the stations' residuals.
         ends = parts[:, 1:, :, 0] + parts[:, :-1, :, 0]
-        weather = ends / np.sqrt(2.0 + 2.0 * self.autocorrelation(1))
+        after_an_hour = part_autocorrelation(
+            1, memory_hours=self.memory_hours, cycles_per_day=self.cycles_per_day
+        )
+        weather = ends / np.sqrt(2.0 + 2.0 * after_an_hour)
         local = parts[:, 1:, :, 1:].reshape(len(rngs), hours, -1)
         return weather, local @ self._mixing.reshape(-1, len(self.stations))
 
-    def autocorrelation(self, lag_hours: int) -> Array:
-        """Autocorrelation of every part."""
-        return part_autocorrelation(
-            lag_hours, memory_hours=self.memory_hours, cycles_per_day=self.cycles_per_day
-        )
-
     def _unit_parts(self, rngs: Sequence[np.random.Generator], hours: int) -> Array:
-        """Independent processes (n, hours + 1, part, city and stations), all of variance 1.
+        """Draw independent processes (n, hours + 1, part, city and stations) of variance 1.
 
         A part with cycles is cos(wt) a[t] + sin(wt) b[t] with two fading processes a and b.
         """
@@ -240,7 +222,7 @@ class MadridSimulator:
 
 @dataclass(frozen=True)
 class Calendar:
-    """What hour of day, month and weekday fix; the hour is the first axis of all arrays.
+    """Means and spreads given hour of day, month and weekday; the hour is the first axis.
 
     Attributes:
         mean: (hour, station) mean level.
@@ -255,7 +237,7 @@ class Calendar:
     weather_share: Array
 
     def hours(self, start: int, count: int) -> Calendar:
-        """Some of the hours."""
+        """Return some of the hours."""
         part = slice(start, start + count)
         return Calendar(
             self.mean[part], self.loading[part], self.spread[part], self.weather_share[part]

