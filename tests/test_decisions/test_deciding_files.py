@@ -13,8 +13,8 @@ import pytest
 
 from agents.registry import online_names
 from periodic_decisions import Decider, DeciderError
-from periodic_decisions.decider import storage
-from periodic_decisions.decider.storage import FORMAT, to_bytes
+from periodic_decisions.decider import state
+from periodic_decisions.decider.state import FORMAT, to_bytes
 from tests.platforms import linux_only
 from tests.test_decisions.test_deciding import QUICK, file_agent, kiosk, live, table
 
@@ -171,8 +171,8 @@ def test_file_behind_a_symbolic_link_is_the_file_and_keeps_its_mode(tmp_path: Pa
 def test_a_file_in_use_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kiosk"
     kiosk().save(path)
-    monkeypatch.setattr(storage, "MAX_WAITING_SECONDS", 0.1)
-    with storage.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
+    monkeypatch.setattr(state, "MAX_WAITING_SECONDS", 0.1)
+    with state.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
         kiosk().save(path)
     kiosk().save(path)
 

@@ -20,8 +20,8 @@ from periodic_decisions.logs.evaluate import (
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, split_seasons
 from periodic_decisions.logs.model import Cells, cross_fit, evidence, fit_model, posterior
 from periodic_decisions.logs.policies import BestPerPhase, FixedArm, ScheduledArms
-from periodic_decisions.logs.replay import replay_agent
-from periodic_decisions.tables.grid import TimeGrid
+from periodic_decisions.logs.rejection import replay_agent
+from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from studies.logs import Part, judge, score
 from tests.dense import Dense
@@ -295,8 +295,10 @@ def test_unknown_names_are_refused() -> None:
         asked.evaluate(FixedArm("a"), "magic")
     with pytest.raises(DecisionLogError, match="there is no agent 'nobody'"):
         replay_agent(asked, "nobody")
-    with pytest.raises(DecisionLogError, match="plan has no arm for phase 1"):
-        asked.evaluate(ScheduledArms("plan", ("phase",), {(0,): "a"}))
+    with pytest.raises(DecisionLogError, match="plan has no arm for step 1"):
+        asked.evaluate(ScheduledArms("plan", "step", {"step 0": "a"}))
+    with pytest.raises(DecisionLogError, match="are plain numbers"):
+        asked.evaluate(ScheduledArms("plan", "%a", {"Mon": "a"}))
 
 
 def test_what_was_estimated_or_cut_is_said() -> None:

@@ -159,8 +159,8 @@ def test_bad_files_are_said_in_one_sentence(tmp_path: Path) -> None:
     same = table(tmp_path / "same.csv", np.ones((60, 3)))
     refused("learn-prior", str(same), *out, says="all the same: there is nothing to learn")
     away = str(tmp_path / "none" / "prior.json")
-    refused("learn-prior", str(same), "--period", "12", "--out", away, says="there is no folder")
-    refused("learn-prior", str(same), *out[:3], str(tmp_path), says="it is a folder")
+    for place in (away, str(tmp_path)):
+        refused("learn-prior", str(same), *out[:3], place, says="give a file in a folder that")
 
 
 def test_madrid_without_measurements_is_refused(data_folder: Path, tmp_path: Path) -> None:

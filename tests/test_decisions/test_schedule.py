@@ -12,8 +12,7 @@ from periodic_decisions.seasons.check import Check, check_series
 from periodic_decisions.seasons.find import find_seasons
 from periodic_decisions.seasons.schedule import COLUMNS, SeasonalMean, plan
 from periodic_decisions.seasons.slots import calendar_periods, slot_choices
-from periodic_decisions.tables.grid import TimeGrid
-from periodic_decisions.tables.series import Series, read_series
+from periodic_decisions.tables.series import Series, TimeGrid, read_series
 
 
 def clock(first: str, step: str) -> TimeGrid:
@@ -65,18 +64,13 @@ def test_slots_begin_on_monday_at_midnight_wherever_the_data_begin() -> None:
     assert slot_choices(clock("2024-01-03", "1h"), 100, 24.339)[0].label(0) == "step 0"
 
 
-def test_slots_of_a_year() -> None:
-    days, weeks, months, *_ = slot_choices(clock("2023-07-01", "1D"), 800, 365)
-    assert [len(slots) for slots in (days, weeks, months)] == [365, 52, 12]
-    assert days.label(int(days.slot[0])) == "1 Jul"
-    leap = (pd.Timestamp("2024-02-29") - pd.Timestamp("2023-07-01")).days
-    assert days.label(int(days.slot[leap])) == "28 Feb"
-    assert weeks.span(0, 1) == "1 Jan-14 Jan"
-    assert weeks.span(51, 51) == "24 Dec-31 Dec"
+def test_slots_of_a_year_are_months() -> None:
+    (months,) = slot_choices(clock("2023-07-01", "1D"), 800, 365)
+    assert len(months) == 12
     assert months.span(0, 2) == "Jan-Mar"
-    assert days.season[[0, 183, 184]].tolist() == [0, 0, 1]
+    assert months.season[[0, 183, 184]].tolist() == [0, 0, 1]
     joint = slot_choices(clock("2023-07-01", "1h"), 800, 8760, joint=True)
-    assert [slots.label(0) for slots in joint] == ["1 Jan", "1 Jan", "Jan", "Jan Mon", "Jan 00:00"]
+    assert [slots.label(0) for slots in joint] == ["Jan", "Jan Mon", "Jan 00:00"]
 
 
 def test_estimates_need_three_seasons() -> None:

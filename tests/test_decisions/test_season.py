@@ -17,11 +17,9 @@ from matplotlib.text import Text
 
 from periodic_decisions.seasons.check import check_series
 from periodic_decisions.seasons.figure import check_figure
-from periodic_decisions.seasons.find import find_seasons
+from periodic_decisions.seasons.find import find_seasons, strength_of
 from periodic_decisions.seasons.schedule import measure_gain
-from periodic_decisions.seasons.spectrum import strength_of
 from periodic_decisions.tables.series import Series, read_series
-from periodic_envs.data import DataError
 from periodic_envs.worlds.replay import EXAMPLE
 
 STEPS = np.arange(672)[:, None]
@@ -186,10 +184,6 @@ def test_words(tmp_path: Path) -> None:
     assert (tmp_path / "x.png").stat().st_size > 10_000
     daily = "\n".join(check_series(example, source="x", period=24, objective="min").lines())
     assert "With a season of 24 steps (1 day), the mean cost per step is" in daily
-    with pytest.raises(ValueError, match="period must be at least 2 steps, got 1"):
-        check_series(example, source="x", period=1)
-    with pytest.raises(DataError, match="No such file"):
-        read_series(tmp_path / "nowhere.csv")
 
 
 def words_of(values: np.ndarray, period: float | None = None) -> str:
@@ -204,26 +198,10 @@ def test_hindsight_is_told_where_it_differs() -> None:
     assert "gains nothing over the best arm" in words_of(np.ones((24, 2)), 4)
 
 
-def test_arms_that_replay_would_refuse_are_named() -> None:
-    values = noise("white", 0, (60, 12))
-    assert "No gaps, nothing twice." in words_of(values)
-    values[:40, 3] = np.nan
-    values[:30, 5] = np.nan  # just half of it
-    text = words_of(values)
-    assert "More than 50% is missing of arm 3: name the other arms as" in text
+def test_check_lists_some_of_many_arms() -> None:
+    text = words_of(noise("white", 0, (60, 12)))
+    assert "No gaps, nothing twice." in text
     assert "12 arms: arm 0, arm 1, arm 2, arm 3, arm 4, arm 5, arm 6, arm 7 and 4 more." in text
-
-
-@pytest.mark.parametrize(
-    ("steps", "words"),
-    [
-        (3, "too short to look for a season: it must fit in 3 times, so that at least 6 steps"),
-        (6, r"(Seasons of 2 steps were looked for"),
-        (9, r"(Seasons of 2 to 3 steps were looked for"),
-    ],
-)
-def test_short_data(steps: int, words: str) -> None:
-    assert words in words_of(noise("walk", 0, (steps, 2)))
 
 
 def series_of(values: np.ndarray, names: list[str]) -> Series:
@@ -234,14 +212,14 @@ def test_no_season_is_said() -> None:
     check = check_series(series_of(noise("walk", 0, (200, 2)), ["a", "b"]), source="x")
     text = "\n".join(check.lines())
     assert "No season was found" in text
-    assert "Seasons of 2 to 66 steps were looked for" in text
+    assert "2 to 66 steps" in text
     assert check.gain is None
-    assert len(check_figure(check).axes) == 3
+    assert len(check_figure(check).axes) == 2
     short = check_series(check.series, source="x", period=150)
     assert short.gain is not None
     long = check_series(check.series, source="x", period=250)
     assert "there are not two seasons in the data" in "\n".join(long.lines())
-    assert len(check_figure(long).axes) == 3
+    assert len(check_figure(long).axes) == 2
 
 
 def test_pictures_of_strange_names(tmp_path: Path) -> None:
@@ -283,7 +261,7 @@ def overlapping(labels: list[Text]) -> bool:
 
 @pytest.mark.parametrize("steps", [60, 672, 6000, 30000])
 def test_words_do_not_run_into_each_other(steps: int) -> None:
-    for axes in season_figure("h", steps, 24 if steps < 3000 else 1440, arms=2).axes[:3]:
+    for axes in season_figure("h", steps, 24 if steps < 3000 else 1440, arms=2).axes[:2]:
         assert not overlapping(axes.get_xticklabels())
         assert not overlapping(axes.get_yticklabels())
         assert not overlapping(list(axes.texts))
