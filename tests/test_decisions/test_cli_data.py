@@ -127,12 +127,6 @@ def test_check(tmp_path: Path) -> None:
     assert "--objective min" in least.partition("Which agent to use:")[2]
 
 
-def test_a_season_of_more_years_than_a_clock_holds(tmp_path: Path) -> None:
-    result = call("data", "check", str(EXAMPLE), "--period", "1e18")
-    assert result.returncode == 0
-    assert "1e+18 steps (4.1667e+16 days), there are not two seasons in the data" in result.stdout
-
-
 def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(csv(csv_line(), csv_line(date=(2017, 3, 1))))
     assert call("data", "import", str(tmp_path / "a.csv")).returncode == 0
@@ -150,11 +144,3 @@ def test_advice_is_given_in_the_options_of_the_command(tmp_path: Path) -> None:
     )
     said = " ".join(call("data", "check", "t.csv", cwd=tmp_path).stderr.split())
     assert "give --na-values 'x y' if nothing was measured" in said
-
-
-def test_what_was_done_to_data_is_said_once(tmp_path: Path) -> None:
-    rows = [f"2024-01-01T{hour:02}:00,{hour % 3},{'' if hour == 5 else 1}" for hour in range(24)]
-    (tmp_path / "gap.csv").write_text("\n".join(["time,a,b", *rows]))
-    said = call("play", f"PeriodicGP-Replay-v0:data={tmp_path}/gap.csv,period=6", "fixed")
-    assert said.returncode == 0, said.stderr
-    assert "2.08% of the readings are missing and filled" in said.stdout

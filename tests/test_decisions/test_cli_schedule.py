@@ -125,10 +125,3 @@ def test_the_example(tmp_path: Path) -> None:
         wrong = call("data", "check", "other.csv", *options, cwd=tmp_path)
         assert wrong.returncode == 1
         assert message in wrong.stderr
-
-
-def test_the_next_command_has_the_options_of_this_one(tmp_path: Path) -> None:
-    rows = [f"{t},{t % 7},{'closed' if t == 5 else t % 5}" for t in range(70)]
-    (tmp_path / "t.csv").write_text("\n".join(["t,a,b", *rows]))
-    said = call("data", "check", "t.csv", "--na-values", "closed", cwd=tmp_path).stdout
-    assert "periodic-gp backtest t.csv --na-values closed" in said

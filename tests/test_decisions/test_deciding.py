@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import periodic_decisions
 from periodic_decisions import Decider, DeciderError
 
 ARMS = ["billing", "sales"]
@@ -62,11 +61,6 @@ def table(days: int, arms: list[str] = ARMS, first: str = "2026-11-02") -> pd.Da
     """Every arm's reward at every hour."""
     times = pd.date_range(first, periods=24 * days, freq="h", name="time")
     return pd.DataFrame({a: [reward_of(a, t.hour) for t in times] for a in arms}, index=times)
-
-
-def test_it_is_loaded_when_it_is_used() -> None:
-    assert periodic_decisions.Decider is Decider
-    assert issubclass(periodic_decisions.DeciderError, ValueError)
 
 
 @pytest.mark.parametrize("agent", ["auto-gp-ucb", QUICK])

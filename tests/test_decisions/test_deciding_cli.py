@@ -127,13 +127,6 @@ def test_a_plan_is_drawn_and_advice_names_options(tmp_path: Path) -> None:
     assert unknown == "Error: there is no agent 'qqqq'; periodic-gp agents lists those there are"
 
 
-def test_learning_says_how_far_it_is(tmp_path: Path) -> None:
-    table(7).to_csv(tmp_path / "past.csv")
-    decide(tmp_path, *INIT, *QUICK)
-    done = call("decide", "learn", "k", "past.csv", cwd=tmp_path)
-    assert "learning: 336 of 336 rewards" in done.stderr
-
-
 def test_what_is_skipped_is_said_with_options_of_the_command(tmp_path: Path) -> None:
     table(2).assign(other=1.0).to_csv(tmp_path / "past.csv")
     decide(tmp_path, *INIT, *QUICK)

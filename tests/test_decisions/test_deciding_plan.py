@@ -149,9 +149,3 @@ def test_columns_that_are_no_arms_are_named() -> None:
     assert other.learn(long, arms=["billing", "sales"]) == 48
     with pytest.raises(DeciderError, match="has an arm 'Störung' that the decider does not"):
         other.learn(long, arms=["billing", "Störung"])
-
-
-def test_the_log_has_the_ids_of_choices() -> None:
-    decider = kiosk()
-    choice = decider.choose(MONDAY)
-    assert decider.log["choice_id"].tolist() == [choice.id]

@@ -1,7 +1,6 @@
 """``periodic-gp data log``: what it says, what it refuses, and what it leaves to ``data check``."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -45,20 +44,6 @@ def test_a_log_is_described(path: Path) -> None:
     assert "No period was given: it is taken for a day." in said.stdout
     assert "billing" in said.stdout
     assert "value per step" not in said.stdout
-
-
-def test_an_arm_that_is_absent_by_accident_is_said_not_to_count(path: Path) -> None:
-    log = pd.read_csv(path)
-    log["probability"] = np.where(log["arm"] == "sales", 0.1, 0.9)
-    nine = pd.to_datetime(log["time"]).dt.hour == 9
-    log[~(nine & (log["arm"] == "sales"))].to_csv(path, index=False)
-    asked = ("data", "log", str(path), "--policy", "arm:sales")
-    said = call(*asked).stdout
-    assert "no overlap" in said
-    assert re.search(r"arm:sales +dr .* 0\.0%", said)
-    assert "probabilities are logged, only if that is no accident." in " ".join(said.split())
-    estimated = call(*asked, "--estimate-probabilities").stdout
-    assert re.search(r"arm:sales +dr .* [1-4]\.\d%", estimated)
 
 
 def test_policies_are_judged(path: Path) -> None:

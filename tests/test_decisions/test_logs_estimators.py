@@ -45,26 +45,6 @@ def uniform_log(seed: int = 0, n: int = 400, arms: int = 3, period: int = 10) ->
 
 # --- by hand ---------------------------------------------------------------------------------
 
-ROWS = {
-    "reward": np.array([1.0, 2.0, 3.0, 4.0]),
-    "weight": np.array([2.0, 0.0, 4.0, 0.0]),
-    "of_logged": np.array([0.5, 2.5, 2.0, 3.0]),
-    "of_policy": np.array([0.5, 1.5, 2.0, 1.0]),
-}
-
-
-@pytest.mark.parametrize(
-    ("estimator", "expected"),
-    [
-        ("ips", (2 * 1 + 4 * 3) / 4),
-        ("snips", (2 * 1 + 4 * 3) / 6),
-        ("dr", (0.5 + 1.5 + 2.0 + 1.0) / 4 + (2 * 0.5 + 4 * 1.0) / 4),
-        ("sndr", (0.5 + 1.5 + 2.0 + 1.0) / 4 + (2 * 0.5 + 4 * 1.0) / 6),
-    ],
-)
-def test_by_hand(estimator: str, expected: float) -> None:
-    assert value(ratios(estimator, **ROWS)) == pytest.approx(expected)
-
 
 def test_the_interval_of_a_mean_over_equal_blocks_is_students() -> None:
     rng = np.random.default_rng(1)

@@ -20,24 +20,18 @@ def frame(n: int = 8, **columns: object) -> pd.DataFrame:
 # --- detection -------------------------------------------------------------------------------
 
 
-def test_one_arm_at_a_time_is_a_log() -> None:
-    assert tell_kind(frame()) == (True, "at 100% of the times only one arm has a reward")
-
-
-def test_all_arms_at_each_time_are_a_table() -> None:
-    both = pd.concat([frame(arm="a"), frame(arm="b")])
-    assert tell_kind(both) == (False, "at 0% of the times only one arm has a reward")
-
-
-def test_empty_rewards_do_not_count() -> None:
-    """A long table with a row for each arm, of which only one was seen."""
-    both = pd.concat([frame(arm="a"), frame(arm="b", reward=np.nan)])
-    assert tell_kind(both)[0]
-
-
-def test_probabilities_make_a_log_of_any_long_table() -> None:
-    both = pd.concat([frame(arm="a"), frame(arm="b")]).assign(probability=0.5)
-    assert tell_kind(both)[0]
+@pytest.mark.parametrize(
+    ("rows", "is_log"),
+    [
+        (frame(), True),
+        (pd.concat([frame(arm="a"), frame(arm="b")]), False),
+        (pd.concat([frame(arm="a"), frame(arm="b", reward=np.nan)]), True),  # one of two was seen
+        (pd.concat([frame(arm="a"), frame(arm="b")]).assign(probability=0.5), True),
+        ("none.csv", False),  # reading it reports the error
+    ],
+)
+def test_tell_kind_finds_logs(rows: object, is_log: bool) -> None:
+    assert tell_kind(rows)[0] == is_log
 
 
 def test_a_wide_table_is_no_log(tmp_path: Path) -> None:
@@ -45,10 +39,6 @@ def test_a_wide_table_is_no_log(tmp_path: Path) -> None:
     assert not tell_kind(wide)[0]
     with pytest.raises(DecisionLogError, match="has a column for each arm; a log is a long table"):
         read_log(wide)
-
-
-def test_what_cannot_be_read_is_not_called_a_log(tmp_path: Path) -> None:
-    assert not tell_kind(tmp_path / "none.csv")[0]
 
 
 # --- reading ---------------------------------------------------------------------------------

@@ -11,9 +11,6 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from periodic_decisions.seasons.check import check_series
 from periodic_decisions.seasons.figure import check_figure
@@ -153,14 +150,6 @@ def test_the_best_constant_arm_depends_on_no_period() -> None:
         assert {gain.static for gain in gains} == {rewards.mean(0).max()}
 
 
-def test_gain_of_the_example() -> None:
-    table = pd.read_csv(EXAMPLE).iloc[:, 1:].to_numpy(dtype=float)
-    gain = measure_gain(table, 168)
-    found = [gain.static, gain.per_phase, gain.hindsight, gain.oracle]
-    assert [round(value, 2) for value in found] == [14.27, 24.19, 24.43, 24.81]
-    assert gain.share == pytest.approx((24.19 - 14.27) / (24.81 - 14.27), abs=0.002)
-
-
 def test_a_phase_that_loses_gains_nothing() -> None:
     """The first arm is always the best but for one outlier, which misleads at its phase."""
     rewards = np.tile([1.0, 0.9], (12, 1))
@@ -169,39 +158,6 @@ def test_a_phase_that_loses_gains_nothing() -> None:
     assert gain.static == pytest.approx(rewards[:, 1].mean())
     assert gain.per_phase < gain.static
     assert gain.share == 0.0
-
-
-def test_words(tmp_path: Path) -> None:
-    example = read_series(EXAMPLE)
-    found = check_series(example, source="example")
-    text = "\n".join(found.lines())
-    assert "672 steps of 1 hour, 2024-03-04 00:00 to 2024-03-31 23:00." in text
-    assert "The season is 168 steps (7 days): strong, it explains 82% of the variance" in text
-    assert "There is also one of 24 steps (1 day)" in text
-    assert "Knowing the phase gets 94% of what could be gained" in text
-    assert "No gaps, nothing twice." in text
-    check_figure(found).savefig(tmp_path / "x.png")
-    assert (tmp_path / "x.png").stat().st_size > 10_000
-    daily = "\n".join(check_series(example, source="x", period=24, objective="min").lines())
-    assert "With a season of 24 steps (1 day), the mean cost per step is" in daily
-
-
-def words_of(values: np.ndarray, period: float | None = None) -> str:
-    names = [f"arm {i}" for i in range(values.shape[1])]
-    return "\n".join(check_series(series_of(values, names), source="x", period=period).lines())
-
-
-def test_hindsight_is_told_where_it_differs() -> None:
-    values = np.tile(np.eye(4), (6, 1))
-    assert "season to come" not in words_of(values, 4)
-    assert "cannot be seen" in words_of(noise("white", 0, (96, 4)), 24)
-    assert "gains nothing over the best arm" in words_of(np.ones((24, 2)), 4)
-
-
-def test_check_lists_some_of_many_arms() -> None:
-    text = words_of(noise("white", 0, (60, 12)))
-    assert "No gaps, nothing twice." in text
-    assert "12 arms: arm 0, arm 1, arm 2, arm 3, arm 4, arm 5, arm 6, arm 7 and 4 more." in text
 
 
 def series_of(values: np.ndarray, names: list[str]) -> Series:
@@ -237,59 +193,3 @@ def test_pictures_of_strange_names(tmp_path: Path) -> None:
             labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
             assert [label.strip().replace("\\$", "$") for label in labels] == names[:3]
     assert "matplotlib.pyplot" not in vars(matplotlib)
-
-
-def season_figure(freq: str, steps: int, period: float, arms: int = 3) -> Figure:
-    """The picture of a clean season, drawn, so that all its words have their places."""
-    values = np.cos(2 * np.pi * (np.arange(steps)[:, None] / period + np.arange(arms) / arms))
-    frame = pd.DataFrame(values + 0.1 * noise("white", 0, values.shape)).add_prefix("arm ")
-    times = pd.date_range("2024-01-03 05:00", periods=steps, freq=freq)
-    check = check_series(read_series(frame.assign(time=times)), source="x", period=period)
-    figure = check_figure(check)
-    FigureCanvasAgg(figure).draw()
-    return figure
-
-
-def written(labels: list[Text]) -> list[str]:
-    return [label.get_text() for label in labels]
-
-
-def overlapping(labels: list[Text]) -> bool:
-    boxes = [label.get_window_extent() for label in labels if label.get_text()]
-    return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-
-
-@pytest.mark.parametrize("steps", [60, 672, 6000, 30000])
-def test_words_do_not_run_into_each_other(steps: int) -> None:
-    for axes in season_figure("h", steps, 24 if steps < 3000 else 1440, arms=2).axes[:2]:
-        assert not overlapping(axes.get_xticklabels())
-        assert not overlapping(axes.get_yticklabels())
-        assert not overlapping(list(axes.texts))
-        if axes.get_xlabel() == "period in steps":
-            low, high = axes.get_ylim()
-            assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 2
-
-
-def test_check_figure_marks_all_periods() -> None:
-    check = check_series(read_series(EXAMPLE), source="x", period=26)
-    legend = check_figure(check).axes[1].get_legend()
-    assert legend is not None
-    assert written(legend.get_texts()) == ["26", "168", "24"]
-
-
-def test_what_the_font_lacks_makes_no_warning() -> None:
-    """Warnings are errors here."""
-    names = ["\N{SLICE OF PIZZA} Pizza", "\N{CJK UNIFIED IDEOGRAPH-5317}", "Köln " + "x" * 100]
-    check = check_series(series_of(noise("white", 0, (60, 3)), names), source=names[0])
-    figure = check_figure(check)
-    FigureCanvasAgg(figure).draw()
-    found = written(figure.axes[0].get_legend().get_texts())
-    assert found == ["□ Pizza", "□", "Köln xxxxxxxxxxxxxxxx..."]
-
-
-def test_some_of_many_arms_are_named() -> None:
-    figure = season_figure("h", 96, 24, arms=300)
-    for axes in (axes for axes in figure.axes if axes.images):
-        labels = axes.get_yticklabels()
-        assert 10 < len(labels) <= 20
-        assert not overlapping(labels)
