@@ -105,8 +105,8 @@ def backtest(
     """Try agents on your own data, window by window, and say which one to use."""
     from evaluation.cli.shared import working
     from evaluation.specs import agent_entries
-    from periodic_decisions.backtest.commands import setup_commands
     from periodic_decisions.backtest.run import Backtest
+    from periodic_decisions.backtest.setup_commands import setup_commands
 
     if picture is not None:
         check_picture(picture)

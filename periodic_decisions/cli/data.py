@@ -191,7 +191,7 @@ def check(
     It ends with a schedule, the best arm of each hour, weekday or month.
     """
     from evaluation.cli.shared import working
-    from periodic_decisions.backtest.commands import as_options
+    from periodic_decisions.backtest.setup_commands import as_options
     from periodic_decisions.seasons.check import check_series
     from periodic_decisions.tables.series import read_series
 

@@ -11,7 +11,7 @@ from tests.test_envs.portal_files import csv, csv_line
 from tests.test_evaluation.test_cli import call, run
 
 
-def test_nothing_is_there_at_first(data_folder: Path) -> None:
+def test_data_list_without_measurements(data_folder: Path) -> None:
     result = call("data", "list")
     assert result.returncode == 0
     assert f"Data folder: {data_folder}" in result.stdout
@@ -25,9 +25,7 @@ def test_nothing_is_there_at_first(data_folder: Path) -> None:
     assert listed.stderr == ""
 
 
-def test_a_folder_that_is_not_there_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_list_names_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path))
     assert "does not exist" not in call("data", "list").stdout
     monkeypatch.setenv("PERIODIC_GP_DATA", str(tmp_path / "none"))
@@ -38,7 +36,7 @@ def test_a_folder_that_is_not_there_is_said(
     assert played.startswith(f"Note: no measurements are imported ({said}): ")
 
 
-def test_import_list_and_play(data_folder: Path, madrid_files: Path) -> None:
+def test_data_import_makes_measurements_available(data_folder: Path, madrid_files: Path) -> None:
     result = call("data", "import", str(madrid_files / "Anio2018.zip"))
     assert result.returncode == 0, result.stderr
     assert "Madrid 2018: 365 days from 2018-01-01 to 2018-12-31, 24 stations" in result.stdout
@@ -57,7 +55,7 @@ def test_import_list_and_play(data_folder: Path, madrid_files: Path) -> None:
     assert call("play", min_of_three, "fixed").returncode == 0
 
 
-def test_import_prints_the_files_that_it_skipped(data_folder: Path, tmp_path: Path) -> None:
+def test_data_import_prints_skipped_files(data_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.csv").write_bytes(csv(csv_line()))
     (tmp_path / "files" / "notes.txt").write_text("hello")
@@ -94,7 +92,7 @@ def test_import_prints_the_files_that_it_skipped(data_folder: Path, tmp_path: Pa
         (("play", "CartPole-v1", "fixed"), "CartPole-v1 is not an environment of this suite"),
     ],
 )
-def test_one_sentence(
+def test_data_reports_mistakes_in_one_sentence(
     data_folder: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "page.zip").write_text("<html>")
@@ -109,7 +107,7 @@ def test_one_sentence(
     assert not data_folder.exists() or not list(data_folder.glob("*.npz"))
 
 
-def test_check(tmp_path: Path) -> None:
+def test_data_check_prints_season_and_worth(tmp_path: Path) -> None:
     picture = tmp_path / "check.png"
     file = tmp_path / "my data, v2=final.csv"
     file.write_bytes(EXAMPLE.read_bytes())
@@ -127,7 +125,7 @@ def test_check(tmp_path: Path) -> None:
     assert "--objective min" in least.partition("Which agent to use:")[2]
 
 
-def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Path) -> None:
+def test_data_list_shows_years_beside_a_damaged_one(data_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(csv(csv_line(), csv_line(date=(2017, 3, 1))))
     assert call("data", "import", str(tmp_path / "a.csv")).returncode == 0
     (data_folder / "madrid-2017.npz").write_bytes(b"junk")
@@ -138,7 +136,7 @@ def test_a_damaged_year_does_not_hide_the_others(data_folder: Path, tmp_path: Pa
     assert zipfile.is_zipfile(data_folder / "madrid-2018.npz")
 
 
-def test_advice_is_given_in_the_options_of_the_command(tmp_path: Path) -> None:
+def test_data_check_names_options_not_arguments(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(
         "time,a,b\n2026-01-01 00:00,1,x y\n2026-01-01 01:00,2,3\n2026-01-01 02:00,2,3\n"
     )

@@ -20,7 +20,7 @@ def plan_of(tmp_path: Path, file: Path, *options: str) -> tuple[str, dict[str, d
         return result.stdout, {row["when"]: row for row in csv.DictReader(lines)}
 
 
-def test_a_call_centre_with_a_day_and_a_week(tmp_path: Path) -> None:
+def test_schedule_of_a_week_of_hours(tmp_path: Path) -> None:
     """Eight weeks of hours, from a Wednesday on: sales at night, support on weekends."""
     times = pd.date_range("2024-01-03 05:00", periods=56 * 24, freq="h")
     rng = np.random.default_rng(0)
@@ -48,7 +48,7 @@ def test_a_call_centre_with_a_day_and_a_week(tmp_path: Path) -> None:
     assert monday["seasons_seen"] == "8"
 
 
-def test_latin_1_semicolons_commas_words_and_a_missing_hour(tmp_path: Path) -> None:
+def test_schedule_of_a_table_with_odd_cells(tmp_path: Path) -> None:
     """Three weeks around the change of the clock, with words among the numbers."""
     local = pd.date_range("2024-03-18", periods=21 * 24, freq="h", tz="Europe/Berlin")
     times = local.tz_localize(None)
@@ -81,7 +81,7 @@ def test_latin_1_semicolons_commas_words_and_a_missing_hour(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("start", ["2020-01-01", "2019-07-13"])
-def test_four_years_of_days(tmp_path: Path, start: str) -> None:
+def test_schedule_of_years_of_days(tmp_path: Path, start: str) -> None:
     """Ice sells in summer, soup in winter, cake on Sundays: a year of 365 days, and a week."""
     times = pd.date_range(start, periods=4 * 365 + 1, freq="D")
     rng = np.random.default_rng(2)
@@ -102,7 +102,7 @@ def test_four_years_of_days(tmp_path: Path, start: str) -> None:
     assert "\n  Apr-Sep Mon-Sat " in said
 
 
-def test_the_example(tmp_path: Path) -> None:
+def test_data_example_writes_the_table(tmp_path: Path) -> None:
     target = tmp_path / "demand.csv"
     written = call("data", "example", "demand.csv", cwd=tmp_path)
     assert written.returncode == 0, written.stderr

@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "log.csv"
 
 
-def test_a_log_is_described(path: Path) -> None:
+def test_data_log_describes_a_log(path: Path) -> None:
     said = call("data", "log", str(path))
     assert said.returncode == 0, said.stderr
     assert "A log: time in 'time', arm in 'arm', reward in 'reward', probability in" in said.stdout
@@ -46,7 +46,7 @@ def test_a_log_is_described(path: Path) -> None:
     assert "value per step" not in said.stdout
 
 
-def test_policies_are_judged(path: Path) -> None:
+def test_data_log_judges_policies(path: Path) -> None:
     plan = path.parent / "plan.csv"
     arms = ["billing" if hour < 12 else "sales" for hour in range(24)]
     pd.DataFrame({"when": [f"{h:02}:00" for h in range(24)], "arm": arms}).to_csv(plan, index=False)
@@ -72,7 +72,7 @@ def test_policies_are_judged(path: Path) -> None:
     assert "Note on arm:billing: by the model alone" in table.stdout
 
 
-def test_what_cannot_be_told_ends_with_a_sentence(path: Path) -> None:
+def test_data_log_refuses_without_overlap(path: Path) -> None:
     log = pd.read_csv(path)
     mornings = pd.to_datetime(log["time"]).dt.hour < 12
     log[(log["arm"] == "billing") | ~mornings].to_csv(path, index=False)
@@ -106,13 +106,13 @@ def test_data_log_names_the_options_for_unclear_columns(path: Path) -> None:
         (("--estimator", "best"), "there is no estimator 'best': there are"),
     ],
 )
-def test_what_is_asked_is_checked_before_the_file(asked: tuple[str, str], sentence: str) -> None:
+def test_data_log_checks_options_before_the_file(asked: tuple[str, str], sentence: str) -> None:
     said = call("data", "log", "no-such-file.csv", *asked)
     assert said.returncode == 1
     assert sentence in said.stderr
 
 
-def test_odd_letters_words_and_zones(tmp_path: Path) -> None:
+def test_data_log_reads_odd_cells(tmp_path: Path) -> None:
     """A decider's log has offsets: with the zone, hours are those of its clocks again."""
     times = pd.date_range("2024-10-20", periods=24 * 14, freq="h", tz="Europe/Berlin")
     rows = [
@@ -131,7 +131,7 @@ def test_odd_letters_words_and_zones(tmp_path: Path) -> None:
     assert "1 row without a reward left out" in said.stdout
 
 
-def test_check_points_to_log_and_log_to_check(path: Path) -> None:
+def test_data_check_and_data_log_point_to_each_other(path: Path) -> None:
     said = call("data", "check", str(path))
     assert said.returncode == 0, said.stderr
     assert "This is a log of decisions, not a table of all rewards (it has a prob" in said.stdout
@@ -144,7 +144,7 @@ def test_check_points_to_log_and_log_to_check(path: Path) -> None:
     assert "data check" in other.stderr
 
 
-def test_numbers_as_times_need_a_period(path: Path) -> None:
+def test_data_log_needs_a_period_for_numbers(path: Path) -> None:
     log = pd.read_csv(path)
     log.assign(time=range(len(log))).to_csv(path, index=False)
     assert (
@@ -201,6 +201,6 @@ def test_read_schedule_reads_plans_of_data_check(
 
 
 @pytest.mark.parametrize("text", ["", "arm:", "best", "schedule:"])
-def test_what_is_no_policy_is_refused(text: str) -> None:
+def test_parse_policy_refuses_other_text(text: str) -> None:
     with pytest.raises(DecisionLogError, match=r'a policy is "arm:NAME", "schedule:FILE\.csv"'):
         parse_policy(text)

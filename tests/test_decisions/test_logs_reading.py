@@ -34,7 +34,7 @@ def test_tell_kind_finds_logs(rows: object, is_log: bool) -> None:
     assert tell_kind(rows)[0] == is_log
 
 
-def test_a_wide_table_is_no_log(tmp_path: Path) -> None:
+def test_read_log_refuses_a_wide_table(tmp_path: Path) -> None:
     wide = pd.DataFrame({"time": range(5), "a": 1.0, "b": 2.0})
     assert not tell_kind(wide)[0]
     with pytest.raises(DecisionLogError, match="has a column for each arm; a log is a long table"):
@@ -44,7 +44,7 @@ def test_a_wide_table_is_no_log(tmp_path: Path) -> None:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def test_rows_may_be_late_missing_and_several_at_a_time() -> None:
+def test_read_log_sorts_rows() -> None:
     rows = frame(
         time=[5, 0, 0, 1, 2, 9, 7, 1],
         arm=list("abbabaab"),
@@ -62,7 +62,7 @@ def test_rows_may_be_late_missing_and_several_at_a_time() -> None:
     assert log.contexts is None
 
 
-def test_other_numbers_are_contexts() -> None:
+def test_read_log_takes_other_numbers_for_contexts() -> None:
     log = read_log(frame(queue=np.arange(8.0), word="x", load=1.0))
     assert log.context_names == ("queue", "load")
     assert log.contexts is not None
@@ -74,7 +74,7 @@ def test_other_numbers_are_contexts() -> None:
         read_log(frame(queue=[0.0, 1.0, np.nan, 3.0, 4.0, 5.0, 6.0, 7.0]))
 
 
-def test_the_form_that_is_written_by_whoever_decides(tmp_path: Path) -> None:
+def test_read_log_reads_a_log_of_choices(tmp_path: Path) -> None:
     """Columns time, arm, reward, probability; a reward that is not known yet is empty."""
     path = tmp_path / "log.csv"
     lines = ["time,arm,reward,probability"]
@@ -97,7 +97,7 @@ def test_the_form_that_is_written_by_whoever_decides(tmp_path: Path) -> None:
         (-0.1, "-0.1"),
     ],
 )
-def test_impossible_probabilities_are_refused(value: float, said: str) -> None:
+def test_read_log_refuses_impossible_probabilities(value: float, said: str) -> None:
     rows = frame(probability=[0.5] * 3 + [value] + [0.5] * 4)
     with pytest.raises(
         DecisionLogError, match=f"row 3 of the DataFrame has {said} in column 'prob"
@@ -105,7 +105,7 @@ def test_impossible_probabilities_are_refused(value: float, said: str) -> None:
         read_log(rows)
 
 
-def test_rows_without_a_probability_are_left_out_and_counted() -> None:
+def test_read_log_leaves_out_rows_without_probability() -> None:
     """The first choices of a decider are drawn from equal arms: its own log has such rows."""
     log = read_log(frame(probability=[np.nan, np.nan, *[0.5] * 6]))
     assert len(log) == 6
@@ -119,7 +119,7 @@ def test_rows_without_a_probability_are_left_out_and_counted() -> None:
         read_log(frame(probability=[np.nan] * 5 + [0.5] * 3))
 
 
-def test_irregular_times_need_a_step() -> None:
+def test_read_log_needs_a_step_for_irregular_times() -> None:
     times = pd.to_datetime("2024-01-03") + pd.to_timedelta([0, 7, 61, 62, 180, 190, 250, 1000], "m")
     with pytest.raises(DataError, match="give a step, such as '1h'"):
         read_log(frame(time=times))
@@ -151,7 +151,7 @@ def test_irregular_times_need_a_step() -> None:
         (frame(probability=0.5, pscore=0.5), "more than one column that may be the probability"),
     ],
 )
-def test_what_cannot_be_used_is_refused(rows: pd.DataFrame, said: str) -> None:
+def test_read_log_refuses_unusable_tables(rows: pd.DataFrame, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_log(rows)
 
@@ -159,7 +159,7 @@ def test_what_cannot_be_used_is_refused(rows: pd.DataFrame, said: str) -> None:
 # --- seasons ---------------------------------------------------------------------------------
 
 
-def test_blocks_are_whole_seasons() -> None:
+def test_split_seasons_makes_blocks_of_whole_seasons() -> None:
     seasons = split_seasons(np.arange(3, 58), 10.0)
     assert seasons.phases == 10
     assert seasons.phase[:10].tolist() == [3, 4, 5, 6, 7, 8, 9, 0, 1, 2]
@@ -172,13 +172,13 @@ def test_blocks_are_whole_seasons() -> None:
         split_seasons(np.array([0, 1, 78, 79]), 10.0)
 
 
-def test_long_logs_have_several_seasons_in_a_block() -> None:
+def test_split_seasons_joins_seasons_of_long_logs() -> None:
     seasons = split_seasons(np.arange(1000), 4.0)
     assert seasons.blocks == 50
     assert set(np.bincount(seasons.block)) == {20}
 
 
-def test_a_description_names_what_was_never_seen() -> None:
+def test_describe_names_unseen_phases() -> None:
     n = 48
     rows = frame(n, arm=["b" if i % 4 == 3 else "a" for i in range(n)], probability=0.5)
     log = read_log(rows)
@@ -189,7 +189,7 @@ def test_a_description_names_what_was_never_seen() -> None:
     )
 
 
-def test_probabilities_that_cannot_be_right_are_named() -> None:
+def test_describe_names_impossible_probabilities() -> None:
     log = read_log(frame(48, probability=0.1))
     said = "They cannot all be right: the mean of 1 / probability is 10, and with 2 arms"
     assert any(line.startswith(said) for line in describe(log, split_seasons(log.step, 4.0)))

@@ -53,7 +53,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_season_in_noise(kind: str) -> None:
+def test_find_seasons_finds_none_in_noise(kind: str) -> None:
     """Of 40 tables at most two: at the highest rate above, other seeds fail once in 60 times."""
     alarms = [
         find_seasons(noise(kind, seed, shape)).found
@@ -65,7 +65,7 @@ def test_no_season_in_noise(kind: str) -> None:
 
 @pytest.mark.parametrize("period", [2, 3, 7, 12, 24, 96, 168, 12.42, 24.1])
 @pytest.mark.parametrize("drift", ["none", "trend", "walk"])
-def test_a_season_in_noise_is_found(period: float, drift: str) -> None:
+def test_find_seasons_finds_a_season_in_noise(period: float, drift: str) -> None:
     rng = np.random.default_rng(3)
     values = 1.5 * np.cos(2 * np.pi * (STEPS / period + [0.0, 0.2, 0.5]))
     values = values + 0.5 * rng.standard_normal(values.shape)
@@ -83,7 +83,7 @@ def test_a_season_in_noise_is_found(period: float, drift: str) -> None:
     assert best.p_value < 1e-6
 
 
-def test_spikes_and_squares() -> None:
+def test_find_seasons_finds_spikes_and_squares() -> None:
     rng = np.random.default_rng(0)
     spikes = 4.0 * (STEPS % 24 == 5) + rng.standard_normal((672, 3))
     assert [season.period for season in find_seasons(spikes).found] == [24]
@@ -95,7 +95,7 @@ def test_spikes_and_squares() -> None:
     assert found[0].strength > 0.95
 
 
-def test_day_and_week_are_both_found() -> None:
+def test_find_seasons_finds_day_and_week() -> None:
     table = pd.read_csv(EXAMPLE).iloc[:, 1:].to_numpy(dtype=float)
     assert [season.period for season in find_seasons(table).found] == [168, 24]
     holed = np.where(np.random.default_rng(0).random(table.shape) < 0.2, np.nan, table)
@@ -103,11 +103,11 @@ def test_day_and_week_are_both_found() -> None:
 
 
 @pytest.mark.parametrize("values", [np.ones((50, 2)), np.ones((3, 2)), np.eye(4), np.eye(7)])
-def test_little_or_nothing(values: np.ndarray) -> None:
+def test_find_seasons_takes_little_data(values: np.ndarray) -> None:
     assert find_seasons(values).found == ()
 
 
-def test_strength_is_out_of_sample() -> None:
+def test_strength_of_is_out_of_sample() -> None:
     rng = np.random.default_rng(0)
     white = rng.standard_normal((400, 4))
     assert strength_of(white, 100.0) < 0.02  # in sample a quarter would be explained
@@ -116,7 +116,7 @@ def test_strength_is_out_of_sample() -> None:
     assert strength_of(season + white, 100.0) == pytest.approx(0.4, abs=0.1)
 
 
-def test_gain_by_hand() -> None:
+def test_measure_gain_by_hand() -> None:
     """Two phases; the first arm is best in one, the second in the other, except in one season."""
     rewards = np.array([[3.0, 1.0], [0.0, 2.0], [3.0, 1.0], [0.0, 2.0], [3.0, 1.0], [9.0, 2.0]])
     gain = measure_gain(rewards, 2)
@@ -132,7 +132,7 @@ def test_gain_by_hand() -> None:
     assert measure_gain(rewards[:2], 2) is None
 
 
-def test_noise_promises_no_gain() -> None:
+def test_measure_gain_of_noise_is_zero() -> None:
     """In sample, phases of pure noise would seem to be worth a lot."""
     gains = [measure_gain(noise("white", seed, (96, 5)), 24) for seed in range(30)]
     honest = np.mean([gain.per_phase - gain.random for gain in gains])
@@ -142,7 +142,7 @@ def test_noise_promises_no_gain() -> None:
     assert np.mean([gain.share for gain in gains]) < 0.05  # 0.009
 
 
-def test_the_best_constant_arm_depends_on_no_period() -> None:
+def test_measure_gain_has_one_fixed_arm() -> None:
     """With arms that are nearly alike, the best of other seasons would be worse than a guess."""
     table = pd.read_csv(EXAMPLE).iloc[:, 1:].to_numpy(dtype=float)
     for rewards in (table, noise("white", 1, (96, 5))):
@@ -150,7 +150,7 @@ def test_the_best_constant_arm_depends_on_no_period() -> None:
         assert {gain.static for gain in gains} == {rewards.mean(0).max()}
 
 
-def test_a_phase_that_loses_gains_nothing() -> None:
+def test_measure_gain_is_never_negative() -> None:
     """The first arm is always the best but for one outlier, which misleads at its phase."""
     rewards = np.tile([1.0, 0.9], (12, 1))
     rewards[4, 1] = 9.0
@@ -164,7 +164,7 @@ def series_of(values: np.ndarray, names: list[str]) -> Series:
     return read_series(pd.DataFrame(values, columns=names).assign(t=range(len(values))))
 
 
-def test_no_season_is_said() -> None:
+def test_check_without_a_season() -> None:
     check = check_series(series_of(noise("walk", 0, (200, 2)), ["a", "b"]), source="x")
     text = "\n".join(check.lines())
     assert "No season was found" in text
@@ -178,7 +178,7 @@ def test_no_season_is_said() -> None:
     assert len(check_figure(long).axes) == 2
 
 
-def test_pictures_of_strange_names(tmp_path: Path) -> None:
+def test_check_figure_draws_strange_names(tmp_path: Path) -> None:
     """Neither mathematics nor hidden labels; many arms become a heat map."""
     values = np.cos(2 * np.pi * np.arange(96)[:, None] / 24 + np.arange(9))
     values = values + 0.1 * noise("white", 0, values.shape)
