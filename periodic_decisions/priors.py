@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -46,21 +45,6 @@ ABOUT_MADRID = (
 )
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """Values given by hand instead of learned.
-
-    Attributes:
-        unit: The unit of the transformed scale; None for the standard deviation around the profile.
-        noise_variance: In squared units; None for what no other part explains.
-        decays: The correlations from step to step of a fast and a slow decay.
-    """
-
-    unit: float | None = None
-    noise_variance: float | None = None
-    decays: tuple[float, float] | None = None
-
-
 def learn(
     values: Sequence[Array],
     *,
@@ -69,7 +53,9 @@ def learn(
     places: Array | None = None,
     about: str = "",
     extra: Mapping[str, Any] | None = None,
-    tuning: Tuning | None = None,
+    unit: float | None = None,
+    noise_variance: float | None = None,
+    decays: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """Return the content of the file.
 
@@ -81,12 +67,13 @@ def learn(
         places: Coordinates of the arms; without them the prior is for these arms in this order.
         about: Description of the prior, in a sentence; the part before a colon is its name.
         extra: Other entries, such as the names of the arms.
-        tuning: Values that are not learned.
+        unit: Unit of the transformed scale; None for the standard deviation around the profile.
+        noise_variance: In squared units; None for what no other part explains.
+        decays: Correlations from step to step of a fast and a slow decay; None to learn them.
 
     Raises:
         ValueError: If there is too little to learn from.
     """
-    tuning = tuning or Tuning()
     _check(values, period)
     if transform == "auto":
         transform = likeliest_transform(values, period)
@@ -94,13 +81,13 @@ def learn(
     profile = profile_of(y, period)
     rest = residuals_of(y, profile, period)
     spread = _spread(y, rest)
-    unit = tuning.unit or float(f"{spread:.3g}")
+    unit = unit or float(f"{spread:.3g}")
     rest, variance = [r / unit for r in rest], (spread / unit) ** 2
     lags = {*STEPS, *(round(part * period) for part in SEASONS)}
     half = max(map(len, values)) // 2
     known = np.array(sorted(lag for lag in lags if lag <= half))
     C = np.stack([lagged(rest, int(lag)) for lag in known])
-    decays = tuning.decays or _likeliest_decays(known, C, period)
+    decays = decays or _likeliest_decays(known, C, period)
     parts = _parts(known, C, period, decays)
     noise = max(float(np.diagonal(parts["noise"]).mean()), NOISE_SHARE * variance)
     harmonics = min(HARMONICS, max(1, len(profile) // 2))
@@ -123,7 +110,7 @@ def learn(
         **(extra or {}),
         **({} if places is None else {"places": np.round(places, 6).tolist()}),
         "profile": np.round(profile / unit, 2).tolist(),
-        "noise_variance": tuning.noise_variance or round(noise, 3),
+        "noise_variance": noise_variance or round(noise, 3),
         "terms": [clocks[name] | _cut(parts[name], RANKS[name], floors[name]) for name in clocks],
     }
 
@@ -244,8 +231,8 @@ def _cut(C: Array, rank: int, floor: float) -> dict[str, Any]:
     return {"factor": np.round(F, 3).tolist(), "own": np.round(own, 3).tolist()}
 
 
-def check_imported(years: Sequence[int]) -> None:
-    """Refuse years without measurements: they would be simulated."""
+def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
+    """Return the content of the file from Madrid's NO of imported years, and its seasons."""
     imported = cache.years()
     missing = [str(year) for year in years if year not in imported]
     if missing:
@@ -254,11 +241,6 @@ def check_imported(years: Sequence[int]) -> None:
             f"the measurements of {', '.join(missing)} are not imported (imported years: {there});"
             " see: periodic-gp data import --help"
         )
-
-
-def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
-    """Return the content of the file from Madrid's NO of imported years, and its seasons."""
-    check_imported(years)
     tables = [cache.table(year, magnitude_number("NO")) for year in years]
     # Stations that measured in all years.
     stations = sorted(set(tables[0][0]).intersection(*(t[0] for t in tables)))
@@ -273,6 +255,8 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
         about=about,
         extra={"stations": [int(station) for station in stations]},
         # Chosen on 2016 and 2017, learning from the one and judging on the other.
-        tuning=Tuning(unit=1.0, noise_variance=0.15, decays=(0.85, 0.98)),
+        unit=1.0,
+        noise_variance=0.15,
+        decays=(0.85, 0.98),
     )
     return content, seasons_in(values, MADRID_HOURS)

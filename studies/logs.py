@@ -60,10 +60,10 @@ def judge(part: Part) -> Found:
 
 def _targets(drawn: Simulated, number: int) -> dict[str, Policy]:
     best = drawn.means[number, : round(drawn.period)].argmax(1)
-    plan: dict[tuple[int, ...], str] = {(i,): f"arm {arm}" for i, arm in enumerate(best)}
+    plan = {f"step {i}": f"arm {arm}" for i, arm in enumerate(best)}
     return {
         ARM: FixedArm("arm 0"),
-        PLAN: ScheduledArms("plan", ("phase",), plan),
+        PLAN: ScheduledArms("plan", "step", plan),
         LEARNED: BestPerPhase(),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from periodic_decisions.logs.log import DecisionLog, Integers
-from periodic_decisions.tables.grid import TimeGrid
+from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from periodic_envs.process import FiniteProcess
 from periodic_envs.worlds.ride_share import RideShare

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluation.statistics import Interval, paired_difference, paired_ratio
-from periodic_decisions.backtest.references import FIXED, MEANINGS, ORACLE
-from periodic_decisions.backtest.windows import WindowPlan
+from periodic_decisions.backtest.windows import FIXED, MEANINGS, ORACLE, WindowPlan
 from periodic_decisions.tables.series import Series
 from periodic_envs.arrays import Array
 
@@ -27,9 +26,11 @@ class WindowGain(Interval):
     share: bool
 
     @property
-    def clear(self) -> bool:
-        """Return whether the whole interval is above 0."""
-        return bool(self.low > 0.0)
+    def verdict(self) -> str:
+        """Return "significant" if the interval excludes 0; "" without an interval."""
+        if np.isnan(self.low):
+            return ""
+        return "significant" if self.low > 0.0 or self.high < 0.0 else "not significant"
 
     def text(self) -> str:
         """Return the figure and its interval.
@@ -37,12 +38,11 @@ class WindowGain(Interval):
         >>> WindowGain(0.12, 0.09, 0.15, True).text()
         '+12.0 % [+9.0 %, +15.0 %]'
         """
-        bounds = f" [{self.number(self.low)}, {self.number(self.high)}]"
-        return self.number(self.estimate) + ("" if np.isnan(self.low) else bounds)
-
-    def number(self, value: float) -> str:
-        """Return one of its numbers as text."""
-        return f"{100 * value:+,.1f} %" if self.share else f"{value:+,.4g} a step"
+        estimate, low, high = (
+            f"{100 * value:+,.1f} %" if self.share else f"{value:+,.4g} a step"
+            for value in (self.estimate, self.low, self.high)
+        )
+        return estimate if np.isnan(self.low) else f"{estimate} [{low}, {high}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,36 +50,28 @@ class BacktestResult:
     """Total rewards of agents and references in every window.
 
     Attributes:
-        source: Name of the table.
+        table: File of the table.
         series: The table.
         plan: Its windows.
         objective: "max" or "min".
         totals: For every agent and reference the total reward of each window, shape (windows,);
             with "min" it is the negative of the cost.
         agents: Labels of the agents that finished all windows.
-        milliseconds: Mean time of a step of each of them.
         baseline: Row that the others are compared with.
-        notes: Failures, one sentence each.
-        timezone: Time zone of the table; None if not given.
-        table: File of the table; None if there is none.
-        reading: Options of reading it, see ``read_series``.
-        periods: All seasons in steps, the main one first; agents know those of the plan.
+        notes: Windows and agents that were left out, one sentence each.
+        reading: Options of reading the table, see ``read_series``.
         schedule_period: Season that a schedule of the whole table would follow.
     """
 
-    source: str
+    table: Path
     series: Series
     plan: WindowPlan
     objective: str
     totals: dict[str, Array]
     agents: tuple[str, ...]
-    milliseconds: dict[str, float]
     baseline: str = FIXED
     notes: tuple[str, ...] = ()
-    timezone: str | None = None
-    table: Path | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
-    periods: tuple[float, ...] = ()
     schedule_period: float | None = None
 
     @property
@@ -90,10 +82,6 @@ class BacktestResult:
     def total(self, row: str) -> float:
         """Return the reward, or the cost, of all windows."""
         return float(self.sign * self.totals[row].sum())
-
-    def total_reward(self, row: str) -> float:
-        """Return the same with costs below 0: more is better."""
-        return float(self.totals[row].sum())
 
     def per_step(self, row: str) -> float:
         """Return the reward, or the cost, of a step."""
@@ -132,7 +120,7 @@ class BacktestResult:
     def content(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return {
-            "table": self.source,
+            "table": self.table.name,
             "objective": self.objective,
             "windows": len(self.plan.firsts),
             "steps": self.plan.steps,
@@ -181,7 +169,7 @@ class BacktestResult:
         axes.invert_yaxis()
         unit = "%" if self.shares else "by step"
         axes.set(
-            title=f"{self.source}, {len(base)} windows",
+            title=f"{self.table.name}, {len(base)} windows",
             xlabel=f"gain over {self.baseline} ({unit}); dots are windows, lines 95 % intervals",
         )
         return figure

@@ -22,23 +22,25 @@ from evaluation.specs import (
     env_entry,
 )
 from evaluation.store import Store
-from periodic_decisions.backtest.references import (
+from periodic_decisions.backtest.result import BacktestResult
+from periodic_decisions.backtest.windows import (
     FIXED,
     MEANINGS,
+    REPLAY,
     SCHEDULES,
+    plan_windows,
     window_references,
+    window_worlds,
     worth_most,
 )
-from periodic_decisions.backtest.result import BacktestResult
-from periodic_decisions.backtest.windows import REPLAY, plan_windows, scarce_arms, window_worlds
 from periodic_decisions.seasons.find import find_seasons
 from periodic_decisions.seasons.slots import without_gaps
 from periodic_decisions.tables.series import read_series
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.recording import rewards_of
 
-SEASONAL = ("auto-gp-ucb", "seasons-gp-ucb", "periodic-gp-ucb:time_length_scale=1", "linucb")
 SEASONLESS = ("gp-ucb", "ucb1", "sw-ucb", "d-ucb")
+ONE_SEASON = ("auto-gp-ucb", "periodic-gp-ucb:time_length_scale=1", "linucb", *SEASONLESS)
 LIMITS = Limits(seconds=3600.0)  # of a run: windows of a user's table may be long
 
 
@@ -87,11 +89,6 @@ class Backtest:
         self.worlds = self._worlds()
         self._rewards = rewards_of(without_gaps(series.values), objective)
 
-    @property
-    def schedules(self) -> tuple[float, ...]:
-        """Seasons that a schedule may follow: all, if agents know one."""
-        return self.periods if self.plan.periods else ()
-
     def _worlds(self) -> list[dict[str, Any]]:
         """Return the windows as worlds, without those of too many gaps."""
         worlds = window_worlds(self.table.stem, self.series, self.plan, self.objective)
@@ -104,7 +101,9 @@ class Backtest:
                 reason = str(error).removeprefix(f"{REPLAY}: ")
                 self.refused.append(f"The window from {world['arguments']['start']}: {reason}")
         if not kept:
-            raise DataError(scarce_arms(self.series) or f"no window can be used: {self.refused[0]}")
+            raise DataError(
+                *self.series.scarce_arms() or [f"no window can be used: {self.refused[0]}"]
+            )
         self.plan = replace(self.plan, firsts=tuple(first for _, first in kept))
         return [world for world, _ in kept]
 
@@ -117,8 +116,7 @@ class Backtest:
         """Return a few agents of the zoo, of which one is near the best on most tables."""
         if not self.plan.periods:
             return ("auto-gp-ucb", *SEASONLESS)
-        several = len(self.plan.periods) > 1
-        return (*(a for a in SEASONAL if several or a != "seasons-gp-ucb"), *SEASONLESS)
+        return ("seasons-gp-ucb", *ONE_SEASON) if len(self.plan.periods) > 1 else ONE_SEASON
 
     def protocol(self, agents: Sequence[str] | None = None) -> Protocol:
         """Return all windows as one task, for these agents or the default ones."""
@@ -165,46 +163,32 @@ class Backtest:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results = run(protocol, store=store, workers=workers, on_progress=on_progress)
-        self.failed = _failures(results)
+        failed = {(one.agent, str(one.reason)): one.env for one in reversed(results.failures)}
+        self.failed = [
+            f"{agent} failed in {env}: {reason}" for (agent, reason), env in failed.items()
+        ]
         frame = results.steps.groupby(["agent", "env"])["reward"].sum().unstack("env")
         frame = frame.reindex(columns=[world["label"] for world in self.worlds]).dropna()
         finished = tuple(agent for agent in labels if agent in frame.index)
         totals = {agent: frame.loc[agent].to_numpy(dtype=np.float64) for agent in finished}
+        schedules = self.periods if self.plan.periods else ()  # if agents know a season
         for world, first in zip(self.worlds, self.plan.firsts, strict=True):
             before = self._rewards[:first]
-            references = window_references(self._make(world), before, self.schedules)
+            references = window_references(self._make(world), before, schedules)
             for name, total in references.items():
                 totals[name] = np.append(totals.get(name, []), total)
         if baseline not in totals:
             raise ProtocolError(f"the baseline {baseline!r} has not finished all windows")
-        time = results.totals.groupby("agent")["ms_per_step"].mean()
         result = BacktestResult(
-            source=self.table.name,
+            table=self.table,
             series=self.series,
             plan=self.plan,
             objective=self.objective,
             totals=totals,
             agents=finished,
-            milliseconds={agent: float(time[agent]) for agent in finished},
             baseline=baseline,
             notes=(*self.refused, *self.failed),
-            timezone=self.reading.get("timezone"),
-            table=self.table,
             reading=self.reading,
-            periods=self.periods,
-            schedule_period=worth_most(self._rewards, self.schedules) if self.schedules else None,
+            schedule_period=worth_most(self._rewards, schedules) if schedules else None,
         )
         return result, results
-
-
-def _failures(results: Results) -> list[str]:
-    """Name agents that failed, each reason once, with the first window that it came up in."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for failed in results.failures:
-        found.setdefault((failed.agent, str(failed.reason)), []).append(failed.env)
-    return [
-        f"{agent} failed in {windows[0]}"
-        + (f" and {len(windows) - 1:,} more" if len(windows) > 1 else "")
-        + f": {reason}"
-        for (agent, reason), windows in found.items()
-    ]

@@ -1,28 +1,41 @@
-"""Windows of a table: whole seasons, one after the other, each a replayed world."""
+"""Windows of a table, each a replayed world, and the rewards of reference policies in them."""
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from periodic_decisions.tables.grid import show
-from periodic_decisions.tables.series import Series
+from evaluation.references import phase_bins, reference_rewards
+from periodic_decisions.seasons.schedule import measure_gain
+from periodic_decisions.tables.series import Series, show
+from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.cache import folder as data_folder
-from periodic_envs.data.recording import MAX_MISSING
+from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.files import write_atomically
 
+ORACLE, FIXED, UNIFORM = "oracle", "best-fixed", "uniform-random"
+HINDSIGHT = "best-per-phase"
+LEARNED, LEARNED_FIXED = "learned-schedule", "learned-fixed"
+SCHEDULES = (HINDSIGHT, LEARNED)  # these need a season
+MEANINGS = {
+    ORACLE: "the best arm of every step, which is known only afterwards",
+    HINDSIGHT: "the best arm of each phase of the season told first, in hindsight for each window",
+    LEARNED: "the best arm of each phase in all data before the window, by the season worth most",
+    FIXED: "the best arm of each window, in hindsight",
+    LEARNED_FIXED: "the best arm of all data before the window",
+    UNIFORM: "an arm at random",
+}
 REPLAY = "PeriodicGP-Replay-v0"
 WANTED_WINDOWS = 8  # fewer make wide intervals, more leave little to learn from
 MIN_WINDOWS = 4  # of whole long seasons; with fewer, a shorter season is taken
-MIN_STEPS = 10  # of a window by default
 MAX_STEPS = 1008  # of a window by default, six weeks of hours: agents grow slower with time
 MIN_REPEATS = 10  # of a season in a window, so that an agent can learn its phases
 WARM_SEASONS = 2  # before a window, known to all agents by default
@@ -84,11 +97,6 @@ def plan_windows(
             f"{length:,} steps have no room for {wanted}: a warm start of {known:,} steps and "
             f"{each:,} steps to decide are needed"
         )
-    if steps is None and windows is None and season is None and each < MIN_STEPS:
-        raise DataError(
-            f"{length:,} steps are too short for a backtest: {WANTED_WINDOWS} windows of at least "
-            f"{MIN_STEPS} steps are needed; ask for fewer windows to try it all the same"
-        )
     count = windows or room
     firsts = tuple(length - each * (count - i) for i in range(count))
     told = (period for period in periods if period <= each)
@@ -102,27 +110,6 @@ def _window_steps(room: int, season: float | None, windows: int | None) -> int:
     wanted = room // windows if windows else min(room // WANTED_WINDOWS, MAX_STEPS)
     unit = season or 1.0
     return round(max(wanted // unit, 1.0) * unit)
-
-
-def replay_worlds(
-    name: str, starts: Iterable[str | float], arguments: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Return windows of a table as worlds of one task of a protocol.
-
-    Args:
-        name: The task.
-        starts: Beginning of each window: text of a time, or a number.
-        arguments: Other arguments of ``PeriodicGP-Replay-v0``.
-    """
-    return [
-        {
-            "id": REPLAY,
-            "label": f"{name}, from {start if isinstance(start, str) else show(start)}",
-            "arguments": {**arguments, "start": start},
-            "group": name,
-        }
-        for start in starts
-    ]
 
 
 def window_worlds(
@@ -140,8 +127,18 @@ def window_worlds(
         **({"objective": objective} if objective != "max" else {}),
     }
     begins = [series.times[first - plan.warm] for first in plan.firsts]
-    starts = (show(at) if isinstance(at, pd.Timestamp) else float(at) for at in begins)
-    return replay_worlds(name, starts, arguments)
+    return [
+        {
+            "id": REPLAY,
+            "label": f"{name}, from {show(at)}",
+            "arguments": {
+                **arguments,
+                "start": show(at) if isinstance(at, pd.Timestamp) else float(at),
+            },
+            "group": name,
+        }
+        for at in begins
+    ]
 
 
 def write_clean(series: Series) -> Path:
@@ -162,20 +159,50 @@ def write_clean(series: Series) -> Path:
     return path
 
 
-def scarce_arms(series: Series) -> str | None:
-    """Return advice about arms with more gaps than a replay allows, often misspelt names."""
-    missing = dict(zip(series.names, np.isnan(series.values).mean(0), strict=True))
-    scarce = [name for name, share in missing.items() if share > MAX_MISSING]
-    others = [name for name in series.names if name not in scarce]
-    if not scarce or len(others) < 2:
-        return None
-    parts = []
-    for name in scarce[:3]:
-        close = difflib.get_close_matches(name, others, n=1)
-        meant = f" (is it {close[0]!r} misspelt?)" if close else ""
-        parts.append(f"{missing[name]:.0%} of {name!r}{meant}")
-    more = f" and of {len(scarce) - 3:,} more arms" if len(scarce) > 3 else ""
-    return (
-        f"too much is missing: {', '.join(parts)}{more}; at most {MAX_MISSING:.0%} may be. Correct "
-        f"the table, or keep the other arms alone: arms={others}"
-    )
+def window_references(
+    env: PeriodicBanditEnv, before: Array, periods: Sequence[float]
+) -> dict[str, float]:
+    """Return the total reward of each of ``MEANINGS`` in one window.
+
+    Args:
+        env: The window, a replayed table.
+        before: Rewards of all arms at all steps before the window, shape (steps, arms).
+        periods: Seasons in steps. The learned schedule has the one that was worth most before,
+            judged by seasons left out; without any there are no schedules.
+    """
+    env.reset(seed=0)
+    assert env.episode is not None
+    process, first = env.episode.process, env.episode.first_step
+    arms = np.arange(env.public.n_actions or 0)
+    rewards = np.array([process.mean(arms, first + t) for t in range(env.horizon)])
+    found = {name: float(each.sum()) for name, each in reference_rewards(env).items()}
+    steps = np.arange(len(before) + len(rewards))
+    found[LEARNED_FIXED] = _learned(before, rewards, np.zeros_like(steps))
+    if periods:
+        found[LEARNED] = _learned(before, rewards, phase_bins(steps, worth_most(before, periods)))
+    else:
+        del found[HINDSIGHT]
+    return {name: found[name] for name in MEANINGS if name in found}
+
+
+def worth_most(before: Array, periods: Sequence[float]) -> float:
+    """Return the season by whose phases a schedule gains most, judged by seasons left out."""
+
+    def worth(period: float) -> float:
+        gain = measure_gain(before, period) if len(before) else None
+        return -np.inf if gain is None else gain.per_phase
+
+    return max(periods, key=worth)
+
+
+def _learned(before: Array, rewards: Array, bins: NDArray[np.intp]) -> float:
+    """Return the total reward of the arms that were best before in the same bin.
+
+    In a bin without data it is the arm that was best in all, and without any data an arm at random.
+    """
+    if not len(before):
+        return float(rewards.mean(1).sum())
+    chosen = np.full(bins.max() + 1, before.mean(0).argmax())
+    for bin in np.unique(bins[: len(before)]):
+        chosen[bin] = before[bins[: len(before)] == bin].mean(0).argmax()
+    return float(rewards[np.arange(len(rewards)), chosen[bins[len(before) :]]].sum())

@@ -20,7 +20,7 @@ OWN = {
         "Decide in production: ask for a choice, tell its reward, from one file.",
     ),
     "learn-prior": Command(
-        "periodic_decisions.cli.priors:learn_prior",
+        "periodic_decisions.cli.learn_prior:learn_prior",
         "Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence.",
     ),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluation.cli.shared import CommandError, check_picture, save_picture, say, say_prose
-from periodic_decisions.cli.log import evaluate_log
+from periodic_decisions.cli.evaluate_log import evaluate_log
 from periodic_decisions.cli.options import (
     ArmColumnOption,
     ArmsOption,
@@ -18,6 +18,7 @@ from periodic_decisions.cli.options import (
     DuplicatesOption,
     EncodingOption,
     NaValuesOption,
+    Objective,
     ObjectiveOption,
     RewardColumnOption,
     SeparatorOption,
@@ -149,9 +150,10 @@ def _report(imported: Imported) -> None:
 def check(
     file: TableArgument,
     period: Annotated[
-        float | None, typer.Option(help="The period in steps, instead of the one that is found.")
+        float | None,
+        typer.Option(min=2.0, help="The period in steps, instead of the one that is found."),
     ] = None,
-    objective: ObjectiveOption = "max",
+    objective: ObjectiveOption = Objective.max,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the data and the season into this file.")
     ] = None,
@@ -171,17 +173,13 @@ def check(
     na_values: NaValuesOption = None,
     timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
-    recommend: Annotated[
-        bool,
-        typer.Option("--recommend", help="Try agents on the table, and say which one to use."),
-    ] = False,
 ) -> None:
     """Look at your own data: what it holds, its season, what knowing it gains, and which arm when.
 
     It ends with a schedule, the best arm of each hour, weekday or month.
     """
     from evaluation.cli.shared import working
-    from periodic_decisions.backtest.recommend import as_options
+    from periodic_decisions.backtest.setup_commands import as_options
     from periodic_decisions.seasons.check import check_series
     from periodic_decisions.tables.series import read_series
 
@@ -206,20 +204,12 @@ def check(
         return
     with working(f"Reading {file.name} and looking for its seasons"):
         series = read_series(file, **reading)
-        try:
-            found = check_series(series, source=file.name, period=period, objective=objective)
-        except ValueError as error:
-            raise CommandError(str(error)) from error
+        found = check_series(series, source=file.name, period=period, objective=objective.value)
     for line in found.lines():
         (say if line.startswith(" ") else say_prose)(in_a_shell(line))
-    asked = {"objective": objective} if objective != "max" else {}
-    if found.gain is not None and not reading:
-        say(f"\nTry it: {_play_command(file, found.periods, asked)}")
-    if recommend:
-        _recommend(file, found.periods, objective, reading)
-    else:
-        options = as_options({**asked, **reading})
-        say(f"Which agent to use: periodic-gp backtest {shlex.quote(str(file))}{options}")
+    costs = {} if objective is Objective.max else {"objective": objective.value}
+    options = as_options({**costs, **reading})
+    say(f"\nWhich agent to use: periodic-gp backtest {shlex.quote(str(file))}{options}")
     if schedule is not None:
         write(schedule, found.schedule.csv().encode())
         say(f"Wrote the schedule into {schedule}")
@@ -242,32 +232,3 @@ def example(
         raise CommandError(f"{str(file)!r} is there already: choose another name")
     write(file, content)
     say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")
-
-
-def _play_command(file: Path, periods: tuple[float, ...], rest: dict[str, Any]) -> str:
-    """Return the command that plays with the seasons that were found."""
-    from evaluation.specs import WorldSpec
-
-    plain = [int(period) if period.is_integer() else period for period in periods]
-    several = len(plain) > 1
-    arguments = {"data": str(file), "period": plain if several else plain[0], **rest}
-    agent = "seasons-gp-ucb" if several else "periodic-gp-ucb:time_length_scale=1"
-    return (
-        f"periodic-gp play {shlex.quote(str(WorldSpec('PeriodicGP-Replay-v0', arguments)))} {agent}"
-    )
-
-
-def _recommend(
-    file: Path, periods: tuple[float, ...], objective: str, reading: dict[str, Any]
-) -> None:
-    """Print the agent that did best on the table, and its first commands."""
-    from evaluation.cli.shared import Reporter
-    from periodic_decisions.backtest.recommend import recommend
-    from periodic_decisions.backtest.run import Backtest
-
-    tested = Backtest(file, periods=periods, objective=objective, reading=reading)
-    with Reporter(quiet=False) as report:
-        result, _ = tested.run(on_progress=report)
-    say("")
-    for line, is_prose in recommend(result).lines():
-        (say_prose if is_prose else say)(line)

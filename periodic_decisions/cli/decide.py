@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,8 @@ from periodic_decisions.cli.options import (
     EncodingOption,
     JsonOption,
     NaValuesOption,
+    Objective,
+    ObjectiveOption,
     RewardColumnOption,
     SeparatorOption,
     TimeColumnOption,
@@ -67,9 +68,7 @@ def init(
         str | None,
         typer.Option(help="The time zone whose clocks you go by, such as Europe/Madrid."),
     ] = None,
-    objective: Annotated[
-        str, typer.Option(help="Whether more is better (max) or less (min).")
-    ] = "max",
+    objective: ObjectiveOption = Objective.max,
     explore: Annotated[
         float, typer.Option(help="Share of choices that are made at random, from 0 to 1.")
     ] = 0.0,
@@ -91,7 +90,7 @@ def init(
         seasons=seasons or [],
         agent=agent,
         timezone=timezone,
-        objective=objective,
+        objective=objective.value,
         explore=explore,
         start=start,
         **given(remember=remember),
@@ -135,22 +134,15 @@ def tell(
     choice: Annotated[
         str, typer.Argument(metavar="ID", help="The id that ask printed; open lists them.")
     ],
-    reward: Annotated[str, typer.Argument(metavar="REWARD", help="What came of it, a number.")],
+    reward: Annotated[float, typer.Argument(metavar="REWARD", help="Its reward, a number.")],
     agent: AgentOption = None,
 ) -> None:
     """Tell the reward of a choice."""
     from periodic_decisions.decider.decider import Decider
 
-    try:
-        value = float(reward)
-    except ValueError:
-        point = reward.replace(",", ".")
-        is_comma = re.fullmatch(r"[-+]?\d+,\d+", reward, re.ASCII)
-        meant = f", did you mean {point}?" if is_comma else ""
-        raise CommandError(f"a reward is a number such as 28.5, got {reward!r}{meant}") from None
     with Decider.opened(state, agent=agent) as decider:
-        decider.tell(choice, value)
-    say(f"Learned that {choice} gave {value:g}")
+        decider.tell(choice, reward)
+    say(f"Learned that {choice} gave {reward:g}")
 
 
 @app.command("open")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,26 @@ TableArgument = Annotated[
     Path,
     typer.Argument(help="The table to look at: .csv, .tsv, .txt or .parquet, long or wide."),
 ]
-ObjectiveOption = Annotated[str, typer.Option(help="Whether more is better (max) or less (min).")]
+
+
+class Objective(str, Enum):
+    """Values of ``--objective``."""
+
+    max = "max"
+    min = "min"
+
+
+ObjectiveOption = Annotated[
+    Objective, typer.Option(help="Whether more is better (max) or less (min).")
+]
+PeriodOption = Annotated[
+    list[float] | None,
+    typer.Option(
+        min=2.0,
+        help="A season in steps; give the option several times for several, the main one first. By "
+        "default those that are found.",
+    ),
+]
 TimeColumnOption = Annotated[str | None, typer.Option(help="The name of the column of times.")]
 ArmColumnOption = Annotated[
     str | None, typer.Option(help="The name of the column of arms, in a long table.")
@@ -65,7 +85,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machin
 
 _ARGUMENTS = re.compile(  # arguments of readers and deciders that are options of commands
     r"(?<![-\w])(?:(time_column|arm_column|reward_column|time_format|na_values|probability_column"
-    r"|context_columns)\b=?|(arms|duplicates|separator|decimal|encoding|timezone|start|agent)=)"
+    r"|context_columns)\b|(arms|duplicates|separator|decimal|encoding|timezone|start|agent)(?==))=?"
     r"(\[[^]]*\])?"
 )
 
@@ -120,8 +140,8 @@ def say_table(rows: Sequence[Sequence[str]], words: int = 1) -> None:
 
 def check_folder(path: Path) -> None:
     """Refuse a file to write whose folder is missing, before the work."""
-    if not path.parent.is_dir():
-        raise CommandError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise CommandError(f"cannot write {str(path)!r}: give a file in a folder that exists")
 
 
 def write(path: Path, content: bytes) -> None:

@@ -16,8 +16,7 @@ import numpy as np
 
 from agents import AgentSpec, UnknownAgentError, names
 from agents.objects import pack, unpack
-from periodic_decisions.decider import storage
-from periodic_decisions.decider.learner import Learner
+from periodic_decisions.decider import state
 from periodic_decisions.decider.settings import (
     DEFAULT_REMEMBERED,
     MAX_ARMS,
@@ -28,7 +27,7 @@ from periodic_decisions.decider.settings import (
     checked_arms,
     checked_reward,
 )
-from periodic_decisions.decider.storage import ASKED, COLUMNS, Event, Journal
+from periodic_decisions.decider.state import ASKED, COLUMNS, Event, Journal, Learner
 
 if TYPE_CHECKING:  # pandas takes half a second, and most methods need none of it
     import pandas as pd
@@ -281,14 +280,15 @@ class Decider:
         from periodic_envs.files import write_atomically
 
         try:
-            write_atomically(Path(path), self._journal.csv(self._names).encode())
+            content = self.log.to_csv(index=False, lineterminator="\n")
+            write_atomically(Path(path), content.encode())
         except OSError as error:
             raise DeciderError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
     def save(self, path: str | Path) -> None:
         """Write everything into one file: all of it, or nothing."""
         place = Path(path).resolve()  # a symbolic link has no lock of its own
-        with storage.locked(place):
+        with state.locked(place):
             self._write(place)
 
     @classmethod
@@ -300,7 +300,7 @@ class Decider:
             agent: The agent, if it is not registered: a file cannot name a place to import from.
         """
         made = cls.__new__(cls)
-        with storage.opened(Path(path)) as (header, arrays):
+        with state.opened(Path(path)) as (header, arrays):
             made._restore(header, arrays, None if agent is None else _spec(agent))
         return made
 
@@ -312,15 +312,15 @@ class Decider:
         After an error in between, the file stays as it is. Arguments are those of ``load``.
         """
         place = Path(path).resolve()
-        storage.check_exists(place)  # else a lock would be left without a decider
-        with storage.locked(place):
+        state.check_exists(place)  # else a lock would be left without a decider
+        with state.locked(place):
             decider = cls.load(place, agent=agent)
             yield decider
             decider._write(place)
 
     def _moment(self, at: Any) -> datetime:
         clock = self._settings.clock
-        return clock.moment(clock.now() if at is None else at)
+        return clock.moment(datetime.now(clock.zone).replace(microsecond=0) if at is None else at)
 
     def _begin(self, moment: datetime) -> None:
         """Count steps from this moment on, unless they are counted already."""
@@ -397,7 +397,7 @@ class Decider:
             "generation": self._generation,
             "explorer": pack(self._explorer, arrays),
         }
-        storage.write(path, header, arrays | self._journal.arrays())
+        state.write(path, header, arrays | self._journal.arrays())
 
     def _restore(
         self, header: dict[str, Any], arrays: dict[str, Any], spec: AgentSpec | None
@@ -440,7 +440,10 @@ def _spec(agent: str) -> AgentSpec:
 
 def _registered(agent: str) -> AgentSpec:
     """Return the agent that a file names, unless that would import something from anywhere."""
-    if agent.partition(":")[0] not in names():
+    known = names()
+    if agent in known:
+        return AgentSpec(agent)
+    if agent.partition(":")[0] not in known:
         raise DeciderError(
             f"it was made with {agent!r}, which is not registered: give agent={agent!r} once more"
         )

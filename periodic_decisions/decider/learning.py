@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,16 @@ import pandas as pd
 
 from agents.base import MAX_REWARD
 from periodic_decisions.decider.settings import DeciderError, Settings
-from periodic_decisions.tables.columns import Roles, find_roles, read_roles
-from periodic_decisions.tables.files import RawTable, as_text
-from periodic_decisions.tables.grid import TimeGrid
+from periodic_decisions.tables.cells import (
+    clock_changes,
+    is_number,
+    listed,
+    parse_numbers,
+    parse_times,
+)
+from periodic_decisions.tables.raw import RawTable, as_text, read_table
+from periodic_decisions.tables.roles import Roles, find_roles
 from periodic_decisions.tables.series import DUPLICATES
-from periodic_decisions.tables.times import clock_changes, parse_times
-from periodic_decisions.tables.values import Marks, find_marks, is_number, listed, parse_all
 from periodic_envs.data.errors import DataError
 
 MIN_SHARE_ALONE = 0.5  # of a log's times, at which only one arm has a reward
@@ -56,20 +59,16 @@ def read_rewards(
         raise DeciderError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
     asked = None if arms is None else [str(arm) for arm in arms]
     _refuse_unknown(set(asked or ()), names, "arms=[...]", "")
-    find = partial(
-        _find_roles,
-        names=asked or names,
-        time_column=time_column,
-        arm_column=arm_column,
-        reward_column=reward_column,
-        time_format=time_format,
-    )
     try:
-        table, roles, _ = read_roles(
-            source, find, na_values=na_values, separator=separator, encoding=encoding
+        table = read_table(source, separator=separator, encoding=encoding, na_values=na_values)
+        roles = _find_roles(
+            table,
+            names=asked or names,
+            time_column=time_column,
+            arm_column=arm_column,
+            reward_column=reward_column,
         )
-        marks = find_marks(table, roles.measured, decimal)
-        found = _rewards(table, roles, time_format, marks)
+        found = _rewards(table, roles, time_format, decimal)
     except DataError as error:
         raise DeciderError(str(error)) from None
     if asked is None:
@@ -120,16 +119,18 @@ def _find_roles(
     )
 
 
-def _rewards(table: RawTable, roles: Roles, time_format: str | None, marks: Marks) -> pd.DataFrame:
+def _rewards(
+    table: RawTable, roles: Roles, time_format: str | None, decimal: str | None
+) -> pd.DataFrame:
     """Return time, arm and reward of all readings."""
-    times, _ = parse_times(table, roles.time, time_format=time_format, marks=marks)
+    times, _ = parse_times(table, roles.time, time_format=time_format, decimal=decimal)
     if not isinstance(times, pd.DatetimeIndex):
         raise DataError(
             f"the times in column {roles.time!r} must be dates, such as 2026-11-16 09:00"
         )
-    if times.tz is None and is_number(table.columns[roles.time]):  # seconds since 1970
+    if times.tz is None and is_number(table, roles.time):  # seconds since 1970
         times = times.tz_localize("UTC")
-    values = np.stack(parse_all(table, roles.measured, marks), axis=1)
+    values, _ = parse_numbers(table, roles.measured, decimal)
     n, k = values.shape
     arms = list(roles.arms) * n if roles.arm is None else as_text(table.columns[roles.arm])
     rows = np.arange(n).repeat(k)
@@ -149,13 +150,13 @@ def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str)
     if duplicates == "mean":
         return rewards.groupby(PLACE, sort=False, as_index=False)["reward"].mean()
     rewards = rewards.drop_duplicates()
-    for time, arm, _ in rewards[rewards.duplicated(PLACE)].itertuples(index=False):
-        grid = TimeGrid(time, pd.Timedelta(hours=1))
-        if not clock_changes(grid, np.zeros(1, dtype=np.intp), zone, back=True)[0]:
-            raise DeciderError(
-                f"{source} has different rewards for {arm!r} at {time}: keep one of them, or take "
-                "their average with duplicates='mean'"
-            )
+    again = rewards[rewards.duplicated(PLACE)]
+    wrong = again[~clock_changes(pd.DatetimeIndex(again["time"]), zone, back=True)]
+    for time, arm, _ in wrong[:1].itertuples(index=False):
+        raise DeciderError(
+            f"{source} has different rewards for {arm!r} at {time}: keep one of them, or take "
+            "their average with duplicates='mean'"
+        )
     return rewards
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from agents.arrays import Array
-from periodic_decisions.decider.learner import Learner
 from periodic_decisions.decider.settings import Settings
+from periodic_decisions.decider.state import Learner
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,12 +21,6 @@ if TYPE_CHECKING:
 TIE = 1e-9  # relative difference of expectations that is round-off
 MIN_REWARDS = 3  # in a mean that contradicts a belief
 NOTE_WIDTH = 90
-_FORMAT: dict[str, Any] = {
-    "index": False,
-    "max_rows": 60,
-    "float_format": "{:.4g}".format,
-    "na_rep": "",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,20 +49,11 @@ class Plan:
 
     def text(self) -> str:
         """Return the table as text, without the notes."""
-        return str(self._shown().to_string(**_FORMAT))
-
-    def _shown(self) -> pd.DataFrame:
-        trials = self.table["trial"].astype(object)
-        return self.table.assign(trial=["yes" if one is True else "" for one in trials])
-
-    def _repr_html_(self) -> str:
-        """Return the picture and the table, for notebooks."""
-        drawn = io.BytesIO()
-        self.plot().savefig(drawn, format="png")
-        data = base64.b64encode(drawn.getvalue()).decode()
-        notes = "".join(f"\n<p>{html.escape(note)}</p>" for note in self.notes)
-        table = self._shown().to_html(**_FORMAT)
-        return f'<img alt="The plan" src="data:image/png;base64,{data}">\n{table}{notes}'
+        trials = ["yes" if one is True else "" for one in self.table["trial"].astype(object)]
+        table = self.table.assign(trial=trials)
+        return str(
+            table.to_string(index=False, max_rows=60, float_format="{:.4g}".format, na_rep="")
+        )
 
     def plot(self) -> Figure:
         """Draw the arms and their expected rewards over time."""
@@ -86,11 +68,8 @@ class Plan:
         above.set_yticks(range(len(self.arms)), self.arms, parse_math=False)
         above.set_ylim(-0.5, len(self.arms) - 0.5)
         above.grid(alpha=0.3)
-        if self.table["expected"].notna().any():
-            below.plot(times, self.table["expected"], color="tab:blue")
-            below.fill_between(times, self.table["low"], self.table["high"], alpha=0.25, lw=0)
-        else:
-            below.text(0.5, 0.5, "nothing is expected yet", transform=below.transAxes, ha="center")
+        below.plot(times, self.table["expected"], color="tab:blue")
+        below.fill_between(times, self.table["low"], self.table["high"], alpha=0.25, lw=0)
         below.set_ylabel("expected reward, 95 %")
         below.grid(alpha=0.3)
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
@@ -135,7 +114,7 @@ def make_plan(
     taken = expected[rows, chosen]
     table["trial"] = pd.array(expected.max(1) > taken + TIE * np.abs(taken), dtype="boolean")
     table.loc[np.isnan(taken), "trial"] = pd.NA
-    return Plan(table, arms, _doubts(settings, arms, times, beliefs, mean, count))
+    return Plan(table, arms, _doubts(settings, beliefs, mean, count))
 
 
 def mean_so_far(
@@ -163,27 +142,13 @@ def mean_so_far(
     return mean, wide["count"].reindex(columns=list(arms)).fillna(0).to_numpy(np.float64)
 
 
-def _doubts(
-    settings: Settings,
-    arms: Sequence[str],
-    times: Sequence[datetime],
-    beliefs: Array,
-    mean: Array,
-    count: Array,
-) -> tuple[str, ...]:
+def _doubts(settings: Settings, beliefs: Array, mean: Array, count: Array) -> tuple[str, ...]:
     """Return a sentence if means so far lie outside the intervals of a plan."""
-    expected, low, high = np.moveaxis(beliefs, -1, 0)
+    _, low, high = np.moveaxis(beliefs, -1, 0)
     outside = (count >= MIN_REWARDS) & ((mean < low) | (mean > high))
-    if not outside.any():
-        return ()
-    distance = np.where(outside, np.abs(mean - expected) / np.maximum(high - low, 1e-300), -1.0)
-    row, arm = divmod(int(distance.argmax()), len(arms))
-    season = settings.seasons[int(np.argmax(settings.periods))]
-    steps = f"{int(outside.any(1).sum()):,} of {len(times):,} steps"
+    steps = int(outside.any(1).sum())
     return (
-        f"At {steps} an arm's mean reward so far, at the same point in the season of {season}, "
-        f"lies outside its interval. The largest gap: {arms[arm]} at {times[row]}, "
-        f"{expected[row, arm]:.4g} expected, {mean[row, arm]:.4g} so far. Either the model of "
-        f"{settings.agent} is too smooth for such peaks, or rewards have changed; "
-        f"phase-ucb:period={max(settings.periods):.6g} is an agent that does not smooth.",
-    )
+        f"At {steps:,} of {len(mean):,} steps an arm's mean reward so far lies outside its "
+        f"interval: {settings.agent} is too smooth for such peaks, or rewards have changed. "
+        f"phase-ucb:period={max(settings.periods, default=0):.6g} does not smooth.",
+    )[: bool(steps)]

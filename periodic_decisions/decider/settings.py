@@ -128,10 +128,6 @@ class StepClock:
         aware = found if found.tzinfo is not None else found.replace(tzinfo=self.zone)
         return aware.astimezone(UTC).astimezone(self.zone)
 
-    def now(self) -> datetime:
-        """Return the present, to the second."""
-        return datetime.now(self.zone).replace(microsecond=0)
-
     def origin(self, start: datetime) -> datetime:
         """Return the start of counting: the midnight before, of a Monday for weeks."""
         first = datetime.combine(self._plain(start).date(), datetime.min.time())

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from periodic_decisions.logs.log import DecisionLog, LogSeasons, phase_label
-from periodic_decisions.tables.values import count, listed
+from periodic_decisions.tables.cells import count, listed
 from periodic_envs.arrays import Array
 
 MAX_ARMS = 20  # described one by one
@@ -14,10 +14,9 @@ MAX_ARMS = 20  # described one by one
 
 def guess_period(log: DecisionLog) -> float | None:
     """Return a day in steps, where times are dated and steps are shorter than a day; else None."""
-    if not isinstance(log.grid.step, pd.Timedelta):
-        return None
-    steps = pd.Timedelta(days=1) / log.grid.step
-    return float(steps) if steps >= 2.0 else None
+    dated = isinstance(log.grid.step, pd.Timedelta)
+    steps = float(pd.Timedelta(days=1) / log.grid.step) if dated else 0.0
+    return steps if steps >= 2.0 else None
 
 
 def describe(log: DecisionLog, seasons: LogSeasons) -> list[str]:
@@ -58,22 +57,16 @@ def _policy(log: DecisionLog, seasons: LogSeasons) -> list[str]:
     if log.probability is None:
         return [*lines, "Probabilities are not logged: they are estimated by shares in phases."]
     low, high = float(log.probability.min()), float(log.probability.max())
-    known = f"Logged probabilities reach from {low:.3g} to {high:.3g}."
-    return [*lines, known, *_calibration(log)]
-
-
-def _calibration(log: DecisionLog) -> list[str]:
-    """Warn if weights do not average to 1, as those of true probabilities do."""
-    assert log.probability is not None
-    weights, expected = 1.0 / log.probability, float(len(log.names))
-    total = float(weights.mean())
+    lines.append(f"Logged probabilities reach from {low:.3g} to {high:.3g}.")
+    weights = 1.0 / log.probability
     # The mean of 1/p over rows is the number of arms with a probability above 0 at each row.
-    if total <= expected + 4.0 * float(weights.std()) / np.sqrt(len(log)) + 1e-9:
-        return []
-    return [
-        f"They cannot all be right: the mean of 1 / probability is {total:.3g}, and with "
-        f"{len(log.names)} arms it is at most {expected:g} but for chance."
-    ]
+    reach = len(log.names) + 4.0 * float(weights.std()) / np.sqrt(len(log)) + 1e-9
+    if weights.mean() > reach:
+        lines.append(
+            f"They cannot all be right: the mean of 1 / probability is {weights.mean():.3g}, and "
+            f"with {len(log.names)} arms it is at most {len(log.names)} but for chance."
+        )
+    return lines
 
 
 def _arms(log: DecisionLog, seasons: LogSeasons) -> list[str]:

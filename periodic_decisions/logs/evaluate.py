@@ -19,9 +19,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
-from evaluation.statistics.intervals import Interval, tail_probabilities
+from evaluation.statistics.intervals import Interval
 from periodic_decisions.logs.log import (
     DecisionLog,
     DecisionLogError,
@@ -36,6 +36,7 @@ from periodic_envs.arrays import Array
 
 MAX_BLIND = 0.05  # share of rows in whose phase the policy's arm was never logged
 MIN_EFFECTIVE_SIZE = 20.0  # effective rows: with fewer, intervals are not reliable
+NORMAL_QUANTILE = 1.959963984540054  # at 0.975
 LOGGED = "the log's own policy"
 ESTIMATED = "probabilities were estimated, by the share of each arm in each phase"
 ESTIMATORS = {
@@ -85,7 +86,6 @@ class OffPolicy:
         phases: Number of phases; None for one per step.
         seasons_per_block: Least number of whole seasons in a block of the intervals.
         estimated: Whether to estimate probabilities even where they were logged.
-        level: Coverage of the intervals.
         clip: Weights above this are cut to it, which biases estimates; None for none.
         partial: Whether to answer for the rows that the log can tell about where it cannot for all.
     """
@@ -95,12 +95,10 @@ class OffPolicy:
     phases: int | None = None
     seasons_per_block: int = 1
     estimated: bool = False
-    level: float = 0.95
     clip: float | None = None
     partial: bool = False
 
     def __post_init__(self) -> None:
-        tail_probabilities(self.level)
         if self.clip is not None and not self.clip > 0.0:
             raise ValueError(f"clip must be above 0, got {self.clip!r}")
 
@@ -140,7 +138,7 @@ class OffPolicy:
     def logged(self) -> Estimate:
         """Return the mean reward of the log's own policy."""
         parts = ((self.log.reward, np.ones(len(self.log))),)
-        found = block_interval(parts, self.seasons.block, level=self.level)
+        found = block_interval(parts, self.seasons.block)
         return Estimate(LOGGED, "mean", found, float(len(self.log)), 0.0, len(self.log))
 
     def evaluate(self, policy: Policy, estimator: str = "dr") -> Estimate:
@@ -168,7 +166,7 @@ class OffPolicy:
             of_logged = self.models.at(log.arm) if by_model else none
             of_policy = self.models.at(chosen) if by_model else none
             parts = ratios(estimator, log.reward[kept], weight, of_logged[kept], of_policy[kept])
-            value = block_interval(parts, self.seasons.block[kept], level=self.level)
+            value = block_interval(parts, self.seasons.block[kept])
         notes = self._notes(share, weight, by_model=estimator == "dm")
         return Estimate(policy.name, estimator, value, size, share, int(kept.sum()), notes)
 
@@ -180,7 +178,7 @@ class OffPolicy:
             )
         counts = self.seasons.count(chosen[kept], len(self.log.names), kept)
         mean, deviation = self.model.average(counts / counts.sum())
-        reach = float(ndtri(tail_probabilities(self.level)[1])) * deviation
+        reach = NORMAL_QUANTILE * deviation
         return Interval(mean, mean - reach, mean + reach)
 
     def _require_overlap(
@@ -260,13 +258,12 @@ def value(parts: tuple[Ratio, ...]) -> float:
     return float(sum(numerator.sum() / denominator.sum() for numerator, denominator in parts))
 
 
-def block_interval(parts: tuple[Ratio, ...], block: Integers, *, level: float = 0.95) -> Interval:
-    """Return the estimate with an interval from leaving out one block after the other.
+def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
+    """Return the estimate with a 95 % interval from leaving out one block after the other.
 
     Args:
         parts: Ratios of sums, as from ``ratios``.
         block: Block of each row; blocks without rows do not count.
-        level: Coverage of the interval.
 
     Raises:
         DecisionLogError: If the whole estimate rests on one block.
@@ -282,7 +279,7 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers, *, level: float = 
         without += (over.sum() - over) / left
     deviation = without - without.mean()
     error = float(np.sqrt((blocks - 1) / blocks * (deviation**2).sum()))
-    reach = float(stdtrit(blocks - 1, tail_probabilities(level)[1])) * error
+    reach = float(stdtrit(blocks - 1, 0.975)) * error
     estimate = value(parts)
     return Interval(estimate, estimate - reach, estimate + reach)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from periodic_decisions.tables.grid import TimeGrid
-from periodic_decisions.tables.values import count
+from periodic_decisions.tables.cells import count
+from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
@@ -144,18 +144,13 @@ def split_seasons(
     season = np.floor((step - step[0]) / period + 1e-9).astype(np.intp)
     whole = int(np.floor((step[-1] - step[0] + 1) / period + 1e-9))
     per_block = max(seasons_per_block, -(-whole // MAX_BLOCKS))
-    if whole // per_block < MIN_BLOCKS:
-        raise DecisionLogError(
-            f"the log has {count(whole, 'whole season')} of {period:g} steps in blocks of "
-            f"{per_block}: at least {MIN_BLOCKS} blocks are needed to say how sure an estimate is"
-        )
     # The rest at the end, less than a block, goes to the last block; blocks without rows go.
     block = np.minimum(season // per_block, whole // per_block - 1)
     used, block = np.unique(block, return_inverse=True)
     if len(used) < MIN_BLOCKS:
         raise DecisionLogError(
-            f"only {count(len(used), 'block')} of whole seasons have rows: at least {MIN_BLOCKS} "
-            "are needed to say how sure an estimate is"
+            f"only {count(len(used), 'block')} of {per_block} whole seasons of {period:g} steps "
+            f"have rows: at least {MIN_BLOCKS} are needed to say how sure an estimate is"
         )
     folds = min(FOLDS, len(used))
     clipped = np.clip(phase, 0, phases - 1)

@@ -17,13 +17,10 @@ import pandas as pd
 
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, Integers, LogSeasons
 from periodic_decisions.logs.model import CrossFit
-from periodic_decisions.tables.files import as_text, read_table
+from periodic_decisions.tables.raw import as_text, read_table
 
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-KEYS = ("phase", "weekday", "hour")  # columns of a schedule's file
-_SLOT = re.compile(  # as ``data check`` writes times
-    r"(?P<weekday>Mon|Tue|Wed|Thu|Fri|Sat|Sun)?(?: ?(?P<hour>[01]\d|2[0-3]):00)?(?<=.)", re.ASCII
-)
+STEP, WEEKDAY, HOUR = r"step \d+", "(Mon|Tue|Wed|Thu|Fri|Sat|Sun)", r"([01]\d|2[0-3]):00"
+SLOTS = {"step": STEP, "%a": WEEKDAY, "%H:00": HOUR, "%a %H:00": f"{WEEKDAY} {HOUR}"}
 FORMS = '"arm:NAME", "schedule:FILE.csv", "best-per-phase" or "agent:NAME"'
 Models = Callable[[], CrossFit]
 
@@ -67,36 +64,31 @@ class ScheduledArms:
 
     Attributes:
         name: Name in tables.
-        keys: The plan's keys, of ``KEYS``.
-        plan: The arm for each combination of these.
+        slots: Form of the slots, of ``SLOTS``.
+        plan: The arm of each slot: "step 3", "Mon", "09:00" or "Mon 09:00".
     """
 
     name: str
-    keys: tuple[str, ...]
-    plan: dict[tuple[int, ...], str]
+    slots: str
+    plan: dict[str, str]
     learned: bool = False
 
     def arms(self, log: DecisionLog, seasons: LogSeasons, models: Models) -> Integers:
         """Return the arm of the plan at each row."""
         numbers = {when: log.number_of(arm) for when, arm in self.plan.items()}
-        moments: Any = None
-        if self.keys != ("phase",):
-            moments = log.moments
-            if not isinstance(moments, pd.DatetimeIndex):
-                raise DecisionLogError(
-                    f"{self.name} goes by {' and '.join(self.keys)}, but the times of {log.source}"
-                    " are plain numbers: write the plan by phase"
-                )
-        sources = {"phase": (seasons, "phase"), "weekday": (moments, "day_of_week")}
-        columns = (getattr(*sources.get(key, (moments, key))) for key in self.keys)
-        rows = list(zip(*(map(int, column) for column in columns), strict=True))
+        if self.slots == "step":
+            rows: Any = [f"step {phase}" for phase in seasons.phase]
+        elif isinstance(log.moments, pd.DatetimeIndex):
+            rows = log.moments.strftime(self.slots)
+        else:
+            raise DecisionLogError(
+                f"{self.name} goes by the calendar, but the times of {log.source} are plain "
+                "numbers: write the plan by steps"
+            )
         found = np.array([numbers.get(when, -1) for when in rows], dtype=np.intp)
         if (found < 0).any():
             when = rows[int((found < 0).argmax())]
-            missing = ", ".join(f"{k} {v}" for k, v in zip(self.keys, when, strict=True))
-            raise DecisionLogError(
-                f"{self.name} has no arm for {missing}, which the log has rows of"
-            )
+            raise DecisionLogError(f"{self.name} has no arm for {when}, which the log has rows of")
         return found
 
 
@@ -104,62 +96,24 @@ Policy = FixedArm | BestPerPhase | ScheduledArms
 
 
 def read_schedule(path: str | Path) -> ScheduledArms:
-    """Read a plan: a CSV with an ``arm`` and columns of ``phase``, or ``weekday`` and ``hour``.
-
-    A plan of ``periodic-gp data check --schedule`` is read by its ``when``.
+    """Read a plan: a CSV with columns ``when`` and ``arm``, as ``data check --schedule`` writes it.
 
     Raises:
         DataError: If the file is not such a plan.
     """
     table = read_table(path)
-    columns = {name.lower(): as_text(column) for name, column in table.columns.items()}
-    if {"phase", "when"} <= set(columns):
-        columns = _by_calendar(columns, table.source)
-    keys = tuple(key for key in KEYS if key in columns)
-    if "arm" not in columns or not keys or ("phase" in keys and len(keys) > 1):
+    if not {"when", "arm"} <= set(table.columns):
+        raise DecisionLogError(f"{table.source} is no schedule: it needs columns 'when' and 'arm'")
+    when, arms = (as_text(table.columns[name]) for name in ("when", "arm"))
+    forms = [s for s, form in SLOTS.items() if all(re.fullmatch(form, slot) for slot in when)]
+    if not forms or len(set(when)) < len(when):
         raise DecisionLogError(
-            f"{table.source} is no schedule: it needs a column 'arm' and one of 'phase', or "
-            "'weekday' (monday or 0 to sunday or 6) and 'hour' (0 to 23), or one of these"
+            f"{table.source} is no schedule that can be judged: 'when' must be a weekday (Mon), an "
+            "hour (09:00), both (Mon 09:00), or a step of the season (step 3), each once"
         )
-    plan: dict[tuple[int, ...], str] = {}
-    for row, arm in enumerate(columns["arm"]):
-        when = tuple(_number(key, columns[key][row], table.place(row)) for key in keys)
-        if when in plan:
-            raise DecisionLogError(f"{table.place(row)} gives a second arm for the same {keys[-1]}")
-        plan[when] = arm
-    return ScheduledArms(f"schedule:{Path(path).name}", keys, plan)
-
-
-def _by_calendar(columns: dict[str, list[str]], source: str) -> dict[str, list[str]]:
-    """Return the weekdays and hours of a plan of ``data check``, whose phases begin on Monday."""
-    words = columns["when"]
-    if all(word.startswith("step ") for word in words):
-        return columns
-    found = [_SLOT.fullmatch(word) for word in words]
-    parts = [(match["weekday"], match["hour"]) for match in found if match]
-    if len(parts) < len(words) or len({(d is None, h is None) for d, h in parts}) > 1:
-        raise DecisionLogError(
-            f"{source} goes by {words[0][:40]!r}: of plans of 'data check', those by weekday, by "
-            "hour, or by both are read"
-        )
-    short = [day[:3].title() for day in WEEKDAYS]
-    plan = {"arm": columns["arm"]}
-    if parts[0][0] is not None:
-        plan["weekday"] = [str(short.index(day)) for day, _ in parts]
-    if parts[0][1] is not None:
-        plan["hour"] = [str(int(hour)) for _, hour in parts]
-    return plan
-
-
-def _number(key: str, word: str, place: str) -> int:
-    if key == "weekday" and word.lower() in WEEKDAYS:
-        return WEEKDAYS.index(word.lower())
-    top = {"weekday": 6, "hour": 23}.get(key, 10**6)
-    if not word.isascii() or not word.isdigit() or int(word) > top:
-        raise DecisionLogError(
-            f"{place} has {word[:40]!r} as its {key}: a whole number up to {top} is one"
-        )
-    return int(word)
+    return ScheduledArms(
+        f"schedule:{Path(path).name}", forms[0], dict(zip(when, arms, strict=True))
+    )
 
 
 def parse_policy(text: str) -> Policy:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,10 @@ import pandas as pd
 
 from agents.base import MAX_REWARD
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, Integers
-from periodic_decisions.tables.columns import Roles, arms_of, check_known, find_roles, read_roles
-from periodic_decisions.tables.files import (
-    MAX_VALUES,
-    UNNAMED,
-    RawTable,
-    as_text,
-    read_table,
-)
-from periodic_decisions.tables.grid import TimeGrid, find_grid, positions
-from periodic_decisions.tables.times import parse_times
-from periodic_decisions.tables.values import MISSING, Marks, find_marks, is_number, parse_numbers
+from periodic_decisions.tables.cells import MISSING, count, is_number, parse_numbers, parse_times
+from periodic_decisions.tables.raw import MAX_VALUES, RawTable, as_text, read_table
+from periodic_decisions.tables.roles import INDEX, Roles, arms_of, check_known, find_roles
+from periodic_decisions.tables.series import TimeGrid, find_grid, positions
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
@@ -80,30 +72,27 @@ def read_log(
     Raises:
         DataError: If the table cannot be used, or can be read in more than one way.
     """
-    asked = list(context_columns or ())
-    find = partial(
-        _find_roles,
-        probability=probability_column,
-        contexts=asked,
+    table = read_table(source, separator=separator, encoding=encoding, na_values=na_values)
+    check_known(context_columns or (), list(table.columns), f"column of {table.source}")
+    probability = probability_column_of(table, probability_column)
+    roles = find_roles(
+        table.without([probability, *(context_columns or ())]),
         time_column=time_column,
         arm_column=arm_column,
         reward_column=reward_column,
-        time_format=time_format,
-    )
-    table, roles, _ = read_roles(
-        source, find, na_values=na_values, separator=separator, encoding=encoding
     )
     if roles.arm is None or roles.reward is None:
         raise DecisionLogError(
             f"{table.source} has a column for each arm; a log is a long table with the columns "
             "time, arm and reward"
         )
-    probability = probability_column_of(table, probability_column)
-    contexts = asked if context_columns is not None else _other_numbers(table, roles, probability)
-    numbers = [roles.reward, *contexts, *([probability] if probability else [])]
-    marks = find_marks(table, numbers, decimal)
+    contexts = list(context_columns or ())
+    if context_columns is None:
+        contexts = _other_numbers(table, roles, probability)
+    columns = [roles.reward, *contexts, *([probability] if probability else [])]
+    numbers, number_notes = parse_numbers(table, columns, decimal)
     moments, notes = parse_times(
-        table, roles.time, time_format=time_format, marks=marks, timezone=timezone
+        table, roles.time, time_format=time_format, decimal=decimal, timezone=timezone
     )
     grid, steps = _steps(moments, step, table.source)
     origin = _origin(grid)
@@ -111,18 +100,19 @@ def read_log(
     said = f"a log: time in {roles.time!r}, arm in {roles.arm!r}, reward in {roles.reward!r}"
     said += f", probability in {probability!r}" if probability else ", no probabilities"
     seen = f"contexts, which only agents look at: {', '.join(map(repr, contexts))}"
+    _check_numbers(table, columns, numbers, probability)
     log = DecisionLog(
         source=table.source,
         grid=grid,
         names=tuple(names),
         step=origin + steps,
         arm=codes,
-        reward=_rewards(table, roles.reward, marks),
-        probability=_probabilities(table, probability, marks) if probability else None,
-        contexts=_contexts(table, contexts, marks),
+        reward=numbers[:, 0],
+        probability=numbers[:, -1] if probability else None,
+        contexts=numbers[:, 1 : 1 + len(contexts)] if contexts else None,
         context_names=tuple(contexts),
         origin=origin,
-        notes=(said, *([seen] if contexts else []), *notes, *table.notes, *marks.lines()),
+        notes=(said, *([seen] if contexts else []), *notes, *table.notes, *number_notes),
     )
     return _known_rows(log)
 
@@ -136,12 +126,12 @@ def tell_kind(
     has a reward at most of the times. An unreadable file is not called a log: reading it reports
     the error.
     """
-    known = ("time_column", "arm_column", "reward_column", "time_format")
+    known = ("time_column", "arm_column", "reward_column")
     columns = {name: value for name, value in columns.items() if name in known}
     try:
         table = read_table(source, separator=separator, encoding=encoding)
         probability = probability_column_of(table)
-        roles = find_roles(_without(table, [probability]), **columns)
+        roles = find_roles(table.without([probability]), **columns)
     except DataError as error:
         return False, str(error)
     if roles.arm is None or roles.reward is None:
@@ -171,34 +161,9 @@ def probability_column_of(table: RawTable, asked: str | None = None) -> str | No
     return found[0] if found else None
 
 
-def _find_roles(
-    table: RawTable, *, probability: str | None, contexts: list[str], **columns: str | None
-) -> Roles:
-    """Find time, arm and reward; refuse a table that may be a wide one."""
-    check_known(contexts, list(table.columns), f"column of {table.source}")
-    others = _without(table, [probability_column_of(table, probability), *contexts])
-    try:
-        return find_roles(others, **columns)
-    except DataError as error:
-        if "arms=[" not in str(error):
-            raise
-        raise DecisionLogError(
-            f"cannot tell which columns of {table.source} are the arm, the reward and the "
-            "probability: give arm_column, reward_column and, if there is one, "
-            f"probability_column; there are {', '.join(map(repr, list(others.columns)[:10]))}"
-        ) from None
-
-
-def _without(table: RawTable, names: Sequence[str | None]) -> RawTable:
-    """Return the table without some columns."""
-    kept = {name: column for name, column in table.columns.items() if name not in names}
-    return replace(table, columns=kept)
-
-
 def _other_numbers(table: RawTable, roles: Roles, probability: str | None) -> list[str]:
-    used = (roles.time, roles.arm, roles.reward, probability, UNNAMED, "index", "Unnamed: 0")
-    columns = table.columns.items()
-    return [name for name, values in columns if name not in used and is_number(values)]
+    used = (roles.time, roles.arm, roles.reward, probability, *INDEX)
+    return [name for name in table.columns if name not in used and is_number(table, name)]
 
 
 def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGrid, Integers]:
@@ -240,47 +205,24 @@ def _origin(grid: TimeGrid) -> int:
     return int(np.floor(first / grid.step + 1e-9))
 
 
-def _rewards(table: RawTable, name: str, marks: Marks) -> Array:
-    values = parse_numbers(table, name, marks)
-    large = np.abs(values) > MAX_REWARD
-    if large.any():
-        row = int(large.argmax())
-        raise DecisionLogError(
-            f"{table.place(row)} has the reward {values[row]:g} in column {name!r}: squares of "
-            f"rewards must stay finite, so that they are at most {MAX_REWARD:g} in magnitude"
-        )
-    return values
-
-
-def _probabilities(table: RawTable, name: str, marks: Marks) -> Array:
-    values = parse_numbers(table, name, marks)
-    missing = np.isnan(values)
-    wrong = ~missing & ~((values > 0.0) & (values <= 1.0))
-    if missing.sum() > MAX_SHARE_WITHOUT * len(values):
-        wrong = missing
-    if wrong.any():
-        row = int(wrong.argmax())
-        said = "no probability" if missing[row] else f"a probability of {values[row]:g}"
-        raise DecisionLogError(
-            f"{table.place(row)} has {said} in column {name!r}: the arm of a row was chosen with a "
-            "probability above 0 and at most 1; correct it, or remove the column to have the "
-            "probabilities estimated"
-        )
-    return values
-
-
-def _contexts(table: RawTable, names: Sequence[str], marks: Marks) -> Array | None:
-    if not names:
-        return None
-    found = np.stack([parse_numbers(table, name, marks) for name in names], axis=1)
-    missing = np.isnan(found)
-    if missing.any():
-        row, column = map(int, np.argwhere(missing)[0])
-        raise DecisionLogError(
-            f"{table.place(row)} has nothing in the context column {names[column]!r}: fill it, or "
-            "name the other columns as context_columns"
-        )
-    return found
+def _check_numbers(
+    table: RawTable, columns: Sequence[str], numbers: Array, probability: str | None
+) -> None:
+    """Refuse too large rewards, impossible probabilities, and contexts with gaps."""
+    for name, values in zip(columns, numbers.T, strict=True):
+        missing = np.isnan(values)
+        if name == probability:
+            wrong = ~missing & ~((values > 0.0) & (values <= 1.0))
+            wrong |= missing & (missing.mean() > MAX_SHARE_WITHOUT)
+            rule = "a probability is above 0 and at most 1; without the column it is estimated"
+        elif name == columns[0]:
+            wrong, rule = np.abs(values) > MAX_REWARD, f"at most {MAX_REWARD:g} in magnitude"
+        else:
+            wrong, rule = missing, "a context is needed in each row; name others as context_columns"
+        if wrong.any():
+            row = int(wrong.argmax())
+            found = "nothing" if missing[row] else f"{values[row]:g}"
+            raise DecisionLogError(f"{table.place(row)} has {found} in column {name!r}: {rule}")
 
 
 def _known_rows(log: DecisionLog) -> DecisionLog:
@@ -296,12 +238,7 @@ def _known_rows(log: DecisionLog) -> DecisionLog:
     if not len(kept):
         raise DecisionLogError(f"{log.source} has no row with both a reward and a probability")
     order = kept[np.argsort(log.step[kept], kind="stable")]
-    count = int(without.sum())
-    rows = (
-        f"{count:,} rows have no probability and are"
-        if count > 1
-        else ("1 row has no probability and is")
-    )
+    rows = f"{count(int(without.sum()), 'row')} without a probability left out"
     return replace(
         log,
         step=log.step[order],
@@ -310,5 +247,5 @@ def _known_rows(log: DecisionLog) -> DecisionLog:
         probability=None if log.probability is None else log.probability[order],
         contexts=None if log.contexts is None else log.contexts[order],
         unknown=int((~known).sum()),
-        notes=(*log.notes, *([f"{rows} left out"] if count else [])),
+        notes=(*log.notes, *([rows] if without.any() else [])),
     )

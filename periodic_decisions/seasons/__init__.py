@@ -1,3 +1,1 @@
 """Seasons of a table, their worth, and the schedule that they give."""
-
-__all__: list[str] = []

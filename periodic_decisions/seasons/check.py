@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from periodic_decisions.seasons.find import Season, SeasonSearch, find_seasons
+from periodic_decisions.seasons.find import MIN_SEASONS, Season, SeasonSearch, find_seasons
 from periodic_decisions.seasons.schedule import MIN_SHARE, PhaseGain, Schedule, best_slots, plan
 from periodic_decisions.seasons.slots import Slots, slot_choices, without_gaps
-from periodic_decisions.seasons.spectrum import MIN_SEASONS
+from periodic_decisions.tables.cells import listed, sentence
 from periodic_decisions.tables.series import Series
-from periodic_decisions.tables.values import listed
-from periodic_envs import checks
-from periodic_envs.data.recording import MAX_MISSING, rewards_of
+from periodic_envs.data.recording import rewards_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +45,7 @@ class Check:
 
     def _readings(self) -> list[str]:
         series = self.series
-        troubles = [*series.report.troubles(), *self._refused(), *sum_of_others(series)]
+        troubles = series.troubles()
         return [
             *(sentence(line) for line in series.report.taken_for),
             f"{len(series.values):,} steps of {series.grid.step_text()}, {series.span()}.",
@@ -56,26 +53,11 @@ class Check:
             *([sentence(trouble) for trouble in troubles] or ["No gaps, nothing twice."]),
         ]
 
-    def _refused(self) -> list[str]:
-        """Name the arms that would be more guess than data."""
-        share = np.isnan(self.series.values).mean(0)
-        arms = [self.series.names[i] for i in np.flatnonzero(share > MAX_MISSING)]
-        advice = "name the other arms as arms=[...] to go on without"
-        return [f"more than {MAX_MISSING:.0%} is missing of {listed(arms)}: {advice}"] * bool(arms)
-
     def _season(self) -> list[str]:
-        longest = self.seasons.longest
-        if longest < 2:
-            return [
-                f"The data are too short to look for a season: it must fit in {MIN_SEASONS} "
-                f"times, so that at least {2 * MIN_SEASONS} steps are needed."
-            ]
         if not self.seasons.found:
-            range_text = f"Seasons of 2 to {longest:,}" if longest > 2 else "Seasons of 2"
             return [
-                "No season was found: nothing repeats more clearly than chance would have it.",
-                f"({range_text} steps were looked for: at least {MIN_SEASONS} must fit into the "
-                "data.)",
+                f"No season was found among those of 2 to {self.seasons.longest:,} steps: at least "
+                f"{MIN_SEASONS} must fit into the data."
             ]
         best, *rest = self.seasons.found
         return [
@@ -110,14 +92,6 @@ class Check:
         """Noun for the values, and the factor that makes rewards of them."""
         return ("cost", -1.0) if self.objective == "min" else ("reward", 1.0)
 
-    @property
-    def periods(self) -> tuple[float, ...]:
-        """The periods found, the best first; if another was asked for, that one alone."""
-        found = tuple(season.period for season in self.seasons.found)
-        if self.period is None or self.period in found[:1]:
-            return found
-        return (self.period,)
-
     def in_steps(self, period: float) -> str:
         """Write a period in steps and, where the steps are times, in time."""
         text = f"{period:,.6g} steps"
@@ -127,26 +101,6 @@ class Check:
             days = f"{hours / 24:.5g} days" if hours != 24 else "1 day"
             text += f" ({days})" if hours >= 24 else f" ({hours:.4g} hours)"
         return text
-
-
-def sum_of_others(series: Series) -> list[str]:
-    """Return a sentence if a column is the total of all others, which is not an arm."""
-    values = series.values[~np.isnan(series.values).any(1)]
-    if values.shape[1] < 3 or not len(values):
-        return []
-    rest = values.sum(1, keepdims=True) - values
-    close = np.isclose(values, rest, rtol=1e-6, atol=1e-9 * np.abs(values).max()).all(0)
-    return [
-        f"{series.names[i]!r} is the sum of all other arms: if it is no choice of its own, give "
-        "arms=[...] with the others alone"
-        for i in np.flatnonzero(close)[:1]
-        if values[:, i].any()
-    ]
-
-
-def sentence(words: str) -> str:
-    """Return the words as a sentence."""
-    return words[0].upper() + words[1:] + "."
 
 
 def _evidence(season: Season) -> str:
@@ -183,9 +137,6 @@ def check_series(
     series: Series, *, source: str, period: float | None = None, objective: str = "max"
 ) -> Check:
     """Look for seasons, and measure what they are worth."""
-    checks.one_of("objective", objective, ("max", "min"))
-    if period is not None and not checks.positive("period", period) >= 2.0:
-        raise ValueError(f"period must be at least 2 steps, got {period!r}")
     seasons = find_seasons(series.values, grid=series.grid, objective=objective)
     if period is None and seasons.best is not None:
         period = seasons.best.period

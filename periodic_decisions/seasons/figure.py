@@ -1,4 +1,4 @@
-"""Picture of a check: values, spectrum, autocorrelation, mean by phase, and policies."""
+"""Picture of a check: values, spectrum, and mean by phase."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ _MARK = "#d1495b"
 
 
 def check_figure(check: Check) -> Figure:
-    """Draw values over time, spectrum, autocorrelation, profile by phase, and policies."""
+    """Draw values over time, power by period, and the mean by phase with the schedule."""
     rows = 2 if check.gain is None else 3
     figure = Figure(figsize=(11.0, 2.0 + 2.2 * rows), dpi=110, layout="constrained")
-    places = figure.add_gridspec(rows, 2, height_ratios=[1.15, 0.9, 1.15][:rows])
+    panels = figure.subplots(rows, 1)
     found = f"season of {check.in_steps(check.period)}" if check.period else "no season found"
     title = wrapped(f"{check.source}: {found}", 100)
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, parse_math=False)
-    _draw_values(figure.add_subplot(places[0, :]), check)
-    _draw_spectrum(figure.add_subplot(places[1, 0]), check)
-    _draw_autocorrelation(figure.add_subplot(places[1, 1]), check)
+    _draw_values(panels[0], check)
+    _draw_spectrum(panels[1], check)
     if check.gain is not None:
-        _draw_profile(figure.add_subplot(places[2, 0]), check, check.gain)
-        _draw_policies(figure.add_subplot(places[2, 1]), check, check.gain)
+        _draw_profile(panels[2], check, check.gain)
     return figure
 
 
@@ -100,17 +98,6 @@ def _draw_spectrum(axes: Axes, check: Check) -> None:
     _title(axes, "Power by period, with slow drift taken out")
 
 
-def _draw_autocorrelation(axes: Axes, check: Check) -> None:
-    similarity = check.seasons.autocorrelation
-    end = min(len(similarity), round(3.2 * check.period) + 2 if check.period else len(similarity))
-    axes.plot(np.arange(end), similarity[:end], color="0.35", lw=1.0)
-    axes.axhline(0.0, color="0.7", lw=0.8)
-    axes.set(xlabel="lag in steps", ylim=(min(-0.3, similarity[:end].min()) - 0.05, 1.05))
-    axes.margins(x=0)
-    _mark_periods(axes, check)
-    _title(axes, "Autocorrelation")
-
-
 def _mark_periods(axes: Axes, check: Check) -> None:
     """Mark the seasons found, the best by a full line, and the one of the user."""
     periods = dict.fromkeys([check.period, *(season.period for season in check.seasons.found)])
@@ -144,26 +131,3 @@ def _draw_profile(axes: Axes, check: Check, gain: PhaseGain) -> None:
     many = len(check.series.names) > MAX_LINES
     height = best if many else values[np.arange(len(best)), best]
     axes.plot(np.arange(len(best)) + 0.5 * many, height, "o", mfc="white", mec="black", ms=3.5)
-
-
-def _draw_policies(axes: Axes, check: Check, gain: PhaseGain) -> None:
-    word, sign = check.word_and_sign
-    values = {
-        "random arm": sign * gain.random,
-        "best arm": sign * gain.static,
-        "best arm\nof each phase": sign * gain.per_phase,
-        "best arm\nof each step": sign * gain.oracle,
-    }
-    bars = axes.barh(
-        list(values), list(values.values()), color=["0.8", "0.6", _MARK, "0.8"], height=0.62
-    )
-    axes.axvline(sign * gain.static, color="0.4", lw=0.9, ls=":")
-    # The line must not run through the number of a bar that is as long.
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-    numbers = [f"{value:,.4g}" for value in values.values()]
-    axes.bar_label(bars, numbers, fontsize=9, padding=3, bbox=paper, zorder=3)
-    axes.invert_yaxis()
-    axes.margins(x=0.15)
-    _title(axes, f"Mean {word} per step: the phase gets {gain.share:.0%} of the gain")
-    how = "arms of each phase chosen without the season they are judged by"
-    axes.set_xlabel(f"{how}, {gain.seasons:,} seasons", fontsize=8)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from periodic_decisions.seasons.slots import Slots, by_slot, slot_choices
-from periodic_decisions.tables.values import count
+from periodic_decisions.tables.cells import count
 from periodic_envs.arrays import Array
 
 MIN_SEASONS_FOR_INTERVAL = 3

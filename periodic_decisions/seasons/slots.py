@@ -15,14 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from periodic_decisions.tables.grid import TimeGrid
+from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 
 HOUR, DAY, WEEK = pd.Timedelta("1h"), pd.Timedelta("1D"), pd.Timedelta("7D")
 YEARS = (pd.Timedelta("365D"), pd.Timedelta("365.25D"))  # in whole days, and on average
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAYS_BEFORE = np.cumsum([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30])
 STEP = "step"  # group of slots that lack a name in the calendar
 
 Index = NDArray[np.intp]
@@ -149,19 +148,9 @@ def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
 
 
 def _years(times: Any, step: Any, *, joint: bool) -> list[Slots]:
-    """Cut years into days, weeks or months; and jointly into weekdays or hours of each month."""
+    """Cut years into months; and jointly into weekdays or hours of each month."""
     year, month = times.year.to_numpy(), times.month.to_numpy() - 1
-    # The 29 February counts as the 28th, so that all years have the same days.
-    days = np.where(month == 1, np.minimum(times.day, 28), times.day) - 1
-    of_year = _DAYS_BEFORE[month] + days
-    lengths = np.diff([*_DAYS_BEFORE, 365])
-    dates = [f"{d + 1} {name}" for name, n in zip(MONTHS, lengths, strict=True) for d in range(n)]
-    choices = []
-    if step <= DAY:
-        choices.append(_slots(year, of_year, [("", [(d, d) for d in dates])], "day of the year"))
-    weeks = [(dates[7 * w], dates[7 * w + 6 if w < 51 else 364]) for w in range(52)]
-    choices.append(_slots(year, np.minimum(of_year // 7, 51), [("", weeks)], "week of the year"))
-    choices.append(_slots(year, month, [("", _names(MONTHS))], "month"))
+    choices = [_slots(year, month, [("", _names(MONTHS))], "month")]
     if joint and step <= DAY:
         slot = month * 7 + _weekday(times)
         named = [(name, _names(WEEKDAYS)) for name in MONTHS]

@@ -3,31 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from periodic_decisions.tables.columns import arms_of, check_known, find_roles, read_roles
-from periodic_decisions.tables.files import check_size
-from periodic_decisions.tables.grid import (
-    OFF_GRID,
-    Report,
-    TimeGrid,
-    find_grid,
-    positions,
-    show,
-    tabulate,
+from periodic_decisions.tables.cells import (
+    clock_changes,
+    count,
+    listed,
+    parse_numbers,
+    parse_times,
 )
-from periodic_decisions.tables.times import change_lines, clock_changes, parse_times
-from periodic_decisions.tables.values import find_marks, parse_all
-from periodic_envs import checks
+from periodic_decisions.tables.raw import MAX_VALUES, check_size, read_table
+from periodic_decisions.tables.roles import arms_of, check_known, find_roles
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
+from periodic_envs.data.recording import MAX_MISSING
 
 DUPLICATES = ("error", "mean")
+OFF_GRID = 1e-3  # largest distance from the grid, as a share of the step: room for round-off only
+MIN_SHARE_OF_STEPS = 0.02  # least share of the grid that is present: below, a time is a misprint
+
+
+@dataclass(frozen=True)
+class TimeGrid:
+    """A regular grid of times: ``first + i * step``, as timestamps or as plain numbers."""
+
+    first: Any
+    step: Any
+
+    def times(self, n: int) -> Any:
+        """Return the first n times: a DatetimeIndex, or an array of numbers."""
+        if isinstance(self.first, pd.Timestamp):
+            return pd.date_range(self.first, periods=n, freq=self.step)
+        return self.first + self.step * np.arange(n)
+
+    def at(self, index: int) -> str:
+        """Return one time as text."""
+        return show(self.first + index * self.step)
+
+    def index(self, moments: Any) -> Array:
+        """Return the number of steps from the first time to each: whole numbers on the grid."""
+        # Exact for timestamps: the difference is a whole number of nanoseconds.
+        return np.asarray((moments - self.first) / self.step, dtype=np.float64)
+
+    def step_text(self) -> str:
+        """Return the step as text."""
+        if not isinstance(self.step, pd.Timedelta):
+            return f"{self.step:g}"
+        for unit, name in (("D", "day"), ("h", "hour"), ("min", "minute"), ("s", "second")):
+            number = self.step / pd.Timedelta(1, unit)
+            if number >= 1:
+                return f"{number:g} {name}{'s' if number != 1 else ''}"
+        return str(self.step)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Findings while reading a table.
+
+    Attributes:
+        taken_for: Roles of the columns and guesses, as text.
+        missing_steps: Steps of the grid without any reading.
+        missing: Share of the readings (steps times arms) that are missing.
+        dropped: Repeated readings of the same value.
+        averaged: Repeated readings of different values.
+    """
+
+    taken_for: tuple[str, ...]
+    missing_steps: int
+    missing: float
+    dropped: int
+    averaged: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +111,40 @@ class Series:
         """Return the first and the last time as text."""
         return f"{self.grid.at(0)} to {self.grid.at(len(self.values) - 1)}"
 
+    def troubles(self) -> list[str]:
+        """Describe gaps, duplicates, and an arm that is the total of the others; empty if none."""
+        report = self.report
+        steps = count(report.missing_steps, "whole step")
+        dropped = count(report.dropped, "repeated reading")
+        found = {
+            f"{report.missing:.2%} of the readings are missing, {steps} among them": report.missing,
+            f"{dropped} with the same value dropped": report.dropped,
+            f"{report.averaged:,} readings averaged with others of the same time": report.averaged,
+        }
+        texts = [text for text, number in found.items() if number]
+        return [*texts, *self.scarce_arms(), *self._totals()]
+
+    def scarce_arms(self) -> list[str]:
+        """Return a sentence if arms have more gaps than a replay allows."""
+        missing = np.isnan(self.values).mean(0)
+        scarce = [n for n, share in zip(self.names, missing, strict=True) if share > MAX_MISSING]
+        return [
+            f"more than {MAX_MISSING:.0%} is missing of {listed(scarce)} (a misspelt name?): "
+            f"correct the table, or give arms={[n for n in self.names if n not in scarce]}"
+        ] * bool(scarce)
+
+    def _totals(self) -> list[str]:
+        values = self.values[~np.isnan(self.values).any(1)]
+        rest = values.sum(1, keepdims=True) - values
+        if values.shape[1] < 3 or not values.any():
+            return []
+        same = np.isclose(values, rest, rtol=1e-6, atol=1e-9 * np.abs(values).max()).all(0)
+        return [
+            f"{self.names[i]!r} is the sum of all other arms: if it is not a choice of its own, "
+            "give arms=[...] with the others alone"
+            for i in np.flatnonzero(same & values.any(0))
+        ]
+
 
 def read_series(
     source: Any,
@@ -85,8 +170,7 @@ def read_series(
         reward_column: Column of the rewards in a long table; needed where it is not obvious.
         arms: The arms to use, in this order; None for all, in order of appearance.
         duplicates: Treatment of different values for one arm at one time: "error", or "mean".
-            Equal ones are dropped. (The hour that local clocks show twice when daylight saving ends
-            is always averaged, and the one that they skip when it begins is a gap.)
+            Equal ones are dropped.
         time_format: Format of the times, such as "%d/%m/%Y %H:%M"; None for ISO 8601, numbers, and
             dates in which the day or the month obviously comes first.
         separator: Separator of the fields of a CSV file; None to find it.
@@ -94,36 +178,31 @@ def read_series(
         encoding: Encoding of a CSV file, such as "utf-8" or "cp1252"; None to find it.
         na_values: Words and numbers that stand for missing values, beside the usual ones.
         timezone: Time zone whose clocks give the times, such as "Europe/Madrid": times with an
-            offset are converted to it. None keeps times without an offset, and converts others to
-            UTC.
+            offset are converted to it, the hour that clocks show twice is averaged, and the one
+            that they skip is a gap. None keeps times without an offset, and converts others to UTC.
 
     Raises:
         DataError: If the table cannot be used, or can be read in more than one way.
     """
     if duplicates not in DUPLICATES:
         raise DataError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
-    chosen = None if arms is None else [arms] if isinstance(arms, str) else list(map(str, arms))
+    chosen = None if arms is None else list(map(str, arms))
     if chosen is not None and len(set(chosen)) < max(2, len(chosen)):
         raise DataError(f"arms must name at least two different arms, got {chosen}")
-    find = partial(
-        find_roles,
+    table = read_table(source, separator=separator, encoding=encoding, na_values=na_values)
+    roles = find_roles(
+        table,
         time_column=time_column,
         arm_column=arm_column,
         reward_column=reward_column,
         arms=chosen,
-        time_format=time_format,
     )
-    table, roles, blanks = read_roles(
-        source, find, na_values=na_values, separator=separator, encoding=encoding
-    )
-    marks = find_marks(table, roles.measured, decimal)
     moments, notes = parse_times(
-        table, roles.time, time_format=time_format, marks=marks, timezone=timezone
+        table, roles.time, time_format=time_format, decimal=decimal, timezone=timezone
     )
     grid = find_grid(moments, table.source)
     steps = positions(grid, moments, table.source)
-    n_steps = int(steps.max()) + 1
-    values = np.stack(parse_all(table, roles.measured, marks), axis=1).ravel()
+    readings, number_notes = parse_numbers(table, roles.measured, decimal)
     if roles.arm is None:
         names, n = roles.arms, len(roles.arms)
         steps, codes = steps.repeat(n), np.tile(np.arange(n), len(steps))
@@ -133,83 +212,101 @@ def read_series(
         names = tuple(chosen or found_names)
         places = {name: i for i, name in enumerate(names)}
         codes = np.array([places.get(name, -1) for name in found_names])[codes]
-    check_size(f"the regular grid of {table.source}", len(names), n_steps * len(names))
-    found = tabulate(steps, codes, values, n_steps, len(names))
-    repeated = np.unique(found.conflicts[:, 0])
-    twice = clock_changes(grid, repeated, timezone, back=True)
-    if not twice.all() and duplicates == "error":
-        step, arm = found.conflicts[np.isin(found.conflicts[:, 0], repeated[~twice])][0]
+    rows = pd.DataFrame({"step": steps, "arm": codes, "value": readings.ravel()}).dropna()
+    taken_for = (*roles.lines(table), *notes, *table.notes, *number_notes)
+    empty = Series(grid, names, _gaps(steps, names, table.source), Report(taken_for, 0, 0.0, 0, 0))
+    return _filled(empty, rows[rows["arm"] >= 0], duplicates, timezone, table.source)
+
+
+def _gaps(steps: NDArray[np.intp], names: Sequence[str], source: str) -> Array:
+    """Return a table of gaps, of a bounded size."""
+    n_steps = int(steps.max()) + 1
+    check_size(f"the regular grid of {source}", len(names), n_steps * len(names))
+    return np.full((n_steps, len(names)), np.nan)
+
+
+def _filled(
+    series: Series, rows: pd.DataFrame, duplicates: str, timezone: str | None, source: str
+) -> Series:
+    """Return the series with its readings, the mean of different ones, and the report on them."""
+    grid, names, values = series.grid, series.names, series.values
+    cells = rows.groupby(["step", "arm"])["value"].agg(["first", "min", "max", "mean", "size"])
+    is_same = cells["min"] == cells["max"]
+    step, arm = (cells.index.get_level_values(i).to_numpy(dtype=np.intp) for i in (0, 1))
+    values[step, arm] = cells["first"].where(is_same, cells["mean"])
+    times, repeated = grid.times(len(values)), step[~is_same]
+    twice = clock_changes(times[repeated], timezone, back=True)
+    if duplicates == "error" and not twice.all():
+        at, of = repeated[~twice][0], arm[~is_same][~twice][0]
         raise DataError(
-            f"{table.source} has different values for {names[arm]!r} at {grid.at(int(step))}: keep"
-            " one of them, or take their average with duplicates='mean'"
+            f"{source} has different values for {names[of]!r} at {grid.at(at)}: keep one of them, "
+            "take their average with duplicates='mean', or give the timezone if clocks were set "
+            "back then"
         )
-    unseen = np.isnan(found.values).all(0)
+    unseen = np.isnan(values).all(0)
     if unseen.any():
         raise DataError(
-            f"{table.source} has no reading of {names[int(unseen.argmax())]!r}: leave it out, or "
-            "name the others as arms=[...]"
+            f"{source} has no reading of {names[int(unseen.argmax())]!r}: leave it out, or name "
+            "the others as arms=[...]"
         )
-    gone = np.flatnonzero(np.isnan(found.values).all(1))
-    skipped = gone[clock_changes(grid, gone, timezone, back=False)]
-    if getattr(grid.first, "tzinfo", None) is not None:
-        notes = (*notes, "give a timezone for the hours of local clocks")
-    read_as = (*roles.lines(table), *notes, *table.notes, *marks.lines(), *blanks)
-    report = Report.of(
-        found.values,
-        taken_for=(*read_as, *change_lines(grid, repeated[twice], skipped)),
-        dropped=found.dropped,
-        averaged=found.averaged,
+    gone = np.flatnonzero(np.isnan(values).all(1))
+    skipped = gone[clock_changes(times[gone], timezone, back=False)]
+    changes = {"back": repeated[twice], "forward": skipped}
+    report = Report(
+        taken_for=(
+            *series.report.taken_for,
+            *(f"clocks were set {to} at {grid.at(at[0])}" for to, at in changes.items() if len(at)),
+        ),
+        missing_steps=len(gone),
+        missing=float(np.isnan(values).mean()),
+        dropped=int((cells["size"][is_same] - 1).sum()),
+        averaged=int(cells["size"][~is_same].sum()),
     )
-    return Series(grid, names, found.values, report)
+    return Series(grid, names, values, report)
 
 
-def cut(series: Series, *, start: Any = None, steps: int | None = None) -> Series:
-    """Return the stretch from a time on, of a number of steps; its report counts its own gaps.
+def show(moment: Any) -> str:
+    """Return a time as text, with seconds only where they matter."""
+    if not isinstance(moment, pd.Timestamp):
+        return f"{moment:.12g}"
+    text = str(moment)
+    return text.replace(":00+", "+") if moment.tzinfo else text.removesuffix(":00")
 
-    Raises:
-        DataError: If the window is not in the data: the message gives their range.
-    """
-    n = len(series.values)
-    first = 0 if start is None else _index(series, start)
-    length = n - first if steps is None else checks.whole("steps", steps, 1)
-    if first + length > n:
+
+def find_grid(moments: Any, source: str) -> TimeGrid:
+    """Return the grid from the first time on, in steps of the most common difference."""
+    stamps = isinstance(moments, pd.DatetimeIndex)
+    distinct: Any = moments.sort_values().unique() if stamps else np.unique(moments)
+    if len(distinct) < 3:
+        raise DataError(f"{source} has only {len(distinct)} different times: at least 3 are needed")
+    if stamps:
+        return TimeGrid(distinct[0], pd.Series(distinct).diff().mode()[0])
+    differences = np.diff(distinct)
+    # Round-off makes equal differences differ: group them by their first nine digits.
+    scale = 10.0 ** (np.floor(np.log10(differences)) - 8)
+    rounded, counts = np.unique(np.round(differences / scale) * scale, return_counts=True)
+    step = float(rounded[counts.argmax()])
+    if not max(abs(distinct[0]), abs(distinct[-1])) < 2.0**53 * step:
+        raise DataError(f"the times of {source} are too large, or too close, to tell them apart")
+    return TimeGrid(float(distinct[0]), step)
+
+
+def positions(grid: TimeGrid, moments: Any, source: str) -> NDArray[np.intp]:
+    """Return the grid step of each time."""
+    exact = grid.index(moments)
+    nearest = np.rint(exact)
+    off = np.abs(exact - nearest) > OFF_GRID
+    if off.any():
         raise DataError(
-            f"steps must be at most {n - first:,} from {series.grid.at(first)} on, got {length:,}:"
-            f" the data end at {series.grid.at(n - 1)}"
+            f"the times of {source} are not regular: the most common step is {grid.step_text()}, "
+            f"but {show(moments[int(off.argmax())])} is no whole number of steps after "
+            f"{show(grid.first)}; resample them, or (months, days across a change of the clock) "
+            "write 0, 1, 2, ... instead of the times and call the column 'step'"
         )
-    values = series.values[first : first + length]
-    was = series.report
-    report = Report.of(values, taken_for=was.taken_for, dropped=was.dropped, averaged=was.averaged)
-    grid = replace(series.grid, first=series.grid.first + first * series.grid.step)
-    return replace(series, grid=grid, values=values, report=report)
-
-
-def _index(series: Series, start: Any) -> int:
-    moment = _moment(series.grid, start)
-    exact = float(series.grid.index(moment))
-    if not -0.5 < exact < len(series.values) - 0.5 or abs(exact - round(exact)) > OFF_GRID:
-        aware = getattr(moment, "tzinfo", None) is not None
+    if nearest.max() >= min(MAX_VALUES, len(nearest) / MIN_SHARE_OF_STEPS):
         raise DataError(
-            f"start must be a time of the data, got {start!r}: they reach from {series.span()} in "
-            f"steps of {series.grid.step_text()}"
-            + ("; all in UTC, and so is a start without an offset" if aware else "")
+            f"{source} has {len(nearest):,} times from {show(grid.first)} to "
+            f"{show(moments.max())}, which are {nearest.max() + 1:,.0f} steps of "
+            f"{grid.step_text()}: is one of them wrong?"
         )
-    return round(exact)
-
-
-def _moment(grid: TimeGrid, start: Any) -> Any:
-    """Return the start in the same terms as the times of the data."""
-    try:
-        if not isinstance(grid.first, pd.Timestamp):
-            return float(start)
-        moment = None if isinstance(start, int | float) else pd.Timestamp(start)
-        if moment is not None and moment.tzinfo is None and grid.first.tzinfo is not None:
-            moment = moment.tz_localize("UTC")  # as the times of the data were converted
-    except (TypeError, ValueError, OverflowError):
-        moment = None
-    if moment is None or (moment.tzinfo is None) != (grid.first.tzinfo is None):
-        raise DataError(
-            f"start must be written like the times of the data, such as {show(grid.first)!r}, got "
-            f"{start!r}"
-        )
-    return moment
+    return nearest.astype(np.intp)

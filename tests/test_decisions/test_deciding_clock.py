@@ -34,7 +34,7 @@ def madrid(step: timedelta = HOUR, season: timedelta = DAY) -> StepClock:
         (pd.Timedelta("2h"), 7200),
     ],
 )
-def test_durations(text: Any, seconds: float) -> None:
+def test_parse_duration(text: Any, seconds: float) -> None:
     assert parse_duration("step", text) == timedelta(seconds=seconds)
     assert type(parse_duration("step", text)) is timedelta
 
@@ -42,7 +42,7 @@ def test_durations(text: Any, seconds: float) -> None:
 @pytest.mark.parametrize(
     "bad", ["", "1", "h h", "-1h", "0 min", "1 month", 3600, None, pd.NaT, "9e9h"]
 )
-def test_what_is_no_duration(bad: Any) -> None:
+def test_parse_duration_refuses_other_text(bad: Any) -> None:
     with pytest.raises(DeciderError, match="step must be a length of time"):
         parse_duration("step", bad)
 
@@ -50,7 +50,7 @@ def test_what_is_no_duration(bad: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["1 hour", "90 minutes", "1 week", "10 days", "3 seconds", "100000.5 seconds"]
 )
-def test_durations_are_written_as_they_are_read(text: str) -> None:
+def test_written_inverts_parse_duration(text: str) -> None:
     assert written(parse_duration("step", text)) == text
 
 
@@ -67,32 +67,32 @@ def test_durations_are_written_as_they_are_read(text: str) -> None:
         np.datetime64("2026-07-01T09:00"),
     ],
 )
-def test_one_moment_in_many_forms(value: Any) -> None:
+def test_moment_reads_many_forms(value: Any) -> None:
     assert str(madrid().moment(value)) == "2026-07-01 09:00:00+02:00"
 
 
-def test_a_day_is_its_midnight() -> None:
+def test_moment_of_a_day_is_its_midnight() -> None:
     assert madrid().moment(date(2026, 7, 1)) == madrid().moment("2026-07-01")
 
 
 @pytest.mark.parametrize("bad", ["", "yesterday", "2026-13-01", 5, None, pd.NaT, "0001-01-01", []])
-def test_what_is_no_time(bad: Any) -> None:
+def test_moment_refuses_other_values(bad: Any) -> None:
     with pytest.raises(DeciderError, match="a time is written like"):
         madrid().moment(bad)
 
 
-def test_an_offset_needs_a_time_zone() -> None:
+def test_moment_refuses_an_offset_without_a_zone() -> None:
     with pytest.raises(DeciderError, match="knows no time zone"):
         StepClock.of(HOUR, [DAY], None).moment("2026-07-01 09:00+02:00")
 
 
 @pytest.mark.parametrize("name", ["Europe/Nowhere", "", "../etc/passwd", "Europe", 5])
-def test_unknown_zones(name: Any) -> None:
+def test_clock_refuses_unknown_zones(name: Any) -> None:
     with pytest.raises(DeciderError, match="there is no time zone"):
         StepClock.of(HOUR, [DAY], name)
 
 
-def test_nine_o_clock_has_one_phase_in_summer_and_winter() -> None:
+def test_count_follows_the_wall_clock_by_day() -> None:
     clock = madrid()
     origin = clock.origin(clock.moment("2026-01-15 17:42"))
     days = pd.date_range("2026-01-15", "2026-12-31", tz=MADRID)
@@ -101,25 +101,25 @@ def test_nine_o_clock_has_one_phase_in_summer_and_winter() -> None:
     assert (phases, nine) == ({0}, {9})
 
 
-def test_weeks_follow_the_wall_clock_too() -> None:
+def test_count_follows_the_wall_clock_by_week() -> None:
     clock = madrid(season=timedelta(weeks=1))
     origin = clock.origin(clock.moment("2026-01-05"))
     mondays = pd.date_range("2026-01-05", "2026-12-28", freq="7D")
     assert {clock.count(clock.moment(day), origin) % 168 for day in mondays} == {0}
 
 
-def test_tides_do_not_follow_the_wall_clock() -> None:
+def test_count_follows_elapsed_time_for_tides() -> None:
     clock = madrid(step=timedelta(minutes=30), season=timedelta(hours=12.4))
     origin = clock.origin(clock.moment(f"{SPRING} 00:00"))
     before, after = (clock.count(clock.moment(f"{SPRING} {h}"), origin) for h in ("01:00", "04:00"))
     assert after - before == 4  # two hours have passed
 
 
-def test_a_time_that_never_comes_is_an_hour_later() -> None:
+def test_moment_of_a_skipped_hour_is_an_hour_later() -> None:
     assert str(madrid().moment(f"{SPRING} 02:30")) == "2026-03-29 03:30:00+02:00"
 
 
-def test_a_time_that_comes_twice_is_the_first_unless_fold_says_so() -> None:
+def test_moment_of_a_repeated_hour_follows_fold() -> None:
     clock = madrid()
     first = clock.moment(f"{AUTUMN} 02:30")
     second = clock.moment(datetime(2026, 10, 25, 2, 30, fold=1))
@@ -130,14 +130,14 @@ def test_a_time_that_comes_twice_is_the_first_unless_fold_says_so() -> None:
     assert clock.count(first, origin) == clock.count(second, origin) == 2
 
 
-def test_times_within_a_step_belong_to_it() -> None:
+def test_count_of_times_within_a_step() -> None:
     clock = madrid(step=timedelta(minutes=15))
     origin = clock.origin(clock.moment("2026-05-05 10:07"))
     steps = [clock.count(clock.moment(f"2026-05-05 {t}"), origin) for t in ("09:00", "09:14:59")]
     assert steps == [36, 36]
 
 
-def test_steps_of_weeks_begin_on_mondays() -> None:
+def test_origin_of_weeks_is_a_monday() -> None:
     clock = StepClock.of(timedelta(weeks=1), [], None)
     assert clock.origin(datetime(2026, 11, 19, 12)) == datetime(2026, 11, 16)
 
@@ -148,12 +148,12 @@ def hours(clock: StepClock, start: str, steps: int) -> list[str]:
     return [f"{begin:%H:%M%z}" for begin in found]
 
 
-def test_steps_ahead_in_spring_leave_one_out() -> None:
+def test_steps_from_skips_an_hour_in_spring() -> None:
     expected = ["00:00+0100", "01:00+0100", "03:00+0200", "04:00+0200"]
     assert hours(madrid(), f"{SPRING} 00:20", 4) == expected
 
 
-def test_steps_ahead_in_autumn_have_one_twice() -> None:
+def test_steps_from_repeats_an_hour_in_autumn() -> None:
     expected = ["01:00+0200", "02:00+0200", "02:00+0100", "03:00+0100"]
     assert hours(madrid(), f"{AUTUMN} 01:00", 4) == expected
     half = hours(madrid(step=timedelta(minutes=30)), f"{AUTUMN} 02:00", 5)
@@ -162,7 +162,7 @@ def test_steps_ahead_in_autumn_have_one_twice() -> None:
 
 
 @pytest.mark.parametrize("day", [SPRING, AUTUMN])
-def test_long_steps_ahead_stay_on_the_wall_clock(day: str) -> None:
+def test_steps_from_keeps_long_steps_on_the_wall_clock(day: str) -> None:
     found = hours(madrid(step=timedelta(hours=6), season=DAY), f"{day} 00:00", 6)
     assert [text[:5] for text in found] == ["00:00", "06:00", "12:00", "18:00", "00:00", "06:00"]
     assert {text[:5] for text in hours(madrid(step=DAY, season=7 * DAY), day, 5)} == {"00:00"}

@@ -13,8 +13,8 @@ import pytest
 
 from agents.registry import online_names
 from periodic_decisions import Decider, DeciderError
-from periodic_decisions.decider import storage
-from periodic_decisions.decider.storage import FORMAT, to_bytes
+from periodic_decisions.decider import state
+from periodic_decisions.decider.state import FORMAT, to_bytes
 from tests.platforms import linux_only
 from tests.test_decisions.test_deciding import QUICK, file_agent, kiosk, live, table
 
@@ -45,7 +45,7 @@ def start(path: Path, count: int) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize("agent", ["auto-gp-ucb", QUICK, "thompson", "seasons-gp-ucb", "random"])
-def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, agent: str) -> None:
+def test_load_continues_as_before_save(tmp_path: Path, agent: str) -> None:
     one = kiosk(agent=agent, explore=0.2, timezone="Europe/Madrid")
     late = one.choose("2026-11-16")
     live(one, 60)
@@ -59,9 +59,7 @@ def test_saved_and_loaded_it_decides_the_same(tmp_path: Path, agent: str) -> Non
     assert repr(one.plan("2026-11-23")) == repr(two.plan("2026-11-23"))
 
 
-def test_an_agent_that_cannot_be_saved_sees_everything_again(
-    tmp_path: Path, file_agent: str
-) -> None:
+def test_load_replays_agents_that_cannot_be_saved(tmp_path: Path, file_agent: str) -> None:
     one = kiosk(agent=file_agent, remember=150)
     for hours, first in ((30, "2026-11-16"), (200, "2026-11-18")):  # the second forgets something
         live(one, hours, first)
@@ -72,7 +70,7 @@ def test_an_agent_that_cannot_be_saved_sees_everything_again(
         assert live(one, 30, "2026-11-27") == live(two, 30, "2026-11-27")
 
 
-def test_every_agent_for_arms_goes_on_after_it_was_saved(tmp_path: Path) -> None:
+def test_load_continues_every_agent(tmp_path: Path) -> None:
     for agent in online_names():
         one = kiosk(agent=agent)
         live(one, 12)
@@ -84,7 +82,7 @@ def test_every_agent_for_arms_goes_on_after_it_was_saved(tmp_path: Path) -> None
         assert chosen[0] == chosen[1], agent
 
 
-def test_arms_that_changed_are_saved(tmp_path: Path) -> None:
+def test_save_keeps_changed_arms(tmp_path: Path) -> None:
     one = kiosk()
     one.learn(table(7))
     one.add_arm("chat")
@@ -101,7 +99,7 @@ def live_with_chat(decider: Decider) -> list[str]:
     return chosen + [decider.choose(f"2026-11-17 {hour:02}:00").arm for hour in range(24)]
 
 
-def test_nothing_is_changed_in_the_file_if_something_fails(tmp_path: Path) -> None:
+def test_opened_keeps_the_file_after_an_error(tmp_path: Path) -> None:
     path = tmp_path / "kiosk"
     kiosk().save(path)
     before = path.read_bytes()
@@ -117,7 +115,7 @@ def test_nothing_is_changed_in_the_file_if_something_fails(tmp_path: Path) -> No
     assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".lock") == ["kiosk"]
 
 
-def test_damaged_files_get_a_sentence(tmp_path: Path) -> None:
+def test_load_refuses_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "kiosk"
     with pytest.raises(DeciderError, match="there is no file"):
         Decider.load(path)
@@ -147,7 +145,7 @@ def test_damaged_files_get_a_sentence(tmp_path: Path) -> None:
         ({"format": FORMAT, "version": "99"}, r"it is damaged \(written by version 99\)"),
     ],
 )
-def test_file_refuses_other_formats(tmp_path: Path, said: dict[str, str], reason: str) -> None:
+def test_load_refuses_other_formats(tmp_path: Path, said: dict[str, str], reason: str) -> None:
     path = tmp_path / "kiosk"
     path.write_bytes(to_bytes({"numbers": np.zeros(3)}, said))
     with pytest.raises(DeciderError, match=f"cannot load '.*kiosk': {reason}"):
@@ -155,7 +153,7 @@ def test_file_refuses_other_formats(tmp_path: Path, said: dict[str, str], reason
 
 
 @linux_only
-def test_file_behind_a_symbolic_link_is_the_file_and_keeps_its_mode(tmp_path: Path) -> None:
+def test_opened_follows_a_link_and_keeps_the_mode(tmp_path: Path) -> None:
     path, link = tmp_path / "kiosk", tmp_path / "link"
     kiosk().save(path)
     path.chmod(0o600)
@@ -168,16 +166,16 @@ def test_file_behind_a_symbolic_link_is_the_file_and_keeps_its_mode(tmp_path: Pa
     assert not (tmp_path / "link.lock").exists()
 
 
-def test_a_file_in_use_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_save_gives_up_on_a_locked_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kiosk"
     kiosk().save(path)
-    monkeypatch.setattr(storage, "MAX_WAITING_SECONDS", 0.1)
-    with storage.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
+    monkeypatch.setattr(state, "MAX_WAITING_SECONDS", 0.1)
+    with state.locked(path), pytest.raises(DeciderError, match=r"in use .* for 0\.1 seconds"):
         kiosk().save(path)
     kiosk().save(path)
 
 
-def test_a_disk_that_is_full_keeps_the_file_before(
+def test_save_keeps_the_file_on_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "kiosk"
@@ -194,7 +192,7 @@ def test_a_disk_that_is_full_keeps_the_file_before(
     assert [p.name for p in tmp_path.iterdir() if p.suffix != ".lock"] == ["kiosk"]
 
 
-def test_there_is_no_place_to_write(tmp_path: Path) -> None:
+def test_save_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(DeciderError, match="there is no folder"):
         kiosk().save(tmp_path / "nowhere" / "kiosk")
     with pytest.raises(DeciderError, match="there is no file"), Decider.opened(tmp_path / "none"):
@@ -204,7 +202,7 @@ def test_there_is_no_place_to_write(tmp_path: Path) -> None:
         kiosk().export_log(tmp_path / "nowhere" / "log.csv")
 
 
-def test_two_processes_at_once(tmp_path: Path) -> None:
+def test_opened_serves_two_processes(tmp_path: Path) -> None:
     path = tmp_path / "kiosk"
     kiosk().save(path)
     workers = [start(path, 25) for _ in range(2)]

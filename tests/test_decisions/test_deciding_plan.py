@@ -31,7 +31,7 @@ def weekly(agent: str) -> Decider:
     return kiosk(seasons=["1 day", "1 week"], agent=agent)
 
 
-def test_means_so_far_are_those_of_the_same_hour_of_the_week() -> None:
+def test_plan_has_means_of_the_same_hour_of_the_week() -> None:
     decider, past = weekly("ucb1"), peaked()
     decider.learn(past)
     plan = decider.plan(MONDAY, steps=168).table
@@ -40,7 +40,7 @@ def test_means_so_far_are_those_of_the_same_hour_of_the_week() -> None:
     np.testing.assert_allclose(plan["mean_so_far"], wanted)
 
 
-def test_nothing_was_seen_without_a_season_or_of_a_new_arm() -> None:
+def test_plan_has_no_means_without_a_season() -> None:
     decider = kiosk(seasons=[], agent="ucb1")
     decider.learn(peaked(1))
     assert decider.plan(MONDAY, steps=3).table["mean_so_far"].isna().all()
@@ -53,21 +53,18 @@ def test_nothing_was_seen_without_a_season_or_of_a_new_arm() -> None:
     assert (mean[0, 1], mean[1, 0]) == (3.0, 1.0)
 
 
-def test_a_peak_that_the_model_flattens_is_said() -> None:
+def test_plan_notes_a_peak_that_the_model_flattens() -> None:
     decider = weekly("auto-gp-ucb")
     decider.learn(peaked())
-    plan = decider.plan(MONDAY, steps=168)
-    (note,) = plan.notes
-    assert "The largest gap: sales at 2026-11-21 18:00:00" in note
+    (note,) = decider.plan(MONDAY, steps=168).notes
+    assert "of 168 steps" in note
     assert "phase-ucb:period=168" in note
-    assert note in " ".join(repr(plan).split())
-    assert f"<p>{note}</p>".replace("'", "&#x27;") in plan._repr_html_()
     smooth = kiosk()
     smooth.learn(table(14))
     assert smooth.plan("2026-11-20", steps=48).notes == ()
 
 
-def test_an_agent_without_smoothing_takes_the_peak() -> None:
+def test_plan_of_phase_ucb_takes_the_peak() -> None:
     """The page about deciders recommends it for a schedule that keeps learning."""
     decider = weekly("phase-ucb:period=168,scale=0")
     decider.learn(peaked())
@@ -80,7 +77,7 @@ def test_an_agent_without_smoothing_takes_the_peak() -> None:
 
 
 @pytest.mark.parametrize("objective", ["max", "min"])
-def test_trials_are_marked(objective: str) -> None:
+def test_plan_marks_trials(objective: str) -> None:
     decider = kiosk(objective=objective)
     decider.learn(table(14))
     assert not decider.plan("2026-11-20", steps=24).table["trial"].any()
@@ -92,7 +89,7 @@ def test_trials_are_marked(objective: str) -> None:
     assert plan.text().count(" yes") == plan.table["trial"].sum()
 
 
-def test_what_is_known_already_is_skipped_and_said() -> None:
+def test_learn_skips_known_rewards() -> None:
     decider, once = kiosk(agent="ucb1"), kiosk(agent="ucb1")
     assert decider.learn(table(2)) == once.learn(table(3)) - 48 == 96
     with pytest.warns(UserWarning, match="96 of 144 rewards .* known already and are skipped"):
@@ -104,7 +101,7 @@ def test_what_is_known_already_is_skipped_and_said() -> None:
     assert len(decider._journal.events) == 288
 
 
-def test_a_choice_that_was_told_is_not_learned_again_from_the_table() -> None:
+def test_learn_skips_told_choices() -> None:
     decider = kiosk(agent="ucb1", start="2026-11-02")
     choice = decider.choose("2026-11-02 09:00")
     decider.tell(choice.id, float(table(1).loc["2026-11-02 09:00", choice.arm]))
@@ -112,7 +109,7 @@ def test_a_choice_that_was_told_is_not_learned_again_from_the_table() -> None:
         assert decider.learn(table(1)) == 47
 
 
-def test_rewards_of_a_log_count_as_often_as_they_are_there() -> None:
+def test_learn_counts_repeated_rewards_of_a_log() -> None:
     """Several choices of one arm at one time, with equal and with different rewards."""
     rows = [("2026-11-02 09:00", "billing", reward) for reward in (1.0, 1.0, 0.0)]
     log = pd.DataFrame(rows, columns=["time", "arm", "reward"])
@@ -122,7 +119,7 @@ def test_rewards_of_a_log_count_as_often_as_they_are_there() -> None:
         assert decider.learn(pd.concat([log, log[:1]])) == 1
 
 
-def test_different_rewards_for_one_time_and_arm_are_refused() -> None:
+def test_learn_refuses_conflicting_rewards() -> None:
     twice = pd.concat([table(2), table(2)[5:6] + 1.0])
     decider = kiosk(agent="ucb1")
     with pytest.raises(DeciderError, match="different rewards for 'billing' at 2026-11-02 05:00"):
@@ -133,13 +130,13 @@ def test_different_rewards_for_one_time_and_arm_are_refused() -> None:
         decider.learn(twice, duplicates="last")
 
 
-def test_the_hour_that_clocks_show_twice_is_no_mistake() -> None:
+def test_learn_keeps_a_repeated_hour() -> None:
     autumn = table(2, first="2026-10-24")
     autumn = pd.concat([autumn, autumn[26:27] + 1.0])
     assert kiosk(agent="ucb1", timezone="Europe/Madrid").learn(autumn) == 98
 
 
-def test_columns_that_are_no_arms_are_named() -> None:
+def test_learn_warns_of_other_columns() -> None:
     odd = table(1, ["billing", "sales"]).assign(Störung=3.0)
     decider = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
     said = "passed over: 'Störung'; nothing is learned of 'chat'"
@@ -152,9 +149,3 @@ def test_columns_that_are_no_arms_are_named() -> None:
     assert other.learn(long, arms=["billing", "sales"]) == 48
     with pytest.raises(DeciderError, match="has an arm 'Störung' that the decider does not"):
         other.learn(long, arms=["billing", "Störung"])
-
-
-def test_the_log_has_the_ids_of_choices() -> None:
-    decider = kiosk()
-    choice = decider.choose(MONDAY)
-    assert decider.log["choice_id"].tolist() == [choice.id]

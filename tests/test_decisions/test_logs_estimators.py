@@ -20,8 +20,8 @@ from periodic_decisions.logs.evaluate import (
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, split_seasons
 from periodic_decisions.logs.model import Cells, cross_fit, evidence, fit_model, posterior
 from periodic_decisions.logs.policies import BestPerPhase, FixedArm, ScheduledArms
-from periodic_decisions.logs.replay import replay_agent
-from periodic_decisions.tables.grid import TimeGrid
+from periodic_decisions.logs.rejection import replay_agent
+from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from studies.logs import Part, judge, score
 from tests.dense import Dense
@@ -45,28 +45,8 @@ def uniform_log(seed: int = 0, n: int = 400, arms: int = 3, period: int = 10) ->
 
 # --- by hand ---------------------------------------------------------------------------------
 
-ROWS = {
-    "reward": np.array([1.0, 2.0, 3.0, 4.0]),
-    "weight": np.array([2.0, 0.0, 4.0, 0.0]),
-    "of_logged": np.array([0.5, 2.5, 2.0, 3.0]),
-    "of_policy": np.array([0.5, 1.5, 2.0, 1.0]),
-}
 
-
-@pytest.mark.parametrize(
-    ("estimator", "expected"),
-    [
-        ("ips", (2 * 1 + 4 * 3) / 4),
-        ("snips", (2 * 1 + 4 * 3) / 6),
-        ("dr", (0.5 + 1.5 + 2.0 + 1.0) / 4 + (2 * 0.5 + 4 * 1.0) / 4),
-        ("sndr", (0.5 + 1.5 + 2.0 + 1.0) / 4 + (2 * 0.5 + 4 * 1.0) / 6),
-    ],
-)
-def test_by_hand(estimator: str, expected: float) -> None:
-    assert value(ratios(estimator, **ROWS)) == pytest.approx(expected)
-
-
-def test_the_interval_of_a_mean_over_equal_blocks_is_students() -> None:
+def test_block_interval_of_a_mean_is_students() -> None:
     rng = np.random.default_rng(1)
     x, block = rng.standard_normal(60), np.repeat(np.arange(6), 10)
     means = x.reshape(6, 10).mean(1)
@@ -104,7 +84,7 @@ def obp(name: str, reward: Array, action: Array, pscore: Array, dist: Array, q: 
 
 @pytest.mark.parametrize("estimator", ["ips", "snips", "dr", "sndr"])
 @pytest.mark.parametrize("seed", range(5))
-def test_against_open_bandit_pipeline(estimator: str, seed: int) -> None:
+def test_ratios_equal_open_bandit_pipeline(estimator: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, arms = 50, 4
     reward, action = rng.standard_normal(n), rng.integers(0, arms, n)
@@ -116,7 +96,7 @@ def test_against_open_bandit_pipeline(estimator: str, seed: int) -> None:
     assert value(ratios(estimator, *rows)) == pytest.approx(expected)
 
 
-def test_a_log_is_judged_by_the_same_formulas() -> None:
+def test_evaluate_equals_open_bandit_pipeline() -> None:
     log = uniform_log()
     asked = OffPolicy(log=log, period=10.0)
     assert log.probability is not None
@@ -142,7 +122,7 @@ class Second:
         pass
 
 
-def test_replay_of_a_fixed_agent_is_their_replay_method() -> None:
+def test_replay_agent_equals_open_bandit_pipeline() -> None:
     log = uniform_log()
     assert log.probability is not None
     found = replay_agent(OffPolicy(log=log, period=10.0), f"{__file__}:Second")
@@ -155,7 +135,7 @@ def test_replay_of_a_fixed_agent_is_their_replay_method() -> None:
 # --- exactly -----------------------------------------------------------------------------------
 
 
-def test_unbiased_over_all_logs_of_a_tiny_problem() -> None:
+def test_ratios_are_unbiased_over_all_logs() -> None:
     """Three rows, two arms, rewards 0 or 1: the mean over all 64 logs is the value itself."""
     logging = np.array([[0.3, 0.7], [0.5, 0.5], [0.9, 0.1]])  # of each arm at each row
     mean = np.array([[0.2, 0.6], [0.5, 0.1], [0.9, 0.4]])
@@ -174,7 +154,7 @@ def test_unbiased_over_all_logs_of_a_tiny_problem() -> None:
     assert total["dr"] == pytest.approx(truth)
 
 
-def test_the_model_is_the_posterior_of_the_rows() -> None:
+def test_model_equals_the_dense_posterior() -> None:
     """Against the dense engine, which sees row by row, with the same kernel and noise."""
     rng = np.random.default_rng(2)
     n, arms, period = 60, 3, 6.0
@@ -207,7 +187,7 @@ def _evidence(kernel: object, arm: Array, reward: Array, mu: float) -> float:
     return float(-0.5 * (len(arm) * np.log(best) + np.linalg.slogdet(cov)[1]))
 
 
-def test_the_model_finds_the_season() -> None:
+def test_model_finds_the_season() -> None:
     log = uniform_log(n=3000)
     seasons = split_seasons(log.step, 10.0)
     model = fit_model(seasons.phase, log.arm, log.reward, seasons=seasons, arms=3)
@@ -217,7 +197,7 @@ def test_the_model_finds_the_season() -> None:
     assert abs(mean - 2.1) < 5.0 * deviation
 
 
-def test_no_row_has_a_say_in_what_judges_it() -> None:
+def test_cross_fit_ignores_its_own_fold() -> None:
     log = uniform_log()
     seasons = split_seasons(log.step, 10.0)
     before = cross_fit(seasons, log.arm, log.reward, 3)
@@ -239,14 +219,14 @@ def scheduled(n: int = 200, p: float | None = 1.0) -> DecisionLog:
 
 @pytest.mark.parametrize("p", [1.0, None])
 @pytest.mark.parametrize("estimator", ["dr", "ips", "dm"])
-def test_no_overlap_is_refused(p: float | None, estimator: str) -> None:
+def test_evaluate_refuses_without_overlap(p: float | None, estimator: str) -> None:
     asked = OffPolicy(log=scheduled(p=p), period=10.0)
     said = r"cannot tell about arm:a: in 50% of the steps .* such as 'a' at phase 5; partial=True"
     with pytest.raises(DecisionLogError, match=said):
         asked.evaluate(FixedArm("a"), estimator)
 
 
-def test_a_partial_answer_says_for_how_much_it_stands() -> None:
+def test_evaluate_partial_counts_its_rows() -> None:
     asked = OffPolicy(log=scheduled(), period=10.0, partial=True)
     found = asked.evaluate(FixedArm("a"), "ips")
     assert found.value.estimate == pytest.approx(1.0)
@@ -257,7 +237,7 @@ def test_a_partial_answer_says_for_how_much_it_stands() -> None:
         asked.evaluate(FixedArm("c"), "ips")
 
 
-def test_absence_by_accident_is_no_lack_of_overlap() -> None:
+def test_evaluate_allows_absence_by_accident() -> None:
     """Uniform choice among twelve arms misses some of them in some phases."""
     rng = np.random.default_rng(0)
     n = 240
@@ -271,7 +251,7 @@ def test_absence_by_accident_is_no_lack_of_overlap() -> None:
         unknown.evaluate(FixedArm("a"), "dm")
 
 
-def test_too_few_rows_are_refused() -> None:
+def test_evaluate_refuses_too_few_rows() -> None:
     arm = np.zeros(200)
     arm[::20] = 1
     log = some_log(arm, np.ones(200), np.where(arm == 1, 0.05, 0.95))
@@ -280,14 +260,14 @@ def test_too_few_rows_are_refused() -> None:
         OffPolicy(log=log, period=10.0, phases=1).evaluate(FixedArm("b"), "snips")
 
 
-def test_the_model_does_not_judge_its_own_choice() -> None:
+def test_evaluate_refuses_the_model_on_its_own_choice() -> None:
     with pytest.raises(
         DecisionLogError, match="cannot judge best-per-phase, which it chose itself"
     ):
         OffPolicy(log=uniform_log(), period=10.0).evaluate(BestPerPhase(), "dm")
 
 
-def test_unknown_names_are_refused() -> None:
+def test_evaluate_refuses_unknown_names() -> None:
     asked = OffPolicy(log=uniform_log(), period=10.0)
     with pytest.raises(DecisionLogError, match="there is no arm 'x' in a log: there are a, b, c"):
         asked.evaluate(FixedArm("x"))
@@ -295,11 +275,13 @@ def test_unknown_names_are_refused() -> None:
         asked.evaluate(FixedArm("a"), "magic")
     with pytest.raises(DecisionLogError, match="there is no agent 'nobody'"):
         replay_agent(asked, "nobody")
-    with pytest.raises(DecisionLogError, match="plan has no arm for phase 1"):
-        asked.evaluate(ScheduledArms("plan", ("phase",), {(0,): "a"}))
+    with pytest.raises(DecisionLogError, match="plan has no arm for step 1"):
+        asked.evaluate(ScheduledArms("plan", "step", {"step 0": "a"}))
+    with pytest.raises(DecisionLogError, match="are plain numbers"):
+        asked.evaluate(ScheduledArms("plan", "%a", {"Mon": "a"}))
 
 
-def test_what_was_estimated_or_cut_is_said() -> None:
+def test_evaluate_notes_estimates_and_cuts() -> None:
     log = uniform_log()
     asked = OffPolicy(log=log, period=10.0, estimated=True, clip=2.0)
     notes = asked.evaluate(FixedArm("a"), "ips").notes
@@ -310,7 +292,7 @@ def test_what_was_estimated_or_cut_is_said() -> None:
 # --- agents ----------------------------------------------------------------------------------
 
 
-def test_a_replayed_agent_learns() -> None:
+def test_replay_agent_learns() -> None:
     """The best arm gives 2.1 per step, chance 1.1; noise of a mean over 600 rows is 0.04."""
     asked = OffPolicy(log=uniform_log(n=1800), period=10.0)
     found = replay_agent(asked, "ucb1", seed=1)
@@ -320,7 +302,7 @@ def test_a_replayed_agent_learns() -> None:
     assert found == replay_agent(asked, "ucb1", seed=1)
 
 
-def test_a_replayed_agent_earns_what_it_would_have_earned() -> None:
+def test_replay_agent_is_unbiased() -> None:
     """In forty logs as in forty lives of as many decisions: five standard errors apart at most."""
     gaps = []
     for seed in range(40):
@@ -341,7 +323,7 @@ def test_a_replayed_agent_earns_what_it_would_have_earned() -> None:
     assert abs(np.mean(gaps)) < 5.0 * np.std(gaps) / np.sqrt(len(gaps))
 
 
-def test_rejection_makes_skewed_logs_uniform() -> None:
+def test_replay_agent_corrects_skewed_logs() -> None:
     """Random choice is worth the same, however the log preferred the best arm."""
     rng = np.random.default_rng(3)
     p = np.array([0.2, 0.2, 0.6])
@@ -356,7 +338,7 @@ def test_rejection_makes_skewed_logs_uniform() -> None:
 # --- coverage --------------------------------------------------------------------------------
 
 
-def test_coverage_in_a_small_simulation() -> None:
+def test_intervals_cover_in_a_small_simulation() -> None:
     """At a true coverage of 93 %, fewer than 31 of 40 happen 3 times in 10,000, for each of 12."""
     found = judge(Part("seasonal", "uniform", False, 40, seed=7))
     for (target, estimator), errors in found.items():
@@ -364,7 +346,7 @@ def test_coverage_in_a_small_simulation() -> None:
             assert round(score([errors]).coverage * 40) >= 31, (target, estimator)
 
 
-def test_intervals_know_of_good_and_bad_days() -> None:
+def test_intervals_allow_for_dependent_rows() -> None:
     """Rows of one season share a level: intervals over rows would cover about half the time.
 
     At a true coverage of 93 %, fewer than 49 of 60 happen once in 1,000 times.

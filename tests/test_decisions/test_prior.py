@@ -39,7 +39,7 @@ def replay_of(file: Path) -> gym.Env:
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e5])
-def test_a_learned_prior_pays_on_a_fresh_stretch(tmp_path: Path, unit: float) -> None:
+def test_learned_prior_pays_on_fresh_data(tmp_path: Path, unit: float) -> None:
     """Whatever the unit: variances in squares of 1e5 are none that an agent would read."""
     old = table(tmp_path / "old.csv", measurements(40, 0, unit))
     prior = tmp_path / "prior.json"
@@ -59,7 +59,7 @@ def test_a_learned_prior_pays_on_a_fresh_stretch(tmp_path: Path, unit: float) ->
     assert informed < 0.5 * plain
 
 
-def test_variances_are_those_of_the_data() -> None:
+def test_learn_finds_the_variances() -> None:
     """Lasting: 0.3^2 / (1 - 0.85^2) = 0.324; noise: 0.09."""
     content = learn([measurements(400, 0)], period=PERIOD, transform="identity")
     assert content["unit"] ** 2 == pytest.approx(0.414, rel=0.05)
@@ -71,7 +71,7 @@ def test_variances_are_those_of_the_data() -> None:
     assert own["level"].mean() < 0.1
 
 
-def test_arms_are_told_by_their_coordinates_if_there_are_any(tmp_path: Path) -> None:
+def test_learn_prior_keeps_coordinates(tmp_path: Path) -> None:
     file = table(tmp_path / "old.csv", measurements(10, 0))
     places = tmp_path / "places.csv"
     places.write_text("arm,x\n" + "".join(f"arm {i},{i / 2}\n" for i in range(ARMS)))
@@ -86,7 +86,7 @@ def test_arms_are_told_by_their_coordinates_if_there_are_any(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("period", [2, 7, 24, 24.5, 168])
 @pytest.mark.parametrize("arms", [2, 9])
-def test_any_season_and_few_arms(period: float, arms: int) -> None:
+def test_learn_takes_any_season(period: float, arms: int) -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(5.0, 1.0, (int(4 * period), arms))
     values[rng.random(values.shape) < 0.2] = np.nan
@@ -99,7 +99,7 @@ def test_any_season_and_few_arms(period: float, arms: int) -> None:
     assert set(phases(len(values), period)) == set(range(rows))
 
 
-def test_seasons_that_are_all_alike_are_learned() -> None:
+def test_learn_takes_equal_seasons() -> None:
     values = np.tile(np.arange(12.0).reshape(4, 3) ** 2, (5, 1))
     content = learn([values], period=4, transform="identity")
     profile = np.array(content["profile"]) * content["unit"]
@@ -108,7 +108,7 @@ def test_seasons_that_are_all_alike_are_learned() -> None:
 
 
 @pytest.mark.parametrize("scale", ["identity", "sqrt", "log1p"])
-def test_the_likeliest_scale_is_that_of_the_noise(scale: str) -> None:
+def test_likeliest_transform_follows_the_noise(scale: str) -> None:
     rng = np.random.default_rng(0)
     level = np.tile(rng.uniform(5.0, 200.0, (12, 5)), (30, 1))
     noise = rng.normal(0.0, 1.0, level.shape)
@@ -134,7 +134,7 @@ def test_the_likeliest_scale_is_that_of_the_noise(scale: str) -> None:
         (("--period", "12", "--arm-features", "nowhere.csv"), "cannot read 'nowhere.csv'"),
     ],
 )
-def test_bad_options_are_said_in_one_sentence(
+def test_learn_prior_refuses_bad_options(
     tmp_path: Path, options: tuple[str, ...], says: str
 ) -> None:
     file, out = table(tmp_path / "old.csv", measurements(10, 0)), tmp_path / "prior.json"
@@ -150,7 +150,7 @@ def refused(*command: str, says: str) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_bad_files_are_said_in_one_sentence(tmp_path: Path) -> None:
+def test_learn_prior_refuses_bad_files(tmp_path: Path) -> None:
     out = ("--period", "12", "--out", str(tmp_path / "prior.json"))
     refused("learn-prior", "nowhere.csv", *out, says="cannot read 'nowhere.csv'")
     bad = tmp_path / "bad.csv"
@@ -159,11 +159,11 @@ def test_bad_files_are_said_in_one_sentence(tmp_path: Path) -> None:
     same = table(tmp_path / "same.csv", np.ones((60, 3)))
     refused("learn-prior", str(same), *out, says="all the same: there is nothing to learn")
     away = str(tmp_path / "none" / "prior.json")
-    refused("learn-prior", str(same), "--period", "12", "--out", away, says="there is no folder")
-    refused("learn-prior", str(same), *out[:3], str(tmp_path), says="it is a folder")
+    for place in (away, str(tmp_path)):
+        refused("learn-prior", str(same), *out[:3], place, says="give a file in a folder that")
 
 
-def test_madrid_without_measurements_is_refused(data_folder: Path, tmp_path: Path) -> None:
+def test_learn_prior_refuses_madrid_without_measurements(data_folder: Path, tmp_path: Path) -> None:
     madrid = ("learn-prior", "madrid", "--out", str(tmp_path / "prior.json"))
     refused(*madrid, says="the measurements of 2016, 2017 are not imported")
     refused(*madrid, "--years", "none", says="years are written 2016:2017")
@@ -171,7 +171,7 @@ def test_madrid_without_measurements_is_refused(data_folder: Path, tmp_path: Pat
     refused(*madrid, "--transform", "sqrt", says="--transform is for tables")
 
 
-def test_the_shipped_prior_is_what_the_command_makes(madrid: Path, tmp_path: Path) -> None:
+def test_learn_prior_makes_the_shipped_prior(madrid: Path, tmp_path: Path) -> None:
     out = tmp_path / "madrid.json"
     result = call("learn-prior", "madrid", "--years", "2016:2017", "--out", str(out))
     assert result.returncode == 0, result.stderr

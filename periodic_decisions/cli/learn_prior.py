@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,11 +86,7 @@ def learn_prior(
         separator=separator,
         decimal=decimal,
     )
-    if out.is_dir():
-        raise CommandError(f"cannot write {str(out)!r}: it is a folder")
     check_folder(out)
-    if not os.access(out.parent, os.W_OK):
-        raise CommandError(f"cannot write {str(out)!r}: its folder cannot be written")
     if table != MADRID and years is not None:
         raise CommandError("--years is for madrid: choose from a table by --start and --steps")
     try:
@@ -129,29 +124,38 @@ def _table(
     steps: int | None = None,
     **reading: Any,
 ) -> Learned:
+    import pandas as pd
+
     from agents.auto.transform import TRANSFORMS
     from periodic_decisions.priors import learn, seasons_in
-    from periodic_decisions.tables.series import cut, read_series
+    from periodic_decisions.tables.series import read_series
     from periodic_envs.checks import one_of
-    from periodic_envs.data.table import read_features
+    from periodic_envs.data.table import RewardTable, read_features
 
     one_of("transform", transform, ("auto", *TRANSFORMS))
-    series = cut(read_series(file, **reading), start=start, steps=steps)
+    series = read_series(file, **reading)
+    times = pd.Index(series.times)
+    first: Any = start
+    if isinstance(times, pd.DatetimeIndex):
+        times = times.tz_localize(None)  # in UTC
+    elif start is not None:
+        first = float(start)
+    table = RewardTable(times, series.names, series.values).window(first, steps)
     if period is None:
         raise CommandError(
             "--period must be given, the length of the season in steps of the table: "
             f"'periodic-gp data check {file}' estimates it"
         )
     content = learn(
-        [series.values],
+        [table.values],
         period=period,
         transform=transform,
         places=None if arm_features is None else read_features(arm_features, series.names),
-        about=f"Prior for {file.name}: summary statistics of {series.span()}. Made by periodic-gp "
+        about=f"Prior for {file.name}: summary statistics of {table.span()}. Made by periodic-gp "
         "learn-prior; what the names mean is said in agents/auto/learned_prior.py.",
         extra={"names": list(series.names)},
     )
-    return content, seasons_in([series.values], period), series.grid.at(0)
+    return content, seasons_in([table.values], period), table.span().partition(" to ")[0]
 
 
 def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> None:

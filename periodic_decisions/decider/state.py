@@ -1,4 +1,4 @@
-"""Memory of a decider, and its file: plain arrays and one JSON header.
+"""State of a decider (its agent, choices and rewards) and its file: arrays and one JSON header.
 
 A file is replaced whole, by one process at a time, which holds the lock: another file beside it.
 """
@@ -6,13 +6,12 @@ A file is replaced whole, by one process at a time, which holds the lock: anothe
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
+import copy
 import json
 import math
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version
@@ -21,11 +20,18 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
+from gymnasium import spaces
 from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
-from periodic_decisions.decider.settings import UTC, DeciderError
+from agents import AgentSpec, Problem
+from agents.arrays import Array, Rng
+from agents.base import Agent
+from agents.objects import pack, unpack
+from agents.registry import find_class
+from agents.saving import Saveable
+from periodic_decisions.decider.settings import UTC, DeciderError, Settings
 from periodic_envs.files import settle, whole_file
 
 FORMAT = "periodic-gp decider"
@@ -36,6 +42,7 @@ COLUMNS = ("time", "arm", "reward", "probability", "choice_id")  # readers take 
 ASKED = -1  # instead of an arm: the agent was asked, and received nothing
 TOKENS = 2**24
 MAX_STEP = 2**53  # up to which a step is a float without loss
+DEVIATIONS = 1.96  # half the width of a 95 % interval
 _EPOCH, _TICK = datetime(1970, 1, 1), timedelta(microseconds=1)
 Event = tuple[int, int, float]  # step, arm (or ``ASKED``) and reward
 
@@ -130,16 +137,6 @@ class Journal:
         told.sort(key=lambda event: event[0])
         return told[-max(1, int(share * self._remember)) :]
 
-    def csv(self, names: Sequence[str]) -> str:
-        """Return the choices as a CSV table, times with their offset where there is a zone."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for one in self:
-            numbers = ("" if math.isnan(x) else repr(x) for x in (one.reward, one.probability))
-            writer.writerow((one.moment.isoformat(sep=" "), names[one.arm], *numbers, one.id))
-        return text.getvalue()
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything as arrays for a file: whole numbers below 2^53 are exact floats."""
         choices = [astuple(replace(one, moment=_ticks(one.moment))) for one in self]  # type: ignore[arg-type]
@@ -178,6 +175,141 @@ def _ticks(moment: datetime) -> int:
 def _moment(ticks: int, zone: Any) -> datetime:
     plain = _EPOCH + ticks * _TICK
     return plain if zone is None else plain.replace(tzinfo=UTC).astimezone(zone)
+
+
+class Learner:
+    """An agent for a fixed number of arms.
+
+    Args:
+        spec: Which agent.
+        settings: Of the decider.
+        n_arms: Number of arms.
+        saved: The agent and its generator; None for a new one.
+        generation: Number of agents before, for the seed of a new one.
+    """
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        settings: Settings,
+        n_arms: int,
+        saved: tuple[Agent, Rng] | None = None,
+        generation: int = 0,
+    ) -> None:
+        self._spec, self._settings = spec, settings
+        self._problem = _problem(n_arms, settings.periods)
+        if saved is None:
+            rng = np.random.default_rng([settings.seed, generation])
+            seasons = ", ".join(settings.seasons) or "none"
+            with _failing(spec, f"cannot be made for {n_arms} arms and seasons {seasons}"):
+                saved = spec.make(self._problem, rng), rng
+        self._agent, self._rng = saved
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Return whether it has a state to save; else its past is replayed."""
+        return isinstance(self._agent, Saveable)
+
+    def act(self, step: int) -> tuple[int, bool]:
+        """Return the agent's arm, and whether it is certain: nothing was drawn for it."""
+        before = self._rng.bit_generator.state
+        with _failing(self._spec, "could not choose"):
+            arm = int(self._problem.checked(self._agent.act(self._observation(step))))
+        return arm, before == self._rng.bit_generator.state
+
+    def update(self, step: int, arm: int, reward: float) -> None:
+        """Pass a reward to the agent."""
+        with _failing(self._spec, "could not learn"):
+            self._agent.update(self._observation(step), arm, self._settings.sign * reward)
+
+    def replay(
+        self, events: Sequence[Event], on_progress: Callable[[int, int], object] | None = None
+    ) -> None:
+        """Show the agent its past in this order.
+
+        Args:
+            events: The past.
+            on_progress: Called with the number of events shown, and of all.
+        """
+        for done, (step, arm, reward) in enumerate(events, start=1):
+            if arm == ASKED:
+                self.act(step)
+            else:
+                self.update(step, arm, reward)
+            if on_progress is not None:
+                on_progress(done, len(events))
+
+    def beliefs(self, step: int, arms: Sequence[int]) -> Array | None:
+        """Return the believed mean reward with its 95 % interval, shape (arms, 3).
+
+        None for an agent without beliefs, and before it knows the unit of rewards.
+        """
+        agent: Any = self._agent
+        if not hasattr(agent, "belief") or getattr(agent, "scale", agent) is None:
+            return None
+        mean, deviation = agent.belief(float(step), np.array(arms))
+        middle, half = self._settings.sign * mean, DEVIATIONS * deviation
+        return np.stack([middle, middle - half, middle + half], axis=1)
+
+    def copied(self) -> Learner:
+        """Return another with the same knowledge, for trying."""
+        arrays: dict[str, Any] = {}
+        header = self.packed(arrays)
+        if header is None:
+            twin = copy.deepcopy((self._agent, self._rng))
+        else:
+            agent = unpack(header, arrays, type(self._agent))
+            twin = agent, agent._rng
+        return Learner(self._spec, self._settings, self._problem.n_actions or 0, twin)
+
+    def packed(self, arrays: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the agent for a file; None if it cannot be saved."""
+        return pack(self._agent, arrays) if isinstance(self._agent, Saveable) else None
+
+    @classmethod
+    def restored(
+        cls,
+        spec: AgentSpec,
+        settings: Settings,
+        n_arms: int,
+        header: dict[str, Any],
+        arrays: dict[str, Any],
+    ) -> Learner:
+        """Return the agent from a file."""
+        found = find_class(spec.name)
+        if not (isinstance(found, type) and issubclass(found, Saveable)):
+            raise DeciderError(f"the agent {spec} is not the one that was saved")
+        agent: Any = unpack(header, arrays, found)
+        rng = agent._rng
+        if not isinstance(agent, Agent):
+            raise DeciderError(f"{spec} is not an agent: it needs act() and update()")
+        return cls(spec, settings, n_arms, (agent, rng))
+
+    def _observation(self, step: int) -> Array:
+        angles = [2.0 * np.pi * step / period for period in self._problem.periods[:1]]
+        return np.array([step, *np.cos(angles), *np.sin(angles)], dtype=np.float64)
+
+
+def _problem(n_arms: int, periods: Sequence[float]) -> Problem:
+    phase = ("cos_phase", "sin_phase") if periods else ()
+    low, high = np.array([0.0, -1.0, -1.0]), np.array([np.inf, 1.0, 1.0])
+    size = 1 + len(phase)
+    return Problem(
+        action_space=spaces.Discrete(n_arms),
+        observation_space=spaces.Box(low[:size], high[:size], dtype=np.float64),
+        observation_fields=("t", *phase),
+        periods=tuple(periods),
+    )
+
+
+@contextlib.contextmanager
+def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
+    """Report any error of an agent in one sentence: a user's agent can fail in any way."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DeciderError(f"the agent {spec} {what}: {reason}") from error
 
 
 @contextlib.contextmanager

@@ -1,17 +1,15 @@
 """Users' files and DataFrames as raw tables. Neither sizes, nor text, nor names are trusted.
 
-A CSV table holds text, a Parquet table or a DataFrame its own types; :mod:`.columns` decides what
+A CSV table holds text, a Parquet table or a DataFrame its own types; :mod:`.roles` decides what
 the columns mean.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +26,7 @@ MAX_COLUMNS = 2_000
 MAX_NAME_LETTERS = 200
 UNNAMED = "column 1"  # the first column if it lacks a name: mostly a saved index, never an arm
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-_EXCEL = re.compile(r"sep=([,;\t])\s*", re.I)  # written by Excel above the header
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_NOT_CP1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
-_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a]")
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -47,21 +38,32 @@ class RawTable:
         columns: Values of each column, by name.
         lines: Line number of each row; None for tables without lines.
         notes: Guesses made while reading, as text.
+        absent: The user's words for missing values, in small letters.
     """
 
     source: str
     columns: dict[str, pd.Series]
     lines: Sequence[int] | None = None
     notes: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     def place(self, row: int) -> str:
         """Name the place of a row in the user's file."""
         where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
         return f"{where} of {self.source}"
 
+    def without(self, names: Sequence[str | None]) -> RawTable:
+        """Return the table without some columns."""
+        kept = {name: column for name, column in self.columns.items() if name not in names}
+        return replace(self, columns=kept)
+
 
 def read_table(
-    source: Any, *, separator: str | None = None, encoding: str | None = None
+    source: Any,
+    *,
+    separator: str | None = None,
+    encoding: str | None = None,
+    na_values: str | float | Sequence[str | float] | None = None,
 ) -> RawTable:
     """Read a table from a path (.csv, .tsv, .txt, .parquet) or a DataFrame.
 
@@ -69,22 +71,16 @@ def read_table(
         DataError: If it cannot be read, is too large, or is not a table.
     """
     if isinstance(source, pd.DataFrame):
-        return _from_frame(source)
-    if not isinstance(source, str | os.PathLike):
+        table = _from_frame(source)
+    elif isinstance(source, str | os.PathLike):
+        table = _from_file(Path(source), separator, encoding)
+    else:
         raise DataError(f"data must be a path or a DataFrame, got {type(source).__name__}")
-    path = Path(source)
-    content = read_bytes(path)
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return _from_parquet(path.name, content)
-    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
-        return _from_text(path.name, content, separator, encoding)
-    raise DataError(
-        f"cannot tell the format of {path.name!r}: its name must end in .csv, .tsv, .txt, "
-        ".parquet or .pq"
-    )
+    words = [na_values] if isinstance(na_values, str | int | float) else na_values or ()
+    return replace(table, absent=tuple(str(word).strip().lower() for word in words))
 
 
-def read_bytes(path: Path) -> bytes:
+def _from_file(path: Path, separator: str | None, encoding: str | None) -> RawTable:
     """Read a regular file of bounded size."""
     if path.exists() and not path.is_file():
         raise DataError(f"{str(path)!r} is not a file")
@@ -99,30 +95,31 @@ def read_bytes(path: Path) -> bytes:
             f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the columns and the "
             "times you need, or pass a DataFrame"
         )
-    if not content.strip():
-        raise DataError(f"{path.name!r} is empty")
-    return content
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return _from_parquet(path.name, content)
+    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        return _from_text(path.name, content, separator, encoding)
+    raise DataError(
+        f"cannot tell the format of {path.name!r}: its name must end in .csv, .tsv, .txt, "
+        ".parquet or .pq"
+    )
 
 
 def check_name(name: str, place: str) -> None:
     """Refuse names that cannot be shown on screens and in pictures."""
-    if not name:
-        raise DataError(f"{place} has no name")
-    if len(name) > MAX_NAME_LETTERS or not name.isprintable():
+    if not 0 < len(name) <= MAX_NAME_LETTERS or not name.isprintable():
         raise DataError(
-            f"{place} has a name that cannot be shown: at most {MAX_NAME_LETTERS} printable "
-            "characters"
+            f"{place} has no name, or one that cannot be shown: at most {MAX_NAME_LETTERS} "
+            "printable characters"
         )
 
 
 def check_size(source: str, n_columns: int, n_values: int) -> None:
     """Refuse what would not fit into memory."""
-    if n_columns > MAX_COLUMNS:
-        raise DataError(f"{source} has more than {MAX_COLUMNS:,} columns")
-    if n_values > MAX_VALUES:
+    if n_columns > MAX_COLUMNS or n_values > MAX_VALUES:
         raise DataError(
-            f"{source} has more than {MAX_VALUES:,} values: keep only the columns and the times "
-            "you need"
+            f"{source} has more than {MAX_COLUMNS:,} columns or {MAX_VALUES:,} values: keep only "
+            "the columns and the times you need"
         )
 
 
@@ -148,88 +145,83 @@ def _clean_names(names: list[Any], source: str) -> list[str]:
 def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the text of a file, and a note if its encoding is a guess.
 
-    Without an encoding: its byte order mark, else UTF-8, else Windows' letters for western Europe
+    Without an encoding: UTF-16 by its mark, else UTF-8, else Windows' letters for western Europe
     (cp1252), else Latin-1.
     """
-    notes: tuple[str, ...] = ()
-    known = encoding or next((_MARKS[mark] for mark in _MARKS if content.startswith(mark)), "utf-8")
-    try:
-        text = content.decode(known).removeprefix("\ufeff")
-    except UnicodeError as error:
-        at = f"byte {error.start:,}" if isinstance(error, UnicodeDecodeError) else "at its end"
-        if encoding is not None or known != "utf-8":
+    marked = "utf-16" if content.startswith(UTF_16_MARKS) else "utf-8"
+    for known in [encoding] if encoding else [marked, "cp1252", "latin-1"]:
+        try:
+            text = content.decode(known).removeprefix("\ufeff")
+        except UnicodeError:
+            continue
+        except (LookupError, ValueError) as error:
             raise DataError(
-                f"{name!r} is not {known} text ({at}): give another encoding"
+                f"there is no encoding {encoding!r}: try utf-8, cp1252, latin-1 or utf-16"
             ) from error
-        known = "latin-1" if _NOT_CP1252 & set(content) else "cp1252"
-        text = content.decode(known)
-        guess = f"the text is not UTF-8 ({at}) and was read as {known}"
-        notes = (f"{guess}: if letters look wrong, give an encoding",)
-    except (LookupError, ValueError) as error:
-        raise DataError(
-            f"there is no encoding {encoding!r}: try utf-8, cp1252, latin-1 or utf-16"
-        ) from error
-    if _BINARY.search(text) if notes else "\0" in text:
-        raise DataError(f"{name!r} is not text but binary: only CSV and Parquet are read")
-    return text, notes
+        if "\0" in text:
+            raise DataError(f"{name!r} is not text but binary: only CSV and Parquet are read")
+        if known in (encoding, marked):
+            return text, ()
+        note = f"the text is not UTF-8 and was read as {known}: if letters look wrong, give an"
+        return text, (f"{note} encoding",)
+    raise DataError(f"{name!r} is not {encoding} text: give another encoding")
 
 
 def _from_text(name: str, content: bytes, separator: str | None, encoding: str | None) -> RawTable:
     """Return the fields of a CSV file as text, without its empty lines."""
     text, notes = _decode(name, content, encoding)
     rows = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    excel = _EXCEL.fullmatch(rows[0][1]) if rows else None
-    if excel:
-        separator, rows = separator or excel[1], rows[1:]
-    if not rows:
-        raise DataError(f"{name!r} is empty")
-    lines = [line for _, line in rows]
+    if len(rows) < 2:
+        raise DataError(f"{name!r} is empty, or has a header but no rows below it")
+    numbers, lines = zip(*rows, strict=True)
     separator = separator or _find_separator(name, lines[:20])
     if separator not in SEPARATORS:
         raise DataError(f"separator must be one of {list(SEPARATORS)}, got {separator!r}")
     header = _clean_names(_split(lines[0], separator), repr(name))
-    if len(lines) == 1:
-        raise DataError(f"{name!r} has a header but no rows below it")
     check_size(repr(name), len(header), len(header) * len(lines))
-    numbers = [number for number, _ in rows[1:]]
-    columns = _columns(name, lines[1:], len(header), separator, numbers)
+    columns = _columns(name, lines, len(header), separator, numbers)
     note = f"fields are separated by a {SEPARATORS[separator]}"
-    return RawTable(repr(name), dict(zip(header, columns, strict=True)), numbers, (note, *notes))
+    return RawTable(
+        repr(name), dict(zip(header, columns, strict=True)), numbers[1:], (note, *notes)
+    )
 
 
 def _columns(
-    name: str, lines: list[str], width: int, separator: str, numbers: list[int]
+    name: str, lines: Sequence[str], width: int, separator: str, numbers: Sequence[int]
 ) -> list[pd.Series]:
     """Return the columns as text; Arrow's reader is ten times as quick as Python's."""
     labels = [str(i) for i in range(width)]
     content = "\n".join(lines).encode()
+    wrong: list[Any] = []
+
+    def skip(row: Any) -> str:
+        wrong.append(row)
+        return "skip"
+
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(content),
             read_options=arrow_csv.ReadOptions(
-                use_threads=False, block_size=len(content) + 1, column_names=labels
+                use_threads=False, block_size=len(content) + 1, column_names=labels, skip_rows=1
             ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=separator, invalid_row_handler=lambda row: "skip"
-            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=separator, invalid_row_handler=skip),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(labels, pa.string()), strings_can_be_null=False
             ),
         )
     except pa.ArrowException as error:
         raise DataError(f"{name!r} is not a proper CSV file") from error
-    if len(table) == len(lines):
-        return [table.column(i).to_pandas() for i in range(width)]
-    for line, number in zip(lines, numbers, strict=True):
-        fields = len(_split(line, separator))
-        if fields != width:
-            raise DataError(
-                f"line {number} of {name!r} has {fields} fields, but the header has {width}"
-            )
-    raise DataError(f"{name!r} has a line break or an open quotation mark within a field")
+    if wrong:
+        raise DataError(
+            f"line {numbers[wrong[0].number - 1]} of {name!r} has {wrong[0].actual_columns} "
+            f"fields, but the header has {width}"
+        )
+    if len(table) != len(lines) - 1:
+        raise DataError(f"{name!r} has a line break or an open quotation mark within a field")
+    return [table.column(i).to_pandas() for i in range(width)]
 
 
-def _find_separator(name: str, lines: list[str]) -> str:
+def _find_separator(name: str, lines: Sequence[str]) -> str:
     """Return the sign that cuts the first lines into equally many fields, more than one."""
     widths = {s: {len(_split(line, s)) for line in lines} for s in SEPARATORS}
     fits = [s for s, found in widths.items() if len(found) == 1 and found != {1}]
@@ -266,12 +258,11 @@ def _from_parquet(name: str, content: bytes) -> RawTable:
         # Text stays a dictionary: a short file cannot unpack to a long one.
         words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_binary(f.type)]
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=words)
-        frame = file.read().to_pandas(ignore_metadata=False)
+        return _from_frame(file.read().to_pandas(ignore_metadata=False), repr(name))
     except DataError:
         raise
     except Exception as error:  # Arrow raises many kinds on junk
         raise DataError(f"{name!r} is not a readable Parquet file") from error
-    return _from_frame(frame, repr(name))
 
 
 def _from_frame(frame: pd.DataFrame, source: str = "the DataFrame") -> RawTable:
@@ -280,10 +271,10 @@ def _from_frame(frame: pd.DataFrame, source: str = "the DataFrame") -> RawTable:
     if not len(frame):
         raise DataError(f"{source} has no rows")
     check_size(source, frame.shape[1] + 1, frame.size)
-    names, series = list(frame.columns), [frame.iloc[:, i] for i in range(frame.shape[1])]
     index = frame.index
     if index.name is not None or isinstance(index, pd.DatetimeIndex):
-        names.insert(0, index.name if index.name is not None else "time")
-        series.insert(0, index.to_series())
-    plain = [column.reset_index(drop=True) for column in series]
-    return RawTable(source, dict(zip(_clean_names(names, source), plain, strict=True)))
+        name = "time" if index.name is None else index.name
+        frame = frame.reset_index(names=name, allow_duplicates=True)
+    columns = [frame.iloc[:, i].reset_index(drop=True) for i in range(frame.shape[1])]
+    names = _clean_names(list(frame.columns), source)
+    return RawTable(source, dict(zip(names, columns, strict=True)))

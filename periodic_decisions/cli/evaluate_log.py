@@ -139,7 +139,7 @@ def evaluate_log(
             **columns,
             probability_column=probability_column,
             context_columns=context,
-            step=_length(step),
+            step=step,
             decimal=decimal,
             na_values=na_values,
             timezone=timezone,
@@ -171,22 +171,12 @@ def _require_log(file: Path, as_log: bool | None, columns: dict[str, str | None]
     from periodic_decisions.logs.reading import tell_kind
 
     found, why = (True, "") if as_log else tell_kind(file, **columns)
-    # What cannot be read is reported by reading it.
+    # A file that cannot be read is reported by reading it.
     if as_log is False or (not found and why.startswith(("at ", "it is a wide"))):
         raise CommandError(
-            f"{file.name!r} is a table of rewards, not a log"
-            + (f": {why}" if as_log is None else "")
-            + f"; look at it with: periodic-gp data check {shlex.quote(str(file))}, or insist on a "
-            "log with --log"
+            f"{file.name!r} is a table of rewards, not a log: look at it with periodic-gp data "
+            f"check {shlex.quote(str(file))}, or insist on a log with --log"
         )
-
-
-def _length(step: str | None) -> str | float | None:
-    """Return a step as a number, where it is one."""
-    try:
-        return None if step is None else float(step)
-    except ValueError:
-        return step
 
 
 def _answer(
@@ -194,7 +184,7 @@ def _answer(
 ) -> None:
     from periodic_decisions.logs.log import DecisionLogError
     from periodic_decisions.logs.policies import parse_policy
-    from periodic_decisions.logs.replay import replay_agent
+    from periodic_decisions.logs.rejection import replay_agent
 
     found, refused = [off_policy.logged()], []
     for policy in policies:
@@ -213,12 +203,8 @@ def _answer(
     say("")
     say_table([HEADER, *map(_row, found)], words=2)
     say_prose(LEGEND)
-    notes: dict[str, dict[str, None]] = {}
-    for one in found:
-        for note in one.notes:
-            notes.setdefault(note, {})[one.policy] = None
-    for note, about in notes.items():
-        say_prose(f"Note on {', '.join(about)}: {note}.")
+    for note in dict.fromkeys(f"{one.policy}: {note}." for one in found for note in one.notes):
+        say_prose(f"Note on {note}")
     if refused:
         raise CommandError("; ".join(refused))
 

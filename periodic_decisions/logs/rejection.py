@@ -63,7 +63,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
     size, count = effective_size(weight), int(accepted.sum())
     require_size(f"agent:{agent}", size)
     parts = ((weight * log.reward[accepted], weight),)
-    value = block_interval(parts, off_policy.seasons.block[accepted], level=off_policy.level)
+    value = block_interval(parts, off_policy.seasons.block[accepted])
     notes = [
         f"replayed by rejection: {count:,} of {len(log):,} rows were accepted, so that the "
         f"agent learned from one decision in {len(log) / count:.1f}"

@@ -1,0 +1,77 @@
+"""Commands that set up what did best in a backtest."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from periodic_decisions.backtest.result import BacktestResult
+from periodic_decisions.backtest.windows import LEARNED
+from periodic_decisions.decider.settings import (
+    DEFAULT_REMEMBERED,
+    MAX_DURATION,
+    MAX_REMEMBERED,
+    written,
+)
+
+LEARNABLE = (  # options of reading that ``decide learn`` has; a decider has a zone of its own
+    *("time_column", "arm_column", "reward_column", "arms", "time_format", "duplicates"),
+    *("separator", "decimal", "encoding", "na_values"),
+)
+
+
+def setup_commands(result: BacktestResult) -> dict[str, tuple[str, ...]]:
+    """Return commands for the best agent, and for the learned schedule where it did better.
+
+    Empty where a decider has no clock for the table. A schedule needs the rewards of all arms.
+    """
+    if not result.ranking or not isinstance(result.series.step, pd.Timedelta):
+        return {}
+    agent = result.ranking[0]
+    init, learn = _init(result, "decider", agent, result.plan.periods), _learn(result, "decider")
+    found: dict[str, tuple[str, ...]] = {agent: (init, learn) if result.plan.warm else (init,)}
+    period = result.schedule_period
+    if period and result.totals[LEARNED].sum() > result.totals[agent].sum():
+        schedule = _init(result, "schedule", f"phase-ucb:period={period:.12g},scale=0", [period])
+        cells = int(result.series.values.size)
+        if cells > DEFAULT_REMEMBERED:  # and as much again, as the table grows
+            schedule += f" --remember {min(2 * cells, MAX_REMEMBERED)}"
+        found[LEARNED] = (schedule, _learn(result, "schedule"))
+    return found
+
+
+def _init(result: BacktestResult, name: str, agent: str, periods: Sequence[float]) -> str:
+    step: Any = result.series.step
+    lengths = [(period * step).to_pytimedelta() for period in periods]
+    # Times with an offset, or since 1970, are read as UTC without a zone.
+    aware = getattr(result.series.grid.first, "tzinfo", None) is not None
+    options = {
+        "arms": result.series.names,
+        "step": written(step.to_pytimedelta()),
+        "seasons": [written(length) for length in lengths if length <= MAX_DURATION],
+        "timezone": result.reading.get("timezone") or ("UTC" if aware else []),
+        "objective": "min" if result.objective == "min" else [],
+        "agent": agent,
+    }
+    return f"periodic-gp decide init {name}{as_options(options)}"
+
+
+def _learn(result: BacktestResult, name: str) -> str:
+    reading = {key: result.reading[key] for key in LEARNABLE if key in result.reading}
+    return f"periodic-gp decide learn {name} {shlex.quote(str(result.table))}{as_options(reading)}"
+
+
+def as_options(arguments: Mapping[str, Any]) -> str:
+    """Return arguments as options of a command, with a space before each word.
+
+    >>> as_options({"time_column": "Zeit", "arms": ["a", "b c"]})
+    " --time-column Zeit --arms a --arms 'b c'"
+    """
+    words = []
+    for name, value in arguments.items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            words += [f"--{name.replace('_', '-')}", shlex.quote(str(one))]
+    return "".join(f" {word}" for word in words)

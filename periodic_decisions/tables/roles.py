@@ -1,0 +1,172 @@
+"""Roles of the columns (time, arm, reward): named by the user, or unmistakable."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from periodic_decisions.tables.cells import is_number, is_time
+from periodic_decisions.tables.raw import UNNAMED, RawTable, as_text, check_name
+from periodic_envs.data.errors import DataError
+
+# fmt: off
+TIME = frozenset((
+    "date", "date_time", "datetime", "datum", "ds", "hour", "step", "t", "time", "time_stamp",
+    "timestamp", "utc", "when", "zeit", "zeitpunkt", "zeitstempel",
+))
+ARM = frozenset((
+    "action", "arm", "id", "item", "location", "name", "place", "product", "sensor", "series",
+    "site", "station", "store", "unique_id", "variable", "zone",
+))
+REWARD = frozenset((
+    "amount", "count", "demand", "measurement", "payoff", "reward", "sales", "score", "target",
+    "value", "y",
+))
+# fmt: on
+INDEX = (UNNAMED, "Unnamed: 0", "index")  # numbers of the rows, which were saved
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Roles of the columns.
+
+    Attributes:
+        time: Time column.
+        arms: Columns of the arms in a wide table, else empty.
+        arm: Column that names the arm in a long table, else None.
+        reward: Column of the rewards in a long table, else None.
+    """
+
+    time: str
+    arms: tuple[str, ...] = ()
+    arm: str | None = None
+    reward: str | None = None
+
+    @property
+    def measured(self) -> list[str]:
+        """Columns of numbers."""
+        return list(self.arms) or [str(self.reward)]
+
+    def lines(self, table: RawTable) -> list[str]:
+        """Describe the roles, and name the columns that are not used."""
+        line = f"a wide table: time in {self.time!r}, and a column for each arm"
+        if self.arm is not None:
+            line = f"a long table: time in {self.time!r}, arm in {self.arm!r}, reward in "
+            line += repr(self.reward)
+        used = {self.time, self.arm, self.reward, *self.arms}
+        unused = [repr(name) for name in table.columns if name not in used]
+        return [line, *([f"not used: {', '.join(unused)}"] if unused else [])]
+
+
+def find_roles(
+    table: RawTable,
+    *,
+    time_column: str | None = None,
+    arm_column: str | None = None,
+    reward_column: str | None = None,
+    arms: Sequence[str] | None = None,
+) -> Roles:
+    """Return the roles of the columns.
+
+    Raises:
+        DataError: If a named column is missing, or if more than one reading is possible: then
+            the message names the argument that decides.
+    """
+    named = [name for name in (time_column, arm_column, reward_column) if name is not None]
+    check_known(named, list(table.columns), f"column of {table.source}")
+    time = time_column or _find_time(table, (arm_column, reward_column))
+    if arm_column is None and reward_column is None:
+        if arms and set(arms) <= set(table.columns) - {time}:
+            return _wide(time, list(arms))
+        return _guess(table, time, arms)
+    others = [name for name in table.columns if name not in (time, *INDEX)]
+    arm = arm_column or _find_one("arm", table, others, reward_column)
+    reward = reward_column or _find_one("reward", table, others, arm)
+    if len({time, arm, reward}) < 3:
+        raise DataError("time_column, arm_column and reward_column must be three columns")
+    return Roles(time, arm=arm, reward=reward)
+
+
+def arms_of(
+    table: RawTable, column: str, *, sort: bool = False
+) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the arms of a long table, at least two, and the number of each row's arm."""
+    codes, found = pd.factorize(np.array(as_text(table.columns[column]), dtype=object), sort=sort)
+    for code, name in enumerate(found):
+        check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
+    if len(found) < 2:
+        raise DataError(f"a choice needs at least two arms, {table.source} has only {found[0]!r}")
+    return list(found), codes
+
+
+def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Refuse unknown names, and suggest a known one."""
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known[:20])}"
+            raise DataError(f"there is no {what} {name!r}: {hint}")
+
+
+def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
+    """Return the roles where neither the arm nor the reward column is given."""
+    others = [name for name in table.columns if name not in (time, *INDEX)]
+    arm_names, reward_names = _called(others, ARM), _called(others, REWARD)
+    if len(arm_names) == len(reward_names) == 1:
+        return Roles(time, arm=arm_names[0], reward=reward_names[0])
+    words = [name for name in others if not is_number(table, name)]
+    if len(words) == 1 and len(others) == 2:
+        return Roles(time, arm=words[0], reward=next(n for n in others if n != words[0]))
+    again = table.columns[time].duplicated(keep=False).mean() > 0.5 and len(others) > 1
+    if words or again:
+        seen = f"column {words[0]!r} holds words" if words else "the same times again and again"
+        raise DataError(
+            f"{table.source} may be a long table ({seen}): give arm_column and reward_column, or "
+            "name the columns to use as arms=[...]"
+        )
+    check_known(arms or (), others, f"arm in {table.source}")
+    return _wide(time, others)
+
+
+def _wide(time: str, arms: list[str]) -> Roles:
+    if len(arms) < 2:
+        raise DataError(
+            f"a choice needs at least two arms, found {arms}: give a column for each arm, or a "
+            "long table with the columns time, arm and reward"
+        )
+    return Roles(time, arms=tuple(arms))
+
+
+def _find_time(table: RawTable, taken: tuple[str | None, str | None]) -> str:
+    names = [name for name in table.columns if name not in taken]
+    named = [name for name in names if re.sub(r"\W+", "_", name.lower()).strip("_") in TIME]
+    stamps = [name for name in names if is_time(table, name)]
+    clear = [name for name in named if name in stamps]
+    for found in (named or stamps, clear):
+        if len(found) == 1:
+            return found[0]
+    raise DataError(
+        f"cannot tell which column of {table.source} is the time: give time_column="
+        + " or ".join(map(repr, (named or stamps or names)[:10]))
+    )
+
+
+def _find_one(role: str, table: RawTable, others: list[str], taken: str | None) -> str:
+    """Return the column of this role: by its name, or by its values."""
+    free = [name for name in others if name != taken]
+    called = _called(free, ARM if role == "arm" else REWARD)
+    holding = [name for name in free if is_number(table, name) == (role == "reward")]
+    for found in (called, holding):
+        if len(found) == 1:
+            return found[0]
+    raise DataError(f"cannot tell which column of {table.source} is the {role}: give {role}_column")
+
+
+def _called(names: Iterable[str], words: Collection[str]) -> list[str]:
+    return [name for name in names if name.lower() in words]
