@@ -62,9 +62,7 @@ def test_site_has_no_dead_links(site: Path) -> None:
 
 
 @pytest.mark.parametrize("look", sorted(LOOKS))
-def test_site_pages_open_from_disk(
-    site: Path, opened: Callable[..., Watched], look: str
-) -> None:
+def test_site_pages_open_from_disk(site: Path, opened: Callable[..., Watched], look: str) -> None:
     """Nothing is fetched or wider than the window, and all pictures are complete."""
     watched = opened((site / PAGES[0]).as_uri(), **LOOKS[look])
     page = watched.page
