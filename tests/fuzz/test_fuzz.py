@@ -144,7 +144,7 @@ def damaged(path: Path, files: list[bytes], rng: random.Random) -> Path:
 
 @contextmanager
 def little_memory() -> Iterator[None]:
-    """Let a reader that asks for gigabytes fail."""
+    """Limit the memory that readers may take."""
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_AS)
