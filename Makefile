@@ -45,13 +45,12 @@ studies: $(VENV)/.dev
 	for name in paper zoo flagship rl peers shift; do $(BIN)/python -m studies.run $$name || exit 1; done
 
 # Style, types and the quickest tests, in less than a minute on two cores (more on the first run of mypy).
-QUICK := tests/test_architecture.py tests/test_documents.py \
+QUICK := tests/test_architecture.py tests/test_documents.py tests/test_repository.py \
 	tests/test_agents/test_registry.py tests/test_agents/test_saved_agents.py \
 	tests/test_agents/test_kernels.py tests/test_agents/test_arms.py \
 	tests/test_envs/test_arguments.py tests/test_envs/test_any_process.py \
-	tests/test_evaluation/test_protocol.py tests/test_evaluation/test_store.py \
-	tests/test_evaluation/test_tables.py tests/test_evaluation/test_channel.py \
-	tests/test_evaluation/test_statistics.py tests/test_evaluation/test_plots.py
+	tests/test_evaluation/test_tables.py tests/test_evaluation/test_statistics.py \
+	tests/test_evaluation/test_plots.py
 
 check: lint
 	$(PYTEST) $(QUICK)

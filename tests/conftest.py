@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["SDL_AUDIODRIVER"] = "dummy"
@@ -58,10 +59,15 @@ def imported_folder(madrid_files: Path, tmp_path_factory: pytest.TempPathFactory
     """A data folder with the imported years 2016 to 2018."""
     from periodic_envs.data.madrid.importing import import_paths
 
-    folder = tmp_path_factory.mktemp("imported")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PERIODIC_GP_DATA", str(folder))
-        import_paths([madrid_files])
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # of all processes
+    folder = base / "imported"
+    with FileLock(f"{folder}.lock"), pytest.MonkeyPatch.context() as patch:
+        if not folder.exists():
+            patch.setenv("PERIODIC_GP_DATA", str(base / "importing"))
+            import_paths([madrid_files])
+            (base / "importing").rename(folder)
     return folder
 
 
