@@ -13,15 +13,14 @@ define installing
 	    [ $$((seconds % 3)) -ne 0 ] || echo "  still installing, $$seconds s"; done; \
 	wait $$pid
 endef
-# Tests that share an expensive fixture stay in one process: tests/conftest.py sees to it.
 PYTEST = $(BIN)/python -m pytest -n auto
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes; without compiled files each would compile all of the code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs study studies check test lint test-slow test-lowest test-newest coverage mutation dist kills fuzz \
-	attacks peers peers-light bench format clean
+.PHONY: demo docs study studies check test test-all lint test-lowest test-newest coverage mutation dist peers \
+	peers-light bench format clean
 
 # Interrupted, it goes on where it was; a second time it has nothing left to run.
 demo: $(VENV)/.core
@@ -34,7 +33,7 @@ demo: $(VENV)/.core
 # pages, and ten of them in a browser. Under three minutes on two cores; later, only what has changed.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs out/site
-	PERIODIC_GP_REQUIRE_SITE=1 $(PYTEST) tests/test_site
+	PERIODIC_GP_REQUIRE_SITE=1 $(PYTEST) -m '' tests/test_site
 
 # Run what is missing for the page of a study and write its data: `make study NAME=zoo`. Finished runs stay in
 # out/studies. Then commit studies/data.
@@ -45,23 +44,25 @@ study: $(VENV)/.dev
 studies: $(VENV)/.dev
 	for name in paper zoo flagship rl peers shift; do $(BIN)/python -m studies.run $$name || exit 1; done
 
-# What is most often broken, in less than 90 seconds on two cores (a first time mypy takes a minute
-# more): style, types, and the tests of what everything is listed, checked, kept and judged by. Tests
-# belong here if a whole file of them takes some seconds and guards against everyday mistakes.
-QUICK := tests/test_architecture.py tests/test_documents.py \
+# Style, types and the quickest tests, in less than a minute on two cores (more on the first run of mypy).
+QUICK := tests/test_architecture.py tests/test_documents.py tests/test_repository.py \
 	tests/test_agents/test_registry.py tests/test_agents/test_saved_agents.py \
 	tests/test_agents/test_kernels.py tests/test_agents/test_arms.py \
 	tests/test_envs/test_arguments.py tests/test_envs/test_any_process.py \
-	tests/test_evaluation/test_protocol.py tests/test_evaluation/test_store.py \
-	tests/test_evaluation/test_tables.py tests/test_evaluation/test_channel.py \
-	tests/test_evaluation/test_statistics.py tests/test_evaluation/test_plots.py
+	tests/test_evaluation/test_tables.py tests/test_evaluation/test_statistics.py \
+	tests/test_evaluation/test_plots.py
 
 check: lint
 	$(PYTEST) $(QUICK)
 
-# Everything but what takes minutes, a process for every core.
+# All everyday tests, a process for every core: before each push.
 test: lint
 	$(PYTEST)
+
+# The nightly tests as well (attacks, kills, fuzz, Dask, studies, browser, recipes), the site and the smallest peers.
+test-all: docs lint
+	$(PYTEST) -m ''
+	$(MAKE) peers-light
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -70,10 +71,6 @@ lint: $(VENV)/.dev
 	$(BIN)/repo-review . --show err
 	$(BIN)/codespell
 	$(BIN)/zizmor --offline --quiet .github
-
-# What takes minutes: the posterior after a million steps.
-test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow
 
 # The lowest versions that pyproject.toml promises, and the newest that there are, of everything, torch
 # included (some GB): the quick tests, the worlds, the commands and RL, in environments of their own.
@@ -100,34 +97,22 @@ test-newest: .venv-newest
 	$@/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager -e ".[$(EXTRAS)]"
 	touch $@
 
-# What of the code the tests run: figures on the screen, pages in out/coverage. Some 40 minutes.
+# Coverage of all tests: figures on the screen, pages in out/coverage. Some 40 minutes.
 coverage: $(VENV)/.dev
 	$(BIN)/coverage erase
-	$(PYTEST) --cov --cov-report=term --cov-report=html:out/coverage
+	$(PYTEST) -m '' --cov --cov-report=term --cov-report=html:out/coverage
 
 # Small faults put into the posteriors and the statistics one by one: do tests see them? 25 minutes.
 mutation: $(VENV)/.dev
 	$(BIN)/python -m tests.mutation
 
-# What is handed to PyPI: sdist and wheel, looked at before (metadata, files that must and must not be in).
+# Sdist and wheel for PyPI, with a check of their metadata and files.
 dist: | $(VENV)/bin/python
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python tests/distributions.py dist
-
-# run, submit, leaderboard add and data import, killed 500 times in all at random moments: an hour.
-kills: $(VENV)/.dev
-	$(BIN)/python -m tests.kills 500
-
-# A hundred thousand damaged files: bundles, stores, saved agents, tables, Madrid's. Half an hour.
-fuzz: $(VENV)/.dev
-	$(BIN)/python -m tests.fuzz 100000
-
-# The table of attacks on the judge, from the tests that carry them out.
-attacks: $(VENV)/.dev
-	$(BIN)/python -m tests.attacks
 
 # Bandits of other libraries, installed into .venv as anybody's package would be: their tests, then
 # the protocol that puts them beside ours. Some 40 minutes of one core; interrupted, it goes on.

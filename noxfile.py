@@ -23,7 +23,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("python", VERSIONS)
 def tests(session: nox.Session) -> None:
-    """Run the whole of pytest in an environment of that Python, without torch."""
+    """Run the everyday tests in an environment of that Python, without torch."""
     session.install("-c", "constraints.txt", "-e", ".[dev]")
     session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
 

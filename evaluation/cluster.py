@@ -45,6 +45,7 @@ class Dask:
         except ImportError as error:
             raise DaskUnavailableError('Dask is not installed: pip install -e ".[dask]"') from error
         self._address, self._cluster = address, None
+        self._closed, self._handing_over = False, threading.Lock()
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:
             if address == "local":
@@ -71,12 +72,20 @@ class Dask:
 
     def close(self) -> None:
         """Leave the cluster; end it if it is ours."""
+        with self._handing_over:
+            self._closed = True
         with contextlib.suppress(Exception):
             self._client.close(timeout=2.0)
             if self._cluster is not None:
                 self._cluster.close(timeout=5.0)
 
     def _hand_over(self, task: Any, run: Run, future: Future[Record]) -> None:
+        """Pass on the result of a task, unless the client is closed: it would wait for ever."""
+        with self._handing_over:
+            if not self._closed:
+                self._answer(task, run, future)
+
+    def _answer(self, task: Any, run: Run, future: Future[Record]) -> None:
         from distributed.scheduler import KilledWorker
 
         try:

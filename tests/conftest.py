@@ -1,26 +1,31 @@
-"""Windows are drawn on no screen; nobody's imported measurements are touched."""
+"""Fixtures of all tests; no window opens, and the user's data and settings are not touched."""
 
 import os
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
+from filelock import FileLock
 
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["SDL_AUDIODRIVER"] = "dummy"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
-# Before NumPy and torch are imported: threads that fight over two cores make minutes of seconds.
+# Before NumPy and torch are imported: with more threads than cores tests take many times as long.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 MADRID = Path(__file__).parents[2] / "shared" / "data" / "madrid"
-"""Real measurements, where there are any. They are no part of this repository."""
+"""Real measurements, which are not part of this repository."""
+NIGHTLY = (
+    *("attacks", "fuzz", "kills", "mutation", "test_browser", "test_site", "test_recipes.py"),
+    *("test_platforms.py", "test_studies/test_pages.py", "test_evaluation/test_dask.py"),
+)
+"""Folders and modules whose tests do not run with every push."""
 
 
-# An empty data folder, unless a test asks for `madrid`. Now, because some tests make environments
-# while they are collected. The warning that there is nothing in it is said once per process: here.
+# An empty data folder, unless a test uses `madrid`: some tests make environments while they are
+# collected. The warning about simulated data is given once per process: here.
 _EMPTY = tempfile.TemporaryDirectory()
 os.environ["PERIODIC_GP_DATA"] = _EMPTY.name
 with warnings.catch_warnings():
@@ -30,30 +35,12 @@ with warnings.catch_warnings():
     Madrid()
 
 
-def shared_scope(nodeid: str) -> str:
-    """The package or module whose fixtures a test may share, or else the test itself.
-
-    A fixture of a module or package is expensive, up to minutes. Tests that share one are run by
-    one process of xdist: otherwise every process would make its own.
-    """
-    module = nodeid.partition("::")[0]
-    path = Path(__file__).parents[1] / module
-    package = path.with_name("conftest.py")
-    if package.is_file() and 'scope="package"' in package.read_text():
-        return module.rpartition("/")[0]
-    return module if 'scope="module"' in path.read_text() else nodeid
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand out tests by their scope. (xdist's own groups do nothing with pytest 9.2.)"""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Scheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return shared_scope(nodeid)
-
-    return Scheduling(config, log)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that only ``make test-all`` runs."""
+    places = [Path(__file__).parent / name for name in NIGHTLY]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in places):
+            item.add_marker(pytest.mark.nightly)
 
 
 @pytest.fixture(scope="session")
@@ -69,26 +56,31 @@ def madrid_files() -> Path:
 
 @pytest.fixture(scope="session")
 def imported_folder(madrid_files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with 2016 to 2018, imported once."""
+    """A data folder with the imported years 2016 to 2018."""
     from periodic_envs.data.madrid.importing import import_paths
 
-    folder = tmp_path_factory.mktemp("imported")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PERIODIC_GP_DATA", str(folder))
-        import_paths([madrid_files])
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # of all processes
+    folder = base / "imported"
+    with FileLock(f"{folder}.lock"), pytest.MonkeyPatch.context() as patch:
+        if not folder.exists():
+            patch.setenv("PERIODIC_GP_DATA", str(base / "importing"))
+            import_paths([madrid_files])
+            (base / "importing").rename(folder)
     return folder
 
 
 @pytest.fixture
 def madrid(imported_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The imported measurements are in use."""
+    """The imported measurements, in use."""
     monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
     return imported_folder
 
 
 @pytest.fixture
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder of one's own."""
+    """An empty data folder of the test."""
     folder = tmp_path / "data"
     monkeypatch.setenv("PERIODIC_GP_DATA", str(folder))
     return folder

@@ -22,7 +22,7 @@ PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
 def required(project: dict[str, Any], extras: Iterable[str]) -> Iterator[Requirement]:
-    """What is installed with these extras, those that they name of our own included."""
+    """Yield what is installed with these extras, and with the extras that they include."""
     waiting, seen = [*extras], set[str]()
     texts = [*project["dependencies"]]
     while waiting:
@@ -41,7 +41,7 @@ def required(project: dict[str, Any], extras: Iterable[str]) -> Iterator[Require
 
 
 def lowest(requirement: Requirement) -> str:
-    """The constraint that holds a package at the lowest version that we promise."""
+    """Return the constraint that holds a package at its lowest promised version."""
     bounds = [bound.version for bound in requirement.specifier if bound.operator in (">=", "==")]
     if len(bounds) != 1:
         raise SystemExit(

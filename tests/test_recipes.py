@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, pasted into a copy of the tree, pass what the tree must pass."""
+"""The recipes of CONTRIBUTING.md, pasted into a copy of the repository, pass its checks."""
 
 import os
 import re
@@ -12,30 +12,23 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
-COPIED = (
-    *("periodic_envs", "agents", "evaluation", "periodic_decisions", "studies"),
-    *("tests", "examples", "pyproject.toml"),
-    *("README.md", "CONTRIBUTING.md", "references.bib", "docs/_ext"),
-)
+NOT_COPIED = (".git", ".venv*", "out", "build", "dist", "*.egg-info", "__pycache__")
 FILES = dict(re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)^```", CONTRIBUTING, re.S | re.M))
-"""New files, whole, by their place."""
+"""New files by their paths."""
 LINES = {
     "agents/registry.py": ('\n}\n"""Agents', r"```python\n(\"two-seasons\".*?)\n```"),
     "evaluation/columns.py": ("\n]\n", r"```python\n(Column\(.*?\n\))\n```"),
     "evaluation/cli/commands.py": ("\n}\n", r"```python\n(\"worst\".*?),\n```"),
 }
-"""Files that get a few lines more, before which text, and what they are."""
+"""Files with a new entry: the text after it, and the pattern of the entry."""
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository with every recipe in its place."""
     copy = tmp_path_factory.mktemp("tree")
-    for name in COPIED:
-        source = ROOT / name
-        shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy2(source, copy)
-    if (ROOT / ".mypy_cache").is_dir():  # spares a minute
-        shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True)
+    (copy.parent / "shared").symlink_to(ROOT.parent / "shared")
     for place, source in FILES.items():
         assert not (copy / place).exists(), place
         (copy / place).write_text(source)
@@ -49,7 +42,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(tree: Path, *command: str) -> str:
-    """What a Python module prints, run in the copy; it must end well."""
+    """Run a Python module in the copy and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=tree,
@@ -61,43 +54,31 @@ def run(tree: Path, *command: str) -> str:
     return done.stdout
 
 
-def passed(tree: Path, *arguments: str) -> int:
-    """How many tests passed in the copy."""
-    out = run(tree, "pytest", "-p", "no:cacheprovider", *arguments)
-    return int(re.findall(r"(\d+) passed", out)[0])
-
-
-def test_there_is_a_recipe_for_each() -> None:
+def test_recipes_exist_for_each_kind() -> None:
     folders = {str(Path(place).parent) for place in FILES}
-    rooms = {"periodic_envs/worlds", "agents/zoo/gp", "agents/gp/kernels", "evaluation/cli"}
-    assert folders == rooms
+    assert folders == {
+        "periodic_envs/worlds",
+        "agents/zoo/gp",
+        "agents/gp/kernels",
+        "evaluation/cli",
+    }
 
 
-def test_lint_and_types(tree: Path) -> None:
+def test_recipes_pass_lint_and_types(tree: Path) -> None:
     changed = [*FILES, *LINES]
     run(tree, "ruff", "check", *changed)
     run(tree, "ruff", "format", "--check", *changed)
     run(tree, "mypy")
 
 
-def test_what_counts_and_lists_everything_still_passes(tree: Path) -> None:
-    files = ("tests/test_architecture.py", "tests/test_evaluation/test_columns.py")
-    assert passed(tree, *files, "tests/test_agents/test_registry.py") >= 30
-    assert passed(tree, "tests/test_documents.py", "-k", "world or citations or contract") >= 3
-
-
-def test_the_world_passes_the_tests_of_every_world(tree: Path) -> None:
-    assert passed(tree, "tests/test_envs", "-k", "Beach") >= 12
-
-
-def test_the_agent_passes_the_tests_of_every_agent(tree: Path) -> None:
-    files = ("tests/test_agents/test_zoo.py", "tests/test_agents/test_registry.py")
-    assert passed(tree, *files, "-k", "two-seasons") >= 8
+@pytest.mark.timeout(3600)
+def test_recipes_pass_the_everyday_tests(tree: Path) -> None:
+    run(tree, "tests.contract.record", "envs", "agents")
+    run(tree, "pytest", "-n", "2", "-p", "no:cacheprovider")
     assert "two-seasons" in run(tree, "evaluation", "agents")
-    assert '"two-seasons"' in run(tree, "evaluation", "protocols", "standard", "--json")
 
 
-def test_the_kernel_is_the_same_in_every_engine_and_can_be_saved(tree: Path) -> None:
+def test_kernel_recipe_agrees_between_engines_and_is_saved(tree: Path) -> None:
     (tree / "kernel_check.py").write_text(
         """
 import numpy as np
@@ -120,10 +101,10 @@ np.testing.assert_array_equal(again.predict(12.5), engines[0].predict(12.5))
     run(tree, "kernel_check")
 
 
-def test_the_statistic_is_in_every_table_and_the_command_runs(tree: Path) -> None:
+def test_statistic_and_command_recipes_run(tree: Path) -> None:
     arguments = ("--agents", "random", "--envs", "PeriodicGP-SyntheticDiscrete-v0", "--seeds")
-    shown = run(tree, "evaluation", "run", "smoke", *arguments, "0:2", "--workers", "0")
-    assert "median regret" in shown
+    table = run(tree, "evaluation", "run", "smoke", *arguments, "0:2", "--workers", "0")
+    assert "median regret" in table
     assert "median_regret" in run(tree, "evaluation", "show", "--json")
     run(tree, "evaluation", "leaderboard", "build", "--store", "results.sqlite", "--out", "p.html")
     assert "Median regret" in (tree / "p.html").read_text()

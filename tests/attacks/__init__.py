@@ -1,4 +1,6 @@
-"""Every cheat that we know of, as an agent, a bundle or a log, and what becomes of it.
+"""Attacks on the judge, carried out: agents in the sandbox, and bundles that lie.
 
-``python -m tests.attacks`` writes the table of ``docs/attacks.md`` from these tests.
+``docs/attacks.md`` lists all known attacks. Forged manifests, steps and logs are tested in
+``tests/test_evaluation`` (``test_leaderboard.py``, ``test_editions.py``), the walls of the sandbox
+in ``test_sandbox.py`` there.
 """

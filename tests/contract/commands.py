@@ -1,9 +1,18 @@
-"""Figures that commands print or write: on the protocol ``smoke`` and on the example table."""
+"""Figures that commands print or write: on the protocol ``smoke`` and on the example table.
+
+    python -m tests.contract.commands
+
+prints them as JSON, run in a process with the kernel of BLAS that they were recorded with.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +20,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tests.contract.conftest import call, example_table, plain
+from tests.contract.conftest import ROOT, example_table, numeric_environment, plain
+from tests.test_evaluation import test_cli
 
 LOG = ["time", "arm", "reward", "probability"]
 ARMS = ["Station", "Offices", "Old town", "Stadium", "Airport"]
 TIMES = pd.date_range("2024-04-01 06:00", periods=6, freq="5h")
+
+
+def call(folder: Path, *words: str) -> str:
+    """Run a command within this process and return its output."""
+    done = test_cli.call(*words, cwd=folder)
+    assert done.returncode == 0, f"{words}: {done.stdout[-800:]} {done.stderr[-1500:]}"
+    return str(done.stdout)
 
 
 def smoke(folder: Path) -> dict[str, Any]:
@@ -59,14 +76,8 @@ def log(folder: Path) -> dict[str, Any]:
         }
     )
     logged.to_csv(folder / "log.csv", index=False)
-    policies = (
-        "--policy",
-        "arm:Airport",
-        "--policy",
-        "best-per-phase",
-        "--policy",
-        "agent:thompson",
-    )
+    names = ("arm:Airport", "best-per-phase", "agent:thompson")
+    policies = [word for name in names for word in ("--policy", name)]
     return {"answer": json.loads(call(folder, "data", "log", "log.csv", *policies, "--json"))}
 
 
@@ -100,3 +111,34 @@ COMMANDS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "log": log,
     "decide": decide,
 }
+
+
+def compute() -> dict[str, Any]:
+    """Return the figures, computed in a fresh process."""
+    command = [sys.executable, "-m", "tests.contract.commands"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=numeric_environment(),
+        stdout=subprocess.PIPE,
+        timeout=600,
+        check=True,
+    )
+    return dict(json.loads(done.stdout))
+
+
+def main() -> None:
+    """Print the figures of all commands, each run in a folder of its own."""
+    figures = {}
+    with tempfile.TemporaryDirectory() as place:
+        for name, command in COMMANDS.items():
+            folder = Path(place) / name
+            folder.mkdir()
+            os.environ["XDG_CONFIG_HOME"] = str(folder / "settings")
+            os.environ["PERIODIC_GP_DATA"] = str(folder / "data")
+            figures[name] = command(folder)
+    json.dump(figures, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

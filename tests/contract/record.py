@@ -11,11 +11,9 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from tests.contract import trajectories, worlds
-from tests.contract.commands import COMMANDS
+from tests.contract import commands, trajectories, worlds
 from tests.contract.conftest import GOLDEN, pinned_kernel
 
 
@@ -29,19 +27,10 @@ def agents() -> dict[str, Any]:
     return trajectories.compute(save_at=None)
 
 
-def commands() -> dict[str, Any]:
-    """Figures of commands, each run in a folder of its own."""
-    with tempfile.TemporaryDirectory() as place:
-        folders = {name: Path(place) / name for name in COMMANDS}
-        for folder in folders.values():
-            folder.mkdir()
-        return {name: figures(folders[name]) for name, figures in COMMANDS.items()}
-
-
 RECORDERS: dict[str, Callable[[], dict[str, Any]]] = {
     "envs": envs,
     "agents": agents,
-    "commands": commands,
+    "commands": commands.compute,
 }
 
 

@@ -1,11 +1,10 @@
 """Commands give the recorded figures."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.commands import COMMANDS
+from tests.contract.commands import COMMANDS, compute
 from tests.contract.conftest import golden, pinned_kernel
 
 TOLERANCE = 1e-6 if pinned_kernel() else 1e-3
@@ -27,6 +26,11 @@ def check_equal(actual: Any, expected: Any, where: str) -> None:
         assert actual == expected, where
 
 
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Any]:
+    return compute()
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_commands_give_recorded_figures(name: str, tmp_path: Path) -> None:
-    check_equal(COMMANDS[name](tmp_path), golden("commands")[name], name)
+def test_commands_give_recorded_figures(name: str, figures: dict[str, Any]) -> None:
+    check_equal(figures[name], golden("commands")[name], name)

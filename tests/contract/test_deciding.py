@@ -45,7 +45,7 @@ def acknowledged(path: Path, rng: random.Random) -> list[list[str]]:
 
 
 @posix_only
-@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.nightly)])
 def test_decider_keeps_acknowledged_choices(tmp_path: Path, kills: int) -> None:
     path, rng = tmp_path / "state", random.Random(0)
     agent = "periodic-gp-ucb:time_length_scale=1"

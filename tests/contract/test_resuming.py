@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,7 +17,6 @@ from tests.platforms import module_needs_posix
 
 module_needs_posix()
 SEEDS = 8
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
 def wait_until(ready: Callable[[], bool], seconds: float = 120.0) -> None:
@@ -74,10 +74,6 @@ class Sweep:
             last = self.made()
             time.sleep(1.5)
 
-    def complete(self) -> None:
-        """Run the command to its end."""
-        call(self.folder, *self.words)
-
 
 def check_resumed(sweep: Sweep, how: int) -> None:
     """Interrupt a sweep, complete it, and compare it with an uninterrupted one."""
@@ -85,7 +81,7 @@ def check_resumed(sweep: Sweep, how: int) -> None:
     sweep.settle()
     finished, made = sweep.finished(), sweep.made()
     assert finished < SEEDS
-    sweep.complete()
+    call(sweep.folder, *sweep.words)
     assert sweep.made() - made == SEEDS - finished
     resumed = evaluation.load(sweep.store)
     whole = evaluation.run(sweep.folder / "sweep.toml", workers=0)
@@ -96,40 +92,43 @@ def check_resumed(sweep: Sweep, how: int) -> None:
         pd.testing.assert_frame_equal(ours[timeless], theirs[timeless])
 
 
-@pytest.mark.parametrize("how", SIGNALS)
+def nightly(*values: object) -> Any:
+    return pytest.param(*values, marks=pytest.mark.nightly)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [signal.SIGKILL, nightly(signal.SIGINT), nightly(signal.SIGTERM)],
+    ids=lambda how: how.name,
+)
 def test_sweep_resumes_locally(tmp_path: Path, how: int) -> None:
     check_resumed(Sweep(tmp_path, "--workers", "2"), how)
 
 
-@pytest.mark.parametrize("how", SIGNALS)
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name
+)
 def test_sweep_resumes_on_dask(tmp_path: Path, how: int) -> None:
     clusters = pytest.importorskip("tests.test_evaluation.clusters")
     (tmp_path / "cluster").mkdir()
-    with clusters.cluster(tmp_path / "cluster") as found:
-        check_resumed(Sweep(tmp_path, "--dask", found.address), how)
+    with clusters.cluster(tmp_path / "cluster") as cluster:
+        check_resumed(Sweep(tmp_path, "--dask", cluster.address), how)
 
 
 def test_sweep_runs_changed_code_again(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    text = THIRD_PARTY.read_text()
-    file.write_text(text)
-    named = f"{file}:Good:log={tmp_path / 'log'}"
+    file, log, store = tmp_path / "mine.py", tmp_path / "log", tmp_path / "s.sqlite"
+    text, named = THIRD_PARTY.read_text(), f"{file}:Good:log={log}"
     protocol = write_protocol(tmp_path / "p.toml", [named, "random"])
-    words = ("run", str(protocol), "--store", "s.sqlite", "--workers", "1")
 
-    def made() -> int:
-        return len((tmp_path / "log").read_text().split())
+    def run(code: str) -> tuple[pd.DataFrame, int]:
+        """Return the steps with this code, and how many agents were made so far."""
+        file.write_text(code)
+        results = evaluation.run(protocol, store=store, workers=1)
+        return steps_of(results, named), len(log.read_text().split())
 
-    call(tmp_path, *words)
-    before = steps_of(evaluation.load(tmp_path / "s.sqlite"), named)
-    call(tmp_path, *words)
-    assert made() == 2
-    file.write_text(text.replace("return self.step %", "return (1 + self.step) %"))
-    call(tmp_path, *words)
-    assert made() == 4
-    after = steps_of(evaluation.load(tmp_path / "s.sqlite"), named)
-    assert (after["action"] != before["action"]).all()
-    file.write_text(text)
-    call(tmp_path, *words)
-    assert made() == 4
-    pd.testing.assert_frame_equal(steps_of(evaluation.load(tmp_path / "s.sqlite"), named), before)
+    changed_text = text.replace("return self.step %", "return (1 + self.step) %")
+    first, again, changed, back = (run(code) for code in (text, text, changed_text, text))
+    assert [made for _, made in (first, again, changed, back)] == [2, 2, 4, 4]
+    assert (changed[0]["action"] != first[0]["action"]).all()
+    pd.testing.assert_frame_equal(back[0], first[0])

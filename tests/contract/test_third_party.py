@@ -64,14 +64,16 @@ def install(folder: Path) -> Path:
     return folder
 
 
-def test_agents_are_found_by_class(tmp_path: Path, expected: pd.DataFrame) -> None:
-    code = "from their_agents import Good\n" + RUN.replace("AGENT", "Good")
-    check_script(tmp_path, expected, "-c", code, path=install(tmp_path / "installed"))
-
-
-def test_agents_are_found_by_entry_point(tmp_path: Path, expected: pd.DataFrame) -> None:
-    code = RUN.replace("AGENT", "'theirs'")
-    check_script(tmp_path, expected, "-c", code, path=install(tmp_path / "installed"))
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [("from their_agents import Good\n", "Good"), ("", "'theirs'")],
+    ids=["class", "entry point"],
+)
+def test_agents_of_a_package_are_found(
+    tmp_path: Path, expected: pd.DataFrame, code: str, named: str
+) -> None:
+    installed = install(tmp_path / "installed")
+    check_script(tmp_path, expected, "-c", code + RUN.replace("AGENT", named), path=installed)
 
 
 def test_agents_are_found_in_a_notebook(tmp_path: Path, expected: pd.DataFrame) -> None:

@@ -1,4 +1,1 @@
-"""Commands killed at random moments: nothing is lost, and nothing is counted twice.
-
-``make kills`` does it 500 times, the test suite 20 times.
-"""
+"""Commands killed at random moments: no result is lost and none is counted twice."""

@@ -1,6 +1,6 @@
 """After very many observations: still exact, symmetric, positive definite and the same size.
 
-The million is marked slow: ``make test-slow`` runs it.
+A million observations run with ``make test-all`` only.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def run(kernel, actions, steps):
     return posterior, arm, y
 
 
-@pytest.mark.parametrize("steps", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [100_000, pytest.param(1_000_000, marks=pytest.mark.nightly)])
 def test_exact_after_very_many_observations(steps):
     """Against one solve over the 42 (arm, phase) pairs, from their counts and mean rewards."""
     kernel = Matern(1.5, 2.0) * Periodic(float(PERIOD), 1.0)

@@ -1,4 +1,4 @@
-"""One headless Chromium for all of these tests, and pages that confess what they did."""
+"""One headless Chromium for all of these tests, and pages whose actions are recorded."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def _missing(text: str) -> None:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """The Chromium of this machine; Playwright brings only the remote control."""
+    """The Chromium of this machine, controlled by Playwright."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -44,12 +44,12 @@ def until(page: Any, check: Callable[[], bool]) -> None:
         if check():
             return
         page.wait_for_timeout(50)
-    raise AssertionError("it did not become true in 15 s")
+    raise AssertionError("condition not met within 15 s")
 
 
 @dataclass
 class Watched:
-    """A page, and what it did."""
+    """A page with its errors, requests and dialogs."""
 
     page: Any
     errors: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Watched:
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Callable[..., Watched]]:
-    """Opens pages in contexts of their own; afterwards none may have complained or opened a box."""
+    """Open pages in contexts of their own, and fail on their errors and dialogs."""
     watched: list[tuple[Any, Watched]] = []
 
     def open_page(url: str, **options: Any) -> Watched:
@@ -92,7 +92,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Watched]]:
 
 @pytest.fixture(scope="package")
 def made() -> dict[str, Any]:
-    """Ten agents, half of them with names to be afraid of, in four worlds."""
+    """Ten agents, half of them with hostile names, in four worlds."""
     return content(agents=10, envs=4, steps=60, hostile=True)
 
 
@@ -110,7 +110,7 @@ def watched(opened: Callable[..., Watched], file_url: str) -> Watched:
 
 @pytest.fixture
 def page(watched: Watched, file_url: str) -> Iterator[Any]:
-    """The same; nothing but the file itself may have been asked for."""
+    """The page, which may request nothing but its own files."""
     yield watched.page
     outside = [url for url in watched.requests if not url.startswith(("data:", "blob:"))]
     assert set(outside) == {file_url, file_url.replace("page.html", "plotly.min.js")}

@@ -11,7 +11,7 @@ from tests.test_evaluation.test_serve import answering
 
 
 class Sweep:
-    """Content of a sweep that goes on when a test says so."""
+    """Content of a sweep, continued by the test."""
 
     def __init__(self) -> None:
         self.now = content(agents=4, envs=2, steps=20)
@@ -29,7 +29,7 @@ class Sweep:
 
 
 def test_page_follows_a_sweep_without_a_reload(opened: Any) -> None:
-    """Sort, filter, world, focus and scroll stay; a server that is gone is reported."""
+    """Sort, filter, world, focus and scroll are kept; the end of the server is reported."""
     sweep = Sweep()
     with PageServer(sweep) as server, answering(server):
         watched = opened(server.url)
@@ -46,7 +46,7 @@ def test_page_follows_a_sweep_without_a_reload(opened: Any) -> None:
         until(page, lambda: len(agents(page)) == 5)
         assert agents(page) == sorted({*before, *agents(page)}, reverse=True)
         assert page.evaluate("window.sameDocument") is True
-        # Not to the pixel: the browser holds what is in view, and there is more above it now.
+        # Approximately: rows were added above the visible ones.
         assert 250 < page.evaluate("scrollY") < 400
         assert page.evaluate("document.activeElement.dataset.key") == "sort ranking agent"
         assert page.locator("#worlds h3").first.inner_text() == "PeriodicGP-SyntheticDiscrete-v0"
@@ -59,6 +59,6 @@ def test_page_follows_a_sweep_without_a_reload(opened: Any) -> None:
         f"{server.url}content.json",
         f"{server.url}plotly.min.js",
     }
-    # The browser itself reports the request that nobody answered.
+    # The browser itself reports the unanswered request.
     assert all("ERR_CONNECTION_REFUSED" in error for error in watched.errors)
     watched.errors.clear()

@@ -1,4 +1,4 @@
-"""The page in a browser, from disk."""
+"""The page in a browser, opened from disk."""
 
 import copy
 import csv
@@ -27,7 +27,7 @@ def heading(page: Any, key: str) -> Any:
 
 
 def lines(page: Any, chart: str) -> int:
-    """Curves of a chart, those that the legend hides left out; a band counts as one."""
+    """Count the visible curves and bands of a chart."""
     return page.locator(f'[data-chart^="{chart}"] .scatterlayer .trace').count()
 
 
@@ -45,7 +45,7 @@ def _number(row: dict[str, Any], name: str) -> float | None:
     return row[name] and row[name][0]
 
 
-def test_columns_sort_both_ways(page: Any, made: dict[str, Any]) -> None:
+def test_page_sorts_columns_both_ways(page: Any, made: dict[str, Any]) -> None:
     """Rows without a value come last either way."""
     assert agents(page) == [row["agent"] for row in rows(made)]
     columns: dict[str, Callable[[Any], Any]] = {
@@ -63,7 +63,7 @@ def test_columns_sort_both_ways(page: Any, made: dict[str, Any]) -> None:
             assert page.locator(SORTED).get_attribute("aria-sort") == direction
 
 
-def test_keyboard_sorts_opens_and_keeps_its_place(page: Any, made: dict[str, Any]) -> None:
+def test_page_is_used_by_keyboard(page: Any, made: dict[str, Any]) -> None:
     where = "document.activeElement.dataset.key ?? ''"
     heading(page, "rank").focus()
     page.keyboard.press("Tab")
@@ -79,7 +79,7 @@ def test_keyboard_sorts_opens_and_keeps_its_place(page: Any, made: dict[str, Any
     assert page.locator(".details").count() == 0
 
 
-def test_filter_takes_agents_authors_and_trust(page: Any, made: dict[str, Any]) -> None:
+def test_page_filters_by_agent_author_and_tier(page: Any, made: dict[str, Any]) -> None:
     page.fill("#filter", "  UCB ")
     assert agents(page) == [row["agent"] for row in rows(made) if "ucb" in row["agent"]]
     page.fill("#filter", "b. author")
@@ -87,11 +87,11 @@ def test_filter_takes_agents_authors_and_trust(page: Any, made: dict[str, Any]) 
     page.fill("#filter", "replayed")
     assert agents(page) == [row["agent"] for row in rows(made) if row["tier"] == "replayed"]
     assert page.locator("#count").inner_text() == f"{len(agents(page))} of {len(rows(made))} agents"
-    page.fill("#filter", "nobody is called so")
+    page.fill("#filter", "no such agent")
     assert page.locator("#ranking .empty").inner_text() == "No agent passes the filter."
 
 
-def test_curves_are_shown_and_hidden_by_the_legend(page: Any) -> None:
+def test_page_legend_shows_and_hides_curves(page: Any) -> None:
     until(page, lambda: lines(page, "curves") == 12)  # the best six, a line and a band each
     names = page.locator('[data-chart^="curves"] .legendtoggle')
     assert names.count() == 11  # ten agents and a reference
@@ -105,7 +105,7 @@ def test_curves_are_shown_and_hidden_by_the_legend(page: Any) -> None:
     until(page, lambda: lines(page, "curves") == 12)
 
 
-def test_two_rows_are_compared(page: Any, made: dict[str, Any]) -> None:
+def test_page_compares_two_agents(page: Any, made: dict[str, Any]) -> None:
     third, fifth = rows(made)[2]["agent"], rows(made)[4]["agent"]
     chosen = page.locator("#compare select")
     chosen.nth(0).select_option(index=2)
@@ -125,7 +125,7 @@ def test_two_rows_are_compared(page: Any, made: dict[str, Any]) -> None:
     assert cells.nth(0).locator("td").nth(0).inner_text() == f"+{-difference:.3f}"
 
 
-def test_boards_stay_apart_and_may_be_empty(page: Any, made: dict[str, Any]) -> None:
+def test_page_shows_each_board_and_empty_ones(page: Any, made: dict[str, Any]) -> None:
     page.locator("#board-choice").select_option(index=1)
     assert agents(page) == [row["agent"] for row in made["boards"][1]["rows"]]
     page.locator("#board-choice").select_option(index=2)
@@ -137,14 +137,14 @@ def test_boards_stay_apart_and_may_be_empty(page: Any, made: dict[str, Any]) -> 
 def changed(
     made: dict[str, Any], tmp_path: Path, change: Callable[[dict[str, Any]], object]
 ) -> str:
-    """The address of a page with something changed."""
+    """Write a page with changed content and return its address."""
     other = copy.deepcopy(made)
     change(other)
     return write_page(tmp_path / "changed.html", other).as_uri()
 
 
-def test_optional_content_may_be_missing(opened: Callable[..., Watched], tmp_path: Path) -> None:
-    """A board with little on it, and a page without boards: drawn, without an error."""
+def test_page_draws_sparse_content(opened: Callable[..., Watched], tmp_path: Path) -> None:
+    """A board with missing values, and a page without boards."""
     page = opened(changed(sparse(), tmp_path, lambda content: None)).page
     assert agents(page) == ["alone", "alone", "nothing"]
     until(page, lambda: lines(page, "curves") == 2)
@@ -155,7 +155,7 @@ def test_optional_content_may_be_missing(opened: Callable[..., Watched], tmp_pat
     assert page.locator("#ranking .empty").inner_text() == "No agents on this board yet."
 
 
-def test_missing_plotly_is_reported(
+def test_page_reports_missing_plotly(
     opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
 ) -> None:
     (tmp_path / "alone.html").write_text(render(made), encoding="utf-8")
@@ -173,8 +173,8 @@ def saved(page: Any, table: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-def test_tables_are_saved_as_csv(page: Any, made: dict[str, Any]) -> None:
-    """Numbers as they are; and no name becomes a formula in a spreadsheet."""
+def test_page_saves_tables_as_csv(page: Any, made: dict[str, Any]) -> None:
+    """Numbers are unrounded, and names are not formulas of a spreadsheet."""
     head, *lines = saved(page, "ranking")
     place = {name: i for i, name in enumerate(head)}
     names = [row["agent"] for row in rows(made)]
@@ -190,10 +190,10 @@ def test_tables_are_saved_as_csv(page: Any, made: dict[str, Any]) -> None:
     assert first < 0  # and a negative number is no formula
 
 
-def test_a_new_column_is_shown_and_sorted(
+def test_page_shows_and_sorts_a_new_column(
     opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The script does not know its name."""
+    """The script works for any column of the content."""
 
     def add(new: dict[str, Any]) -> None:
         column = {"key": "median", "label": "Median", "title": "Of runs", "digits": 4}
@@ -216,8 +216,8 @@ def test_a_new_column_is_shown_and_sorted(
     assert "0.2500" in page.locator("#table-numbers td").all_inner_texts()
 
 
-def test_hostile_names_are_text_everywhere(page: Any) -> None:
-    """In the table, the menus and Plotly's legend, which understands some HTML."""
+def test_page_shows_hostile_names_as_text(page: Any) -> None:
+    """Also in menus and in Plotly's legend, which interprets some HTML."""
     assert set(HOSTILE) <= set(agents(page))
     found = page.locator('[data-chart^="curves"] .legendtext')
     until(page, lambda: HOSTILE[0] in found.all_text_contents())
@@ -226,7 +226,7 @@ def test_hostile_names_are_text_everywhere(page: Any) -> None:
     assert HOSTILE[1] in page.locator("#compare option").all_text_contents()
 
 
-def test_only_web_addresses_become_links(page: Any) -> None:
+def test_page_links_web_addresses_only(page: Any) -> None:
     names = page.locator(".agent-name")
     names.nth(0).click()
     link = page.locator(".details a")
@@ -238,7 +238,7 @@ def test_only_web_addresses_become_links(page: Any) -> None:
     assert link.count() == 0
 
 
-def test_policy_stops_an_injected_script(opened: Any, file_url: str) -> None:
+def test_page_policy_stops_an_injected_script(opened: Any, file_url: str) -> None:
     watched = opened(file_url)
     watched.page.evaluate(
         "() => { const s = document.createElement('script'); s.textContent = 'window.hole = 1';"
@@ -248,7 +248,7 @@ def test_policy_stops_an_injected_script(opened: Any, file_url: str) -> None:
     assert "Content Security Policy" in watched.errors.pop()
 
 
-def test_dark_and_light(
+def test_page_has_a_dark_and_a_light_look(
     opened: Callable[..., Watched], made: dict[str, Any], tmp_path: Path
 ) -> None:
     dark_picture = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
@@ -267,7 +267,7 @@ def test_dark_and_light(
     assert "PeriodicGP-Synthetic-v0, simulated" in page.locator("#worlds").inner_text()
 
 
-def test_a_phone_scrolls_tables_not_the_page(opened: Callable[..., Watched], file_url: str) -> None:
+def test_page_scrolls_tables_on_a_phone(opened: Callable[..., Watched], file_url: str) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
     page = opened(file_url, **phone).page
     page.locator(".agent-name").nth(3).click()
@@ -281,14 +281,7 @@ def test_a_phone_scrolls_tables_not_the_page(opened: Callable[..., Watched], fil
     assert name.bounding_box()["x"] == pytest.approx(left)
 
 
-def test_paper_has_no_controls(page: Any) -> None:
-    page.emulate_media(media="print")
-    controls = page.locator("button.control, select, input").all()
-    assert not [node for node in controls if node.is_visible()]
-    assert page.locator("#table-ranking").is_visible()
-
-
-def test_readers_of_screens_find_their_way(page: Any) -> None:
+def test_page_is_accessible(page: Any) -> None:
     """Ids are unique; every control, table and picture has a name."""
     problems = page.evaluate(
         """() => {

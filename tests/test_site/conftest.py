@@ -1,4 +1,4 @@
-"""The modules that make the site, and the site where it was built."""
+"""The modules that make the site, and the built site."""
 
 import os
 import sys
@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def site() -> Path:
-    """What ``make docs`` has built."""
+    """The output of ``make docs``."""
     path = ROOT / "out" / "site"
     if not (path / "index.html").is_file():
         if os.environ.get("PERIODIC_GP_REQUIRE_SITE"):

@@ -1,8 +1,7 @@
-"""The site as ``make docs`` has built it: its links, and ten pages in a browser."""
+"""The built site of ``make docs``: its links, and ten pages in a browser."""
 
 import functools
 import http.server
-import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,7 +42,7 @@ PICTURES = """[...document.images].filter(image => image.checkVisibility()).ever
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """The site behind a server: a search reads its index as a page of the web does."""
+    """The address of a server of the site, which the search needs."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args: Any) -> None:
@@ -58,15 +57,13 @@ def address(site: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_no_link_within_the_site_is_dead(site: Path) -> None:
+def test_site_has_no_dead_links(site: Path) -> None:
     assert dead_links(site) == []
 
 
 @pytest.mark.parametrize("look", sorted(LOOKS))
-def test_pages_open_without_a_complaint(
-    site: Path, opened: Callable[..., Watched], look: str
-) -> None:
-    """From disk; nothing is fetched, nothing is wider than the window, all pictures are there."""
+def test_site_pages_open_from_disk(site: Path, opened: Callable[..., Watched], look: str) -> None:
+    """Nothing is fetched or wider than the window, and all pictures are complete."""
     watched = opened((site / PAGES[0]).as_uri(), **LOOKS[look])
     page = watched.page
     for name in PAGES:
@@ -83,7 +80,7 @@ def _colour(text: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def test_wide_tables_scroll_on_a_phone(site: Path, opened: Callable[..., Watched]) -> None:
+def test_site_scrolls_wide_tables_on_a_phone(site: Path, opened: Callable[..., Watched]) -> None:
     page = opened((site / "results/zoo.html").as_uri(), **LOOKS["phone"]).page
     wide = """[...document.querySelectorAll('.table-wrapper')].filter(
         box => box.scrollWidth > box.clientWidth)"""
@@ -91,19 +88,11 @@ def test_wide_tables_scroll_on_a_phone(site: Path, opened: Callable[..., Watched
     assert page.evaluate(f"{wide}.every(box => getComputedStyle(box).overflowX === 'auto')")
 
 
-def test_words_of_types_are_whole_on_a_phone(site: Path, opened: Callable[..., Watched]) -> None:
-    """Code that is broken has its letters in two lines."""
-    page = opened((site / "reference/environments/ride-share.html").as_uri(), **LOOKS["phone"]).page
-    lines = """[...document.querySelectorAll('#arguments td:nth-child(3) > p > code')].map(
-        code => code.getClientRects().length)"""
-    assert set(page.evaluate(lines)) == {1}
-
-
 @pytest.mark.parametrize("look", ["light", "dark"])
-def test_pictures_of_the_build_follow_the_look(
+def test_site_pictures_follow_the_look(
     site: Path, opened: Callable[..., Watched], look: str
 ) -> None:
-    """Of the two variants one is shown; other pictures are no bright boxes in the dark."""
+    """One of two variants is visible; pictures with one variant are dimmed in the dark."""
     page = opened((site / PAGES[0]).as_uri(), **LOOKS[look]).page
     other = {"light": "dark", "dark": "light"}[look]
     for name in (
@@ -118,13 +107,7 @@ def test_pictures_of_the_build_follow_the_look(
     assert (dimmed != "none") == (look == "dark")
 
 
-def test_a_tutorial_shows_results_as_tables(site: Path) -> None:
-    text = (site / "tutorials/02_own_agent.html").read_text(encoding="utf-8")
-    _, cell = text.split('<span class="n">results</span>\n</pre>')
-    assert re.findall(r"<caption[^>]*>([A-Z]\w+)", cell) == ["Regret", "Both"]
-
-
-def test_search_finds_pages(address: str, opened: Callable[..., Watched]) -> None:
+def test_site_search_finds_pages(address: str, opened: Callable[..., Watched]) -> None:
     page = opened(f"{address}/search.html?q=ride+requests").page
     results = page.locator("#search-results li a")
     until(page, lambda: results.count() > 0)
