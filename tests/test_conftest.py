@@ -26,6 +26,6 @@ def test_a_fixture_of_a_module_is_made_once(made: list[Path], number: int) -> No
 def test_tests_that_share_nothing_go_wherever_there_is_room() -> None:
     for module, scope in {
         "tests/test_browser/test_page.py": "tests/test_browser",
-        "tests/test_agents/test_zoo.py": "tests/test_agents/test_zoo.py::test[a::b]",
+        "tests/test_agents/test_fit.py": "tests/test_agents/test_fit.py::test[a::b]",
     }.items():
         assert shared_scope(f"{module}::test[a::b]") == scope
