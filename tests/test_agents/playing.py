@@ -39,16 +39,16 @@ def tell(agent: Any, plays: Iterable[tuple[float, Any, float]]) -> None:
 
 
 def played(
-    text: str, means: np.ndarray, seed: int = 0, noise_std: float = 0.5, **known: Any
+    text: str, means: np.ndarray, seed: int = 0, noise: float = 0.5, **known: Any
 ) -> tuple[np.ndarray, Any]:
     """The regret of each step, as rows of ``means`` are the mean rewards, and the agent."""
-    known = {"horizon": len(means), "noise_std": noise_std, "reward_scale": (0.0, 0.7), **known}
+    known = {"horizon": len(means), "noise_std": noise, "reward_scale": (0.0, 0.7), **known}
     agent = fresh(text, arms(means.shape[1], **known), seed)
-    noise = np.random.default_rng(seed + 100).normal(0.0, noise_std, len(means))
+    errors = np.random.default_rng(seed + 100).normal(0.0, noise, len(means))
     lost = np.zeros(len(means))
     for t, row in enumerate(means):
         arm = agent.act(clock(t))
-        agent.update(clock(t), arm, float(row[arm] + noise[t]))
+        agent.update(clock(t), arm, float(row[arm] + errors[t]))
         lost[t] = row.max() - row[arm]
     return lost, agent
 
