@@ -306,7 +306,7 @@ def test_auto_gp_ucb_uses_the_papers_structures_with_a_known_scale() -> None:
     assert [part.tolist() for part in agent.period_belief()] == [[PERIOD], [1.0]]
 
 
-UNKNOWN = {"reward_scale": None}
+UNKNOWN = {"noise_std": None, "reward_scale": None}
 
 
 @pytest.mark.parametrize(("known", "seed"), [(UNKNOWN, 111), ({"reward_scale": (0.0, 2.0)}, 0)])

@@ -133,7 +133,7 @@ def test_fractions_are_in_lowest_terms() -> None:
 
 def test_fourier_period_ucb_plays_in_turn_and_then_knows_periods() -> None:
     means = waves([4, 6, 5], 120)
-    lost, agent = played("fourier-period-ucb:stage_one=30", means, noise_std=0.2)
+    lost, agent = played("fourier-period-ucb:stage_one=30", means, noise=0.2)
     in_turn = means[np.arange(90), np.repeat(range(3), 30)]
     np.testing.assert_allclose(lost[:90], means[:90].max(axis=1) - in_turn)
     assert agent.periods == [4, 6, 5]

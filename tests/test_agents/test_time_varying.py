@@ -50,7 +50,7 @@ def smooth(seed: int, steps: int, period: float | None = None) -> np.ndarray:
 
 def runs(text: str, worlds: list[np.ndarray], **known: Any) -> tuple[np.ndarray, list[Any]]:
     """The sum of the regrets of each step over the worlds, and the agents."""
-    known |= {"noise_std": NOISE, "reward_scale": (0.0, 1.0), "action_features": X}
+    known |= {"noise": NOISE, "reward_scale": (0.0, 1.0), "action_features": X}
     pairs = [played(text, world, seed, **known) for seed, world in enumerate(worlds)]
     return sum(lost for lost, _ in pairs), [agent for _, agent in pairs]
 
