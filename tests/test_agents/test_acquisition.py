@@ -13,7 +13,6 @@ from agents.gp import (
     Finite,
     Incremental,
     Index,
-    Linear,
     Matern,
     Periodic,
     SquaredExponential,
@@ -86,23 +85,6 @@ def test_ucb_searches_a_box_as_well_as_brute_force(
     np.testing.assert_array_equal(choose(posterior, 40.0, beta, seed), x)
 
 
-@pytest.mark.parametrize("engine", ["state-space", "incremental"])
-@pytest.mark.parametrize("seed", range(3))
-def test_ucb_interpolates_slopes_as_it_bisects(engine: str, seed: int) -> None:
-    """Peaks inside and at both ends, with little noise and with much."""
-    kernel = [KERNELS[0], KERNELS[1], Linear(2.0) * Constant() + KERNELS[0]][seed]
-    posterior, beta = trained(kernel, LINE, [0.05, 1.0][seed % 2], seed, engine=engine), 0.1 + seed
-    ucb = UCB(posterior, np.random.default_rng(seed))
-    assert ucb._resolved
-    for t in (60.0, 67.0, 73.0):
-        prediction = posterior.predict(t, ucb._grid)
-        values = upper_bound(prediction, beta)
-        for peak in (int(values.argmax()), 0, len(values) - 1):
-            slow = ucb._bisect(t, beta, np.array([peak]))
-            quick = ucb._between(beta, prediction, values, np.array([peak]))
-            np.testing.assert_allclose(quick, slow, rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("kernels", "points", "expected"),
     [
@@ -115,15 +97,6 @@ def test_ucb_interpolates_slopes_as_it_bisects(engine: str, seed: int) -> None:
 )
 def test_grids_resolve_smooth_kernels(kernels: Any, points: int, expected: bool) -> None:
     assert is_resolved(kernels, Box(0, 1), points) is expected
-
-
-def test_ucb_searches_six_dimensions() -> None:
-    box = Box([0] * 6, [2] * 6)
-    posterior = trained(SquaredExponential(1.5) * Periodic(7.0), box, 0.1, 0)
-    cloud = np.random.default_rng(0).uniform(0, 2, (20_000, 6))
-    points = np.vstack([choose(posterior, 60.0, 2.0), cloud])
-    values = upper_bound(posterior.predict(60.0, points), 2.0)
-    assert values[0] >= values.max()
 
 
 @pytest.mark.parametrize(("length_scale", "observed"), [(10.0, False), (0.1, True)])

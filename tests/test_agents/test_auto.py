@@ -8,18 +8,15 @@ import pytest
 
 from agents import Experience, Problem
 from agents.auto import refit
-from agents.auto.belief import LOOKAHEAD, SHARP_WORTH, Learnable, worth
 from agents.auto.builders import (
     GROWTH,
     MIN_REWARDS,
-    NOISES,
     LearnedScale,
     choose_scale,
     doubted,
-    guess_period,
 )
 from agents.auto.history import MAX_HISTORY, History, replay_all
-from agents.auto.structures import NOISE, level, structure
+from agents.auto.structures import level, structure
 from agents.auto.transform import RewardTransform
 from agents.gp import (
     Constant,
@@ -27,11 +24,9 @@ from agents.gp import (
     Finite,
     Harmonics,
     Index,
-    Mixture,
     StateSpace,
-    TruncatedPeriodic,
 )
-from agents.gp.posteriors.state_space import at_most, none_above
+from agents.gp.posteriors.state_space import at_most
 from tests.dense import Dense
 from tests.test_agents.playing import arms, clock, fresh, played
 from tests.test_agents.strategies import assert_predicts_as
@@ -84,15 +79,6 @@ def test_structure_has_engines_that_agree() -> None:
     assert_predicts_as(ours, dense, 61.0)
 
 
-@pytest.mark.parametrize(
-    ("n", "seasons"), [(4, (24.0, 168.0)), (64, (24.0, 168.0)), (30, (24.0, 720.0))]
-)
-def test_structure_stays_short_with_many_arms(n: int, seasons: tuple[float, ...]) -> None:
-    kernel = structure(problem_of(n, periods=seasons), sharp=True).kernel
-    assert StateSpace(kernel, Finite.arms(n), 0.1).features.size < 1000 + 3 * n + 9
-    assert any(isinstance(clock, Harmonics) for term in kernel.terms for clock in term.clocks)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_transform_is_chosen_by_evidence(seed: int) -> None:
     """Of 120 other draws of each kind, none was taken for the other."""
@@ -142,40 +128,10 @@ def test_seasons_are_as_sharp_as_they_look(seed: int) -> None:
         assert any(clock.lowest > 3 for clock in harmonics) is expected
 
 
-def test_bonus_is_on_what_can_be_learned_for_later() -> None:
-    """Level, shocks and sharp part of one arm: the variance of their weighted sum."""
-    terms = [0.5 * Index(), 0.4 * (Index() * Decay(0.2)), 0.3 * (Index() * Harmonics(24.0, 4, 11))]
-    weights = [worth(term.terms[0]) for term in terms]
-    assert weights == pytest.approx([1.0, 0.8 ** (LOOKAHEAD / 2), SHARP_WORTH])
-    posterior = StateSpace(terms[0] + terms[1] + terms[2], Finite.arms(3), 0.1)
-    before = 0.5 + 0.4 * weights[1] ** 2 + 0.3 * weights[2] ** 2
-    assert Learnable(posterior).predict(0.0).variance == pytest.approx([before] * 3)
-    posterior.observe(0, 0.0, 1.0)
-    mean, variance = Learnable(posterior).predict(0.0)
-    seen = 0.5 + 0.4 * weights[1] + 0.3 * weights[2]  # covariance with the observation
-    assert variance == pytest.approx([before - seen**2 / 1.3, before, before])
-    assert mean.tolist() == posterior.predict(0.0).mean.tolist()
-    mixture = Mixture([posterior, StateSpace(0.2 * Index(), Finite.arms(3), 0.1)])
-    assert Learnable(mixture).predict(0.0).variance[1] < mixture.predict(0.0).variance[1]
-
-
 def test_noise_does_not_vanish_with_repeated_rewards() -> None:
     past = History(np.zeros(60, dtype=int), np.arange(60.0), np.full(60, 145.0), np.full(60, False))
     past.reward[:4], past.action[:4] = (90.0, 60.0, 120.0, 100.0), (0, 1, 2, 3)
     assert built(past).noise_variance >= refit.MIN_NOISE
-
-
-@pytest.mark.parametrize("variance", [0.05, 1.0])
-def test_refit_finds_the_noise(variance: float) -> None:
-    """Within a factor of 3 on every seed."""
-    rng = np.random.default_rng(3)
-    y = draw(Index(), rng, n=8)
-    past = past_of(y + rng.normal(0, np.sqrt(variance), y.shape), rng)
-    known = 1.0 * Index(), refit.Grams(Finite.arms(8), past), past.reward, 0.2
-    fitted, still = refit.refit(*known), refit.refit(*known, move=False)
-    assert variance / 3 < fitted.noise_variance < variance * 3
-    assert still.noise_variance == 0.2
-    assert fitted.log_evidence > still.log_evidence
 
 
 def test_refit_has_the_gradient_of_its_loss() -> None:
@@ -236,15 +192,6 @@ def test_at_most_has_the_moments_of_the_cut_normal() -> None:
     shares = [v / (1 + v) for v in (at_most(0.0, 1.0, b).variance for b in (2, 0, -3, -30, -300))]
     assert shares == sorted(shares, reverse=True)
     assert (shares[1], shares[-1]) == pytest.approx((1.0 - 2.0 / np.pi, 1e-3))
-
-
-def test_none_above_lowers_what_an_expert_did_not_choose() -> None:
-    posterior = StateSpace(1.0 * Index(), Finite.arms(3), 0.01)
-    posterior.observe(0, 0.0, 0.5)
-    before = posterior.predict(1.0).mean
-    hint = none_above(posterior, 0, 0.0, np.full(3, 0.5))
-    assert (posterior.predict(1.0).mean[1:] < before[1:] - 0.3).all()
-    assert hint == pytest.approx(2 * np.log(0.6915), abs=1e-3)  # Phi(0.5) each
 
 
 @pytest.mark.parametrize("lasting", [structure, level])
@@ -325,23 +272,6 @@ def test_auto_gp_ucb_believes_no_season_where_none_is() -> None:
     lost, agent = played("auto-gp-ucb", table, 0, 1.0, horizon=None, **UNKNOWN)
     assert agent.structures()["persistence"] > 0.8
     assert np.mean(lost[-100:]) < 0.3
-
-
-@pytest.mark.parametrize("noise", [0.1, 1.0])
-def test_guess_period_has_the_period_and_the_noise(noise: float) -> None:
-    """Waves of period 11 in 80 rewards: the length, and the nearest of the levels of noise."""
-    rng, levels = np.random.default_rng(0), NOISE * np.array(NOISES)
-    past = past_of(waves(80) / 2.1 + noise * rng.normal(size=(80, 4)), rng)
-
-    def guess(past: History) -> Any:
-        return guess_period(
-            lambda period: Index() * TruncatedPeriodic(period), ARMS, past, past.reward, NOISE
-        )
-
-    assert guess(past).period == pytest.approx(11.0, rel=0.05)
-    assert guess(past).noise_variance == levels[np.abs(np.log(levels / noise**2)).argmin()]
-    few = History(past.action[:9], past.t[:9], past.reward[:9], past.from_warm_start[:9])
-    assert guess(few) is None
 
 
 def test_doubt_is_about_what_lasts() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from agents import Problem
-from agents.testing import example_problem
 from agents.zoo.arms.kl_ucb import bernoulli_bound
 from tests.test_agents.playing import arms, clock, fresh, played, uniform
 
@@ -124,39 +123,6 @@ def test_glr_ucb_detects_a_change_of_one_arm() -> None:
     assert agent._count[1] == 1  # a local restart
 
 
-@pytest.mark.parametrize("exploration", [1.0, 0.1])
-def test_glr_ucb_explores_as_often_as_set(exploration: float) -> None:
-    """Every arm once in floor(K / alpha) steps, alpha = exploration sqrt(K log T / T)."""
-    agent, first = fresh(f"glr-ucb:exploration={exploration}", told(2, horizon=1000)), 0
-    for t in range(1000):
-        arm = agent.act(clock(t))
-        agent.update(clock(t), arm, float(arm))
-        first += arm == 0
-    turns = 1000 * exploration * math.sqrt(2 * math.log(1000) / 1000) / 2
-    assert agent.restarts == 0
-    assert turns <= first <= turns + 25  # some are chosen for their bound at first
-
-
-def test_adswitch_tests_all_triples_of_times() -> None:
-    """Its running extremes raise the alarm exactly when all triples of times would."""
-    rng = np.random.default_rng(5)
-    rewards = np.concatenate([rng.normal(0, 0.5, 12), rng.normal(5.0, 0.5, 10)])
-    agent = fresh("adswitch", told(2, horizon=50))
-
-    def differ(rewards: np.ndarray, s1: int, s: int, width: int) -> bool:
-        one, two = rewards[s1 : s1 + width], rewards[s:]
-        radius = sum(math.sqrt(2 * math.log(50) / len(part)) for part in (one, two))
-        return bool(abs(one.mean() - two.mean()) > radius)
-
-    for n in range(1, len(rewards) + 1):
-        agent.update(clock(n - 1), 0, float(rewards[n - 1]))
-        triples = itertools.product(range(n), range(n), range(1, n + 1))
-        assert (agent.episode > 1) == any(differ(rewards[:n], *triple) for triple in triples)
-        if agent.episode > 1:
-            break
-    assert 12 < n < 22
-
-
 def test_master_detects_only_with_a_shrunken_threshold() -> None:
     """On [0, 1] its detector cannot fire [@gerogiannis2024prior]; 500 times as eager it does.
 
@@ -169,25 +135,6 @@ def test_master_detects_only_with_a_shrunken_threshold() -> None:
             arm = agent.act(clock(t))
             agent.update(clock(t), arm, float(0.5 * arm + noise[t]))
         assert (agent.restarts > 0) == fires
-
-
-def test_master_plays_the_shortest_instance() -> None:
-    agent = fresh("master", told(2, 64))
-    for t in range(31):
-        agent.act(clock(t))
-    assert (agent._order, agent._begin) == (4, 15.0)
-    assert agent._scheduled[4].all()  # an instance for the whole block
-    for step in range(16):
-        running = [m for m in range(5) if agent._scheduled[m][step // 2**m]]
-        assert agent._active(step) == min(running)
-
-
-def test_cab1_refines_its_grid_every_epoch() -> None:
-    agent, points = fresh("cab1", replace(example_problem("box"), horizon=None)), []
-    for t in range(2000):
-        agent.update(clock(t), agent.act(clock(t)), 0.0)
-        points += [(agent._epoch, agent.n_arms)] * (t in (0, 100, 1500))
-    assert points == [(e, math.ceil((2**e / math.log(2**e)) ** (1 / 3))) for e in (1, 6, 10)]
 
 
 def test_siri_draws_arms_and_doubles_their_plays() -> None:

@@ -11,7 +11,6 @@ from sklearn.gaussian_process import kernels as sk
 
 from agents import Experience, Problem
 from agents.gp import (
-    UCB,
     Box,
     Constant,
     ContextSquaredExponential,
@@ -20,7 +19,6 @@ from agents.gp import (
     InContext,
     Incremental,
     Index,
-    InThisContext,
     Periodic,
     RankError,
     SquaredExponential,
@@ -79,21 +77,6 @@ def test_context_kernel_is_that_of_scikit_learn() -> None:
     np.testing.assert_allclose(ours, (mean, deviation**2), atol=1e-9)
 
 
-def test_ucb_chooses_in_one_context() -> None:
-    posterior = fed(make_posterior(SEASON, PLANE, 0.1), PLANE)
-    view, chosen = InThisContext(posterior), []
-    with pytest.raises(TypeError, match="InThisContext"):
-        UCB(posterior, np.random.default_rng(0)).choose(0.0, 1.0)
-    for shade in (-0.8, 0.8):
-        view.context = np.array([shade])
-        chosen.append(UCB(view, np.random.default_rng(0)).choose(25.0, 1.0))
-        grid = np.random.default_rng(1).uniform(-1, 1, (500, 2))
-        mean, variance = view.predict(25.0, np.vstack((chosen[-1], grid)))
-        bound = mean + np.sqrt(variance)
-        assert bound[0] >= bound.max() - 1e-9
-    assert np.abs(chosen[0] - chosen[1]).max() > 0.01
-
-
 def problem(kind: str) -> Problem:
     low, high = np.array([0.0, -1.0, -1.0, -1.0]), np.array([np.inf, 1.0, 1.0, 1.0])
     fields = ("t", "cos_phase", "sin_phase", "context_0")
@@ -131,12 +114,6 @@ def test_gp_agents_learn_contexts(kind: str, name: str, tmp_path) -> None:
     np.testing.assert_array_equal(*(np.array(live(a, 10, seed=1)[0]) for a in (seeing, again)))
 
 
-def test_period_search_takes_contexts() -> None:
-    agent = fresh("periodic-gp-ucb:context_length_scale=1,period=auto:4:12", problem("arms"))
-    live(agent, 40)
-    assert agent.period_belief()[1].sum() == pytest.approx(1.0)
-
-
 def test_contexts_need_the_engine_and_finite_values() -> None:
     with pytest.raises(RankError, match="contexts"):
         make_posterior(SEASON, PLANE, 0.1, engine="state-space")
@@ -159,20 +136,6 @@ def test_warm_start_without_contexts_sets_the_scale_only() -> None:
     agent = fresh("gp-ucb:context_length_scale=1", replace(problem("arms"), warm_start=past))
     assert agent.posterior.count == 0
     np.testing.assert_allclose(agent.belief(4.0)[0], 7.0)
-
-
-def test_belief_is_of_the_last_context() -> None:
-    """Also when ten rewards have just set the scale, and the belief is made again."""
-    agent, beliefs = made("gp-ucb", "arms"), []
-    for t in range(10):
-        observation = np.array([t, 0.0, 1.0, 0.9 * (t % 3 - 1)])
-        agent.update(observation, agent.act(observation), float(t % 3))
-    beliefs.append(agent.belief(10.0))
-    for context in (-0.9, 0.0):  # the last one, and another
-        agent.act(np.array([10.0, 0.0, 1.0, context]))
-        beliefs.append(agent.belief(10.0))
-    np.testing.assert_array_equal(beliefs[0], beliefs[1])
-    assert not np.array_equal(beliefs[0], beliefs[2])
 
 
 @pytest.mark.parametrize(

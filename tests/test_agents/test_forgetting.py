@@ -155,20 +155,6 @@ def test_relevance_is_the_change_by_dropping(clock: Any) -> None:
     np.testing.assert_allclose(relevance.without(4)(), fewer, rtol=1e-6)
 
 
-def test_relevance_agrees_with_the_authors() -> None:
-    """Numbers of their package wdbo-criterion 2.2.1, which integrates over all of space.
-
-    Only for observations of one time: at different times theirs differ from the definition.
-    """
-    kernel = 1.3 * SquaredExponential(0.3) * TimeSquaredExponential(1.5)
-    posterior = Incremental(kernel, Box(-4, 5), 0.1)
-    for x, y in ((0.2, 1.0), (0.9, 2.0), (0.5, -0.5)):
-        posterior.observe([x], 1.0, y)
-    everywhere = np.linspace(-4, 5, 1000)[:, None]
-    ours = posterior.relevance(coming_times(kernel, 3.0), everywhere)()
-    np.testing.assert_allclose(ours, [0.64503852, 0.88603451, 0.56970107], rtol=1e-6)
-
-
 def test_time_scale_is_that_of_the_most_forgetful_factor() -> None:
     assert time_scale(Index() * Periodic(7.0) * TimeSquaredExponential(3.0)) == 3.0
     assert time_scale(Index() * Periodic(7.0) * Periodic(28.0)) == 28.0

@@ -132,17 +132,6 @@ def test_model_reuse_ucb_rarely_changes_models_without_cause() -> None:
     assert sum(len(agent.old) for _, agent in runs) <= 6
 
 
-def test_dlinucb_pool_dismisses_bad_slaves() -> None:
-    agent = fresh("dlinucb-pool")
-    first = agent.slaves[0]
-    tell(agent, [(t, t % 5, 1.0) for t in range(200)])
-    assert agent.slaves == [first]
-    tell(agent, [(t, t % 5, -1.0) for t in range(200, 400)])
-    assert first not in agent.slaves
-    mean, _ = agent.slaves[0].ridge.predict(agent.x)
-    np.testing.assert_allclose(mean, -1.0, atol=0.1)
-
-
 def test_ellipsoid_radius_grows_with_observations() -> None:
     ridge = Ridge(3, 2.0)
     assert ellipsoid_radius(ridge, lam=2.0, delta=0.1) == pytest.approx(np.sqrt(2 * np.log(10)))

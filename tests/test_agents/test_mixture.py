@@ -21,7 +21,6 @@ from agents.gp import (
     SquaredExponential,
     StateSpace,
 )
-from agents.gp.posteriors.bank import Bank, Layers
 from agents.gp.posteriors.period_search import GIVEN_PERIOD_SPREAD, MAX_CANDIDATES, with_period
 from tests.dense import Dense
 from tests.test_agents.reloading import reloaded
@@ -129,16 +128,6 @@ def test_mixture_takes_candidates_with_other_action_kernels() -> None:
     np.testing.assert_allclose(mixture.predict(15.0), moments, atol=1e-9)
 
 
-def test_mixture_samples_have_its_mean() -> None:
-    """4,000 draws at a fixed seed: the mean is within 5 standard errors of the mixture's."""
-    mixture = Mixture([StateSpace(Index() * c, ARMS, 0.1) for c in (Periodic(4.0), Constant())])
-    for t in range(9):
-        mixture.observe(t % 6, float(t), np.cos(t))
-    rng, (mean, variance) = np.random.default_rng(0), mixture.predict(9.0)
-    draws = np.array([mixture.sample(9.0, rng) for _ in range(4000)])
-    assert (np.abs(draws.mean(axis=0) - mean) < 5 * np.sqrt(variance / 4000)).all()
-
-
 def times(kind: str) -> np.ndarray:
     """In order; with late ones, old ones and pairs; with gaps in which all is forgotten."""
     t = np.arange(90.0)
@@ -173,36 +162,6 @@ def test_bank_learns_as_its_members_alone(
             ours.predict(t, query), theirs.predict(t, query), rtol=0, atol=1e-9
         )
     np.testing.assert_allclose(mixture.weights, Mixture(alone).weights, atol=1e-8)
-
-
-def test_bank_members_come_and_go() -> None:
-    """Those that stay go on with their own numbers, whatever bank they are in."""
-    rng, together = np.random.default_rng(1), dict[int, Any]()  # copies of those alone
-    alone = members(periods=(5.0, 6.0, 7.0, 8.0, 9.0))
-    for t in range(60):
-        if t % 4 == 0:
-            staying = [i for i in together if rng.random() < 0.6]
-            coming = rng.permutation(len(alone))[: rng.integers(2, 9)].tolist()
-            fresh = {i: reloaded(alone[i]) for i in coming if i not in staying}
-            together = {i: together[i] for i in staying} | fresh
-            bank = Bank(list(together.values()))
-        arm, y = int(rng.integers(6)), rng.normal()
-        for posterior in (bank, *alone):
-            posterior.observe(arm, float(t), y)
-        for i, own in together.items():
-            expected = alone[i].predict(t + 0.5)
-            np.testing.assert_allclose(own.predict(t + 0.5), expected, rtol=0, atol=1e-10)
-
-
-def test_bank_sums_over_candidates_once_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    sums, moments = [], Layers.moments
-    monkeypatch.setattr(Layers, "moments", lambda *args: (sums.append(1), moments(*args))[1])
-    mixture = Mixture(members(Box(0, 3)))
-    mixture.observe(np.ones(1), 0.0, 1.0)
-    for _ in range(2):
-        mixture.predict(1.0, QUERY)
-        sums.append(0)
-    assert sums[-2:] == [0, 0] != sums[:2]
 
 
 @pytest.mark.parametrize("row", [(0, 1.0, np.nan), (-1, 1.0, 0.0)])

@@ -53,14 +53,6 @@ def test_notice_leaves_the_past_to_the_scale() -> None:
     assert agent.posterior.count == 4
 
 
-def test_notice_needs_its_entry() -> None:
-    agents = [made("gp-ucb", entry="context_0", hears=hears) for hears in (True, False)]
-    for agent in agents:
-        learn(agent, range(9))
-        agent.act(at(9, changed=1.0))
-    np.testing.assert_array_equal(*(agent.belief(9.0) for agent in agents))
-
-
 def test_notice_is_saved(tmp_path) -> None:
     agent = made("periodic-gp-ucb")
     learn(agent, range(9))

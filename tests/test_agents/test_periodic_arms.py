@@ -96,17 +96,6 @@ def test_ramanujan_features_span_every_period() -> None:
         np.testing.assert_allclose(fitted, signal, atol=1e-8)
 
 
-def test_ramanujan_without_noise_explains_rewards_with_least_coefficients() -> None:
-    """The authors' formula: s = D A' (A D A')^-1 x with D = diag(q^-4)."""
-    problem = arms(2, horizon=100, noise_std=1e-6, reward_scale=(0.0, 1.0))
-    agent, y = fresh("ramanujan-ucb:max_period=5", problem), np.random.default_rng(1).normal(size=6)
-    for t in range(6):
-        agent.update(clock(t), 0, y[t])
-    a = np.array([agent.features(float(t)) for t in range(7)])  # weighed: A D^(1/2)
-    expected = a[6] @ a[:6].T @ np.linalg.solve(a[:6] @ a[:6].T, y)
-    assert a[6] @ agent.models[0].coefficients() == pytest.approx(expected, abs=1e-4)
-
-
 @pytest.mark.parametrize(("period", "n"), [(2, 20), (5, 40), (7, 40), (12, 60), (24, 100)])
 def test_estimate_period_finds_it(period: int, n: int) -> None:
     rng = np.random.default_rng(period)

@@ -10,7 +10,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 from agents.gp import (
-    Actions,
     Box,
     Constant,
     Decay,
@@ -98,35 +97,6 @@ def test_state_space_learns_many_observations_at_once(kernel: Kernel, case: Any)
 def test_posteriors_of_every_kernel_are_saved(kernel: Kernel, case: Any) -> None:
     posterior = case.feed(make_posterior, kernel)
     np.testing.assert_array_equal(reloaded(posterior).predict(99.0), posterior.predict(99.0))
-
-
-@pytest.mark.parametrize("actions", [Finite(np.eye(3)), Box([0, 0], [3, 3])], ids=["arms", "box"])
-@pytest.mark.parametrize(
-    ("clock", "engine"),
-    [
-        (Periodic(5.5), "state-space"),
-        (Periodic(5.5) * Decay(0.1), "state-space"),
-        (TimeSquaredExponential(1.0), "auto"),
-        (Periodic(5.5), "incremental"),
-    ],
-)
-def test_saved_posteriors_continue_bit_for_bit(clock: Any, engine: str, actions: Actions) -> None:
-    rng, finite = np.random.default_rng(0), isinstance(actions, Finite)
-    kernel = SquaredExponential(1.5 if finite else (1.5, 2.5)) * clock
-    posterior = make_posterior(kernel, actions, 0.1, engine=engine)
-    posteriors = [posterior]
-    for t in range(220):
-        if t == 100:
-            posteriors.append(reloaded(posterior))
-        action = int(rng.integers(3)) if finite else rng.uniform(0, 3, 2)
-        y, weight = rng.normal(), rng.uniform(0.5, 2.0)
-        for each in posteriors:
-            each.observe(action, float(t - t % 3), y, weight)
-    query = None if finite else np.array([[0.1, 0.2], [2.0, 1.0]])
-    predictions = [each.predict(230.0, query) for each in posteriors]
-    np.testing.assert_array_equal(*predictions)
-    assert posteriors[1].log_evidence == posterior.log_evidence
-    assert (posteriors[1].name, posteriors[1].count) == (posterior.name, 220)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

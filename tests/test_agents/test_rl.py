@@ -141,12 +141,6 @@ def test_rl_agents_refuse_bad_settings(text: str, kind: str, word: str) -> None:
         fresh(text, kind)
 
 
-def test_rl_agents_take_settings_of_their_algorithm() -> None:
-    assert fresh("dqn:tau=0.5")._model.batch_size == 32
-    model = fresh("ppo:n_steps=8,batch_size=8,net=[4]", "box")._model
-    assert (model.n_steps, model.gamma) == (8, 0.0)
-
-
 def test_rl_imports_torch_late_and_names_the_missing_extra(tmp_path: Path) -> None:
     """Everything else works without torch."""
     (tmp_path / "torch.py").write_text("raise ImportError('there is no torch')")
@@ -195,21 +189,6 @@ def test_batch_env_equals_dummy_vec_env(world: str) -> None:
             if a:
                 np.testing.assert_allclose(a["terminal_observation"], b["terminal_observation"])
                 assert a["TimeLimit.truncated"] == b["TimeLimit.truncated"]
-
-
-def test_batch_env_forgets_with_an_episode() -> None:
-    envs = worlds(WORLD, 2, horizon=3)
-    problem = Problem(spaces.Discrete(50), envs.single_observation_space)
-    adapter = BatchEnv(envs, view=View(problem, memory=True), scale=RunningRewardScale())
-    adapter.seed(0)
-    fields = envs.single_observation_space.shape[0]
-    assert (adapter.reset()[:, fields:] == 0).all()
-    for step in range(3):
-        seen, _, done, infos = adapter.step(np.array([4, 9]))
-        remembered = seen if step < 2 else np.stack([i["terminal_observation"] for i in infos])
-        assert remembered[0, fields + 4] == remembered[1, fields + 9] == 1.0
-    assert done.all()
-    assert (seen[:, fields:] == 0).all()
 
 
 def test_batch_env_refuses_what_it_lacks() -> None:

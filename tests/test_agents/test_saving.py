@@ -4,7 +4,7 @@ import json
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +12,6 @@ from gymnasium import spaces
 
 from agents.objects import SavedAgentError, pack, unpack
 from tests.test_agents.reloading import reloaded
-
-
-class Row(NamedTuple):
-    t: float
-    array: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -27,13 +22,6 @@ class Fixed:
 
 class Colour(Enum):
     RED = 1
-
-
-class Slotted:
-    __slots__ = ("empty", "full")
-
-    def __init__(self) -> None:
-        self.full = 1
 
 
 class Whole:
@@ -94,17 +82,6 @@ def test_saving_keeps_what_is_shared() -> None:
     first[1, 0] = -7.0
     assert part[0, 0] == transposed[0, 1] == reverse[1, 0] == -7.0
     assert memory[1, 0] == 4.0
-
-
-def test_saving_keeps_objects() -> None:
-    space = spaces.Box(-1.0, 1.0, (2,), np.float32)
-    again = reloaded(Whole([Row(1.5, np.ones(2)), Fixed(2.0), space, spaces.Discrete(4)])).value
-    assert (again[0].t, again[0].array.tolist()) == (1.5, [1.0, 1.0])
-    assert type(again[0]) is Row
-    assert again[1:] == [Fixed(2.0), space, spaces.Discrete(4)]
-    slotted = reloaded(Whole(Slotted())).value
-    assert slotted.full == 1
-    assert not hasattr(slotted, "empty")
 
 
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])

@@ -124,20 +124,6 @@ def test_linear_bandits_choose_ten_arms_at_random(
     assert [agent.act(clock(10)) for agent in agents] == [-1, -1]
 
 
-def test_linucb_breaks_ties_of_untried_arms() -> None:
-    """37 of 40 arms are untried and tie to the last bit.
-
-    Fewer than 25 different ones in 100 draws have a probability below 10^-6.
-    """
-    known = {"n_arms": 40, "periods": (168.0, 24.0)}
-    agent = played("linucb:first_pulls=8,regulariser=0.3", **known)
-    for arm in range(3):
-        agent.update(clock(8), arm, -1e6)
-    chosen = {agent.act(clock(9)) for _ in range(100)}
-    assert len(chosen) >= 25
-    assert not chosen & {0, 1, 2}
-
-
 def test_season_features_are_harmonics_of_all_seasons() -> None:
     """Three of a week; of a season of four steps only the first."""
     problem = arms(3, periods=(168.0, 4.0))

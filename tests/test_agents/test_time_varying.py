@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import Experience
 from agents.gp import Finite, SquaredExponential
 from agents.testing import example_problem, observe
 from tests.dense import Dense
-from tests.test_agents.playing import arms, clock, fresh, played, reloaded_agent, tell
+from tests.test_agents.playing import clock, fresh, played, reloaded_agent, tell
 from tests.test_agents.playing import uniform as uniform_choice
 
 ARMS, NOISE = 8, 0.1
@@ -32,11 +31,6 @@ def draws(seed: int, n: int) -> np.ndarray:
 def switching(seed: int, steps: int) -> np.ndarray:
     """Another function every 40 steps."""
     return np.repeat(draws(seed, -(-steps // 40)), 40, axis=0)[:steps]
-
-
-def wandering(seed: int, steps: int) -> np.ndarray:
-    """A function that takes a random step of variance 0.03 each time."""
-    return (draws(seed, steps) * np.r_[1.0, np.full(steps - 1, 0.03)][:, None] ** 0.5).cumsum(0)
 
 
 def smooth(seed: int, steps: int, period: float | None = None) -> np.ndarray:
@@ -88,12 +82,6 @@ def test_forgetting_pays_in_a_world_that_switches() -> None:
         assert total(name, worlds) < bound, name
 
 
-def test_ui_tvbo_follows_a_world_that_wanders() -> None:
-    """Below 1/4 of uniform choice; elsewhere 0.095 (standard deviation 0.033): 1e-5."""
-    worlds = [wandering(seed, 120) for seed in range(5)]
-    assert total("ui-tvbo", worlds) < 0.25 * uniform(worlds)
-
-
 def test_et_gp_ucb_resets_rarely_without_a_cause_and_soon_with_one() -> None:
     """A false alarm has probability 0.1 at most; more than 5 in 16 runs, 0.3 %."""
     still = [np.repeat(switching(seed, 1), 60, axis=0) for seed in range(16)]
@@ -112,14 +100,6 @@ def test_w_dbo_keeps_few_observations_and_loses_little() -> None:
     regrets, agents = runs("w-dbo", worlds)
     assert regrets.sum() < min(1.25 * total("c-gp-ucb", worlds), 0.4 * uniform(worlds))
     assert all(len(agent.posterior.times) < 40 for agent in agents)
-
-
-def test_w_dbo_takes_a_periodic_kernel() -> None:
-    """Below 0.2 of uniform choice with less than half of the data; elsewhere 0.09 (0.02): 1e-8."""
-    worlds = [smooth(seed, 180, period=12.0) for seed in range(3)]
-    regrets, agents = runs("w-dbo:time_kernel=periodic", worlds, periods=(12.0,))
-    assert regrets.sum() < 0.2 * uniform(worlds)
-    assert all(len(agent.posterior.times) < 90 for agent in agents)
 
 
 def test_pe_gp_ucb_drops_the_wrong_period(tmp_path) -> None:
@@ -187,14 +167,6 @@ def test_ui_tvbo_is_a_wiener_process_in_time(engine: str) -> None:
     variance = 1 + 12 * q - np.einsum("ij,ij->j", c, np.linalg.solve(C, c))
     expected = c.T @ np.linalg.solve(C, y), np.sqrt(variance)
     np.testing.assert_allclose(agent.belief(12.0), expected, atol=1e-9)
-
-
-def test_ui_tvbo_starts_with_the_warm_start() -> None:
-    past = Experience([-30.0, -20.0], [0, 1], [1.0, 2.0])
-    warm = arms(5, reward_scale=(0.0, 1.0), action_features=FEATURES, warm_start=past)
-    agent = fresh("ui-tvbo:prior_mean=0,prior_scale=1", warm)
-    assert agent.predict(-30.0).variance[4] == pytest.approx(1.0, abs=0.2)
-    assert agent.predict(70.0).variance[4] == pytest.approx(1.0 + 0.03 * 100, abs=0.2)
 
 
 def test_recommended_windows_and_discounts_of_gp_agents() -> None:

@@ -14,7 +14,7 @@ from agents.base import MAX_REWARD, Agent
 from agents.gp import Decay, Periodic, TimeSquaredExponential
 from agents.registry import BUILT_IN, find_class
 from agents.testing import KINDS, AgentContract, example_problem, example_reward, observe
-from tests.test_agents.playing import arms, fresh, reloaded_agent, tell
+from tests.test_agents.playing import arms, fresh, reloaded_agent
 
 SEARCH, SEASONS = "periodic-gp-ucb:period=auto:3:12", "seasons-gp-ucb:periods=[6,15],combine=auto"
 FEATURES = example_problem("finite").action_features
@@ -72,19 +72,6 @@ def test_agents_have_the_papers_defaults(name: str, clock: object) -> None:
     assert term.clocks == (() if clock is None else (clock,))
     assert [k.length_scale for k in term.actions] == [1.0]
     assert posterior.noise_variance == pytest.approx(0.01)
-
-
-@pytest.mark.parametrize("name", ["periodic-gp-ucb", "gp-thompson"])
-def test_gp_agents_learn_seasons(name: str) -> None:
-    """In a world that repeats, regret in the last seasons is far below that of the first."""
-    agent, regrets = fresh(f"{name}:time_length_scale=1"), []
-    noise = np.random.default_rng(1).normal(0, 0.1, 120)
-    for t in range(120):
-        action = agent.act(observe(t))
-        rewards = [example_reward("finite", a, t) for a in range(5)]
-        regrets.append(max(rewards) - rewards[action])
-        agent.update(observe(t), action, rewards[action] + noise[t])
-    assert sum(regrets[-30:]) < 0.2 * sum(regrets[:30])
 
 
 @pytest.mark.parametrize("problem", [example_problem("box"), arms(5, periods=(6.0,))], ids="ab")
@@ -181,16 +168,6 @@ def test_experience_is_made_from_lists() -> None:
         Experience([0, 1, 2], [0, 1, 0], [np.nan, -1e160, 1.0])
 
 
-@pytest.mark.parametrize("name", ["periodic-gp-ucb", "gp-ucb", "c-gp-ucb", "tv-gp-ucb"])
-def test_gp_agents_believe_the_same_after_late_rewards(name: str) -> None:
-    beliefs = []
-    for order in (range(8), (5, 2, 7, 0, 3, 1, 6, 4)):
-        agent = fresh(name)
-        tell(agent, [(t, t % 5, float(t)) for t in order])
-        beliefs.append(np.array(agent.belief(8.0)))
-    np.testing.assert_allclose(*beliefs, atol=1e-8)
-
-
 @pytest.mark.parametrize("past", [example_problem("warm").warm_start, None], ids=["warm", "cold"])
 def test_gp_agents_choose_the_same_in_another_unit(past: Experience | None) -> None:
     known = {"horizon": 40, "periods": (6.0,), "action_features": FEATURES}
@@ -210,26 +187,6 @@ def test_gp_agents_fit_the_warm_start() -> None:
     plain, fitted = (fresh(f"tv-gp-ucb:fit_warm_start={flag}", "warm") for flag in (False, True))
     assert plain.posterior.kernel != fitted.posterior.kernel
     assert fitted.posterior.log_evidence > plain.posterior.log_evidence
-
-
-def test_gp_agents_choose_the_same_with_any_engine() -> None:
-    names = ("state-space", "incremental")
-    agents = [fresh(f"periodic-gp-ucb:engine={engine}") for engine in names]
-    for t in range(30):
-        action, same = (agent.act(observe(t)) for agent in agents)
-        assert action == same
-        tell(agents[0], [(t, action, example_reward("finite", action, t))])
-        tell(agents[1], [(t, action, example_reward("finite", action, t))])
-    assert tuple(agent.posterior.name.split()[0] for agent in agents) == names
-    np.testing.assert_allclose(agents[0].belief(30.0), agents[1].belief(30.0), atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "setting", ["seasons-gp-ucb:periods", "switching-gp-ucb:decays", "pe-gp-ucb:periods"]
-)
-def test_settings_take_a_number_for_a_list_of_one(setting: str) -> None:
-    lone, listed = (fresh(f"{setting}={value}") for value in ("0.5", "[0.5]"))
-    assert lone.posterior.name == listed.posterior.name
 
 
 @pytest.mark.parametrize(
@@ -281,18 +238,6 @@ def test_periods_are_believed_or_searched_for() -> None:
     np.testing.assert_array_equal(fresh("periodic-gp-ucb").period_belief(), ([6.0], [1.0]))
     unknown = replace(example_problem("box"), periods=())
     assert fresh("periodic-gp-ucb", unknown).posterior.name.startswith("period-search")
-
-
-def test_period_search_unlearns_a_wrong_period() -> None:
-    """Told 8 where 6 is true; at a fixed seed, in a world of little noise."""
-    problem = replace(example_problem("finite"), periods=(8.0,))
-    agent = fresh("periodic-gp-ucb:period=auto,time_length_scale=1", problem)
-    noise = np.random.default_rng(1).normal(0, 0.1, 60)
-    for t in range(60):
-        action = agent.act(observe(t))
-        agent.update(observe(t), action, example_reward("finite", action, t) + noise[t])
-    periods, weights = agent.period_belief()
-    assert weights[np.abs(periods - 6.0) < 0.2].sum() > 0.99
 
 
 BAD_SETTINGS = {
