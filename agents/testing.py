@@ -28,7 +28,7 @@ from agents.saving import Saveable, load
 __all__ = ["AgentContract", "example_problem", "example_reward", "observe"]
 
 PERIOD = 6.0
-HORIZON = 40
+HORIZON, STEPS = 40, 30
 KINDS = ("finite", "arms", "box", "plane", "warm")
 
 
@@ -119,7 +119,7 @@ class AgentContract:
 
     def recorded(self, kind: str) -> list[Any]:
         """Return the actions of an undisturbed agent; override it to share them between tests."""
-        return self._run(kind, self._fresh(kind)[1], 0, HORIZON)
+        return self._run(kind, self._fresh(kind)[1], 0, STEPS)
 
     def test_is_an_agent(self) -> None:
         """It has ``act`` and ``update``."""
@@ -160,9 +160,9 @@ class AgentContract:
     def test_missing_rewards(self) -> None:
         """A NaN is no news: with and without it, later choices are the same."""
         for kind in self.problems:
-            actions = self._run(kind, self._fresh(kind)[1], 0, 20, missing=True)
+            actions = self._run(kind, self._fresh(kind)[1], 0, 15, missing=True)
             broken = f"{kind}: a reward of NaN has changed the choice"
-            _same(actions, self.recorded(kind)[:20], broken)
+            _same(actions, self.recorded(kind)[:15], broken)
 
     def test_late_and_unordered_rewards(self) -> None:
         """Rewards may come ten steps late, in any order, for actions chosen by somebody else."""
@@ -179,7 +179,7 @@ class AgentContract:
     def test_saved_and_loaded_it_goes_on_bit_for_bit(self, tmp_path: Path) -> None:
         """For agents that can be saved."""
         for kind in self.problems:
-            for start, stop in ((0, 20), (17, HORIZON)):
+            for start, stop in ((0, 5), (17, STEPS)):
                 _, agent = self._fresh(kind)
                 if not isinstance(agent, Saveable):
                     continue

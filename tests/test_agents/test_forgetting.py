@@ -1,5 +1,6 @@
 """Discounts, dropped, late and old observations: every engine gives what the dense solve gives."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -134,16 +135,17 @@ def test_relevance_is_the_change_by_dropping(clock: Any) -> None:
     kernel, actions = SquaredExponential(1.0) * clock, Finite(np.linspace(0, 3, 5)[:, None])
     rng, n = np.random.default_rng(0), 7
     arms, y = rng.integers(0, 5, n), rng.normal(size=n)
-    ours, whole = Incremental(kernel, actions, 0.1), set(range(n))
+    ours, whole = Incremental(kernel, actions, 0.1), frozenset(range(n))
 
-    def future(kept: set[int]) -> np.ndarray:
+    @cache
+    def future(kept: frozenset[int]) -> np.ndarray:
         posterior = Dense(kernel, actions, 0.1)
         for t in sorted(kept):
             posterior.observe(arms[t], t, y[t])
         return np.array([posterior.predict(t) for t in coming_times(kernel, n)])
 
-    def lost(i: int, kept: set[int]) -> float:
-        changes = [future(kept - {i}) - future(kept), future(set()) - future(kept)]
+    def lost(i: int, kept: frozenset[int]) -> float:
+        changes = [future(kept - {i}) - future(kept), future(frozenset()) - future(kept)]
         less, nothing = (np.sqrt((c[:, 0] ** 2 + np.abs(c[:, 1])).mean()) for c in changes)
         return float(less / nothing)
 

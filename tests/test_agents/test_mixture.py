@@ -32,7 +32,7 @@ QUERY = np.linspace(0.0, 3.0, 7)[:, None]
 RATES = (0.0, 0.003, 0.03, 0.3)
 
 
-def members(actions: Actions = ARMS, periods: tuple[float, ...] = (7.0, 11.0)) -> list[StateSpace]:
+def members(actions: Actions = ARMS, periods: tuple[float, ...] = (7.0,)) -> list[StateSpace]:
     """Seasons of several lengths, forgotten at several rates, and no season at all."""
     return [
         StateSpace(
@@ -139,9 +139,12 @@ def times(kind: str) -> np.ndarray:
     return t
 
 
-@pytest.mark.parametrize("collecting", [1, 10_000])
 @pytest.mark.parametrize("kind", ["in order", "late", "gaps"])
-@pytest.mark.parametrize("actions", [ARMS, Box(0, 3)], ids=["arms", "box"])
+@pytest.mark.parametrize(
+    ("actions", "collecting"),
+    [(ARMS, 1), (ARMS, 10_000), (Box(0, 3), 1)],
+    ids=["arms", "collecting", "box"],
+)
 def test_bank_learns_as_its_members_alone(
     monkeypatch: pytest.MonkeyPatch, actions: Actions, kind: str, collecting: int
 ) -> None:
@@ -184,7 +187,7 @@ def test_mixtures_refuse_impossible_arguments() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Mixture(members(), np.arange(1.0, 13.0)),
+        lambda: Mixture(members(), np.arange(1.0, 9.0)),
         lambda: search(given_period=8.0),
         lambda: PeriodSearch(
             Matern(0.5) * Periodic(5.0), ARMS, 0.1, low=4.0, high=12.0, horizon=30
