@@ -87,7 +87,7 @@ def _same(found: list[Any], expected: list[Any], broken: str) -> None:
 
 
 class AgentContract:
-    """What every agent must do. Override ``make``, and ``problems`` if it does not take all kinds.
+    """Rules for every agent. Override ``make``, and ``problems`` if it does not take all kinds.
 
     Actions are whole numbers, or vectors with entries in [-1, 1] (float32 or float64).
     """

@@ -125,7 +125,7 @@ def test_shortlist_keeps_the_winners(n: int, beta: float) -> None:
 
 
 def test_shortlist_keeps_equal_arms_and_those_with_late_features() -> None:
-    """Of every four arms the second has its variance in a feature that comes late, and wins."""
+    """The second of every four arms has its variance in a feature that comes late, and wins."""
     equal = np.tile([1.0, 0.0], (2000, 1))
     assert len(Shortlist(equal)(np.zeros(2000), np.eye(2), 1.0)) == 2000
     phi = np.tile([1.0, 0.0, 0.0], (40, 1))

@@ -67,20 +67,6 @@ def test_bernoulli_bound_solves_its_equation() -> None:
     assert bound[[0, 4]] == pytest.approx([1.0 - math.exp(-0.3), 1.0])
 
 
-def test_forgetting_bandits_try_old_arms_again() -> None:
-    discount, window = (
-        fresh(text, told(2)) for text in ("d-ucb:gamma=0.5,scale=0", "sw-ucb:window=10")
-    )
-    discount.update(clock(0), 0, 1.0)
-    discount.update(clock(0), 1, 0.0)
-    assert discount.act(clock(1)) == 0
-    discount.update(clock(2000), 0, 1.0)
-    assert discount.act(clock(2001)) == 1
-    window.update(clock(0), 0, 1.0)
-    window.update(clock(9), 1, 5.0)
-    assert window.act(clock(11)) == 0
-
-
 def test_exp3_s_updates_its_weights_by_hand() -> None:
     problem = replace(told(2, horizon=100), reward_scale=(0.5, 0.15), noise_std=0.2)  # [0, 1]
     agent = fresh("exp3-s", problem)
@@ -166,7 +152,7 @@ def test_change_detectors_ignore_equal_rewards(text: str) -> None:
     assert (getattr(agent, "restarts", 0), getattr(agent, "episode", 1)) == (0, 1)
 
 
-@pytest.mark.parametrize("text", BANDITS)
+@pytest.mark.parametrize("text", [*BANDITS, "periodic-gp-ucb", "auto-gp-ucb"])
 def test_bandits_choose_the_same_in_another_unit(text: str) -> None:
     """With nothing known of the rewards, 1024 times as large ones lead to the same choices."""
     agents = [fresh(text, arms(4, horizon=60, periods=(6.0,))) for _ in "ab"]

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
-from agents import Experience, Problem
+from agents import Problem
 from agents.gp import (
     Box,
     Constant,
@@ -129,17 +129,3 @@ def test_contexts_need_the_engine_and_finite_values() -> None:
 def test_context_setting_needs_contexts() -> None:
     plain = replace(problem("box"), observation_fields=("t", "cos_phase", "sin_phase"))
     assert isinstance(fresh("gp-ucb:context_length_scale=1", plain).posterior.actions, Box)
-
-
-def test_warm_start_without_contexts_sets_the_scale_only() -> None:
-    past = Experience(np.arange(4), np.array([0, 1, 2, 0]), np.array([5.0, 7.0, 9.0, 7.0]))
-    agent = fresh("gp-ucb:context_length_scale=1", replace(problem("arms"), warm_start=past))
-    assert agent.posterior.count == 0
-    np.testing.assert_allclose(agent.belief(4.0)[0], 7.0)
-
-
-@pytest.mark.parametrize(
-    "text", ["gp-ucb:context_length_scale=1,beta=theorem", "auto-gp-ucb:beta=theorem"]
-)
-def test_theorem_explores_by_the_actions_alone(text: str) -> None:
-    assert len(live(fresh(text, problem("box")), 3)[0]) == 3

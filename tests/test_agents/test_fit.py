@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process import kernels as sk
 
 from agents.gp import (
     Box,
@@ -54,17 +52,8 @@ def test_evidence_has_the_gradient_of_its_loss(fit_scale: bool) -> None:
     assert [p.name for p in free].count("length_scale") == 4
 
 
-def test_evidence_is_that_of_scikit_learn() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.uniform(0, 10, (25, 2)), rng.normal(size=25)
-    kernel = SquaredExponential(2.0) * Constant()
-    evidence = Evidence(kernel, [], [Stretch(BOX.points(x), np.zeros(25), y)], False, False)
-    theirs = GaussianProcessRegressor(sk.RBF(2.0), alpha=0.3, optimizer=None).fit(x, y)
-    assert -evidence.loss(np.log([0.3]))[0] == pytest.approx(theirs.log_marginal_likelihood_value_)
-
-
 def test_evidence_adds_independent_stretches() -> None:
-    """Where mean and scale are known; they are common to the stretches where they are not."""
+    """Sum them if mean and scale are known; unknown ones are common to the stretches."""
     parts = [draw(SEASON, 0.1, n, seed) for n, seed in ((30, 0), (45, 1))]
     stretches = [Stretch(BOX.points(x), t, y) for x, t, y in parts]
     free, theta = free_parameters(SEASON), np.log([1.0, 2.0, 12.0, 0.7, 0.1])

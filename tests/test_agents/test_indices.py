@@ -40,7 +40,7 @@ def upper(means: list[float], xi: float, steps: int, counts: tuple[int, ...]) ->
 
 
 def linear_bounds(rewards: list[list[float]], lam: float, radius: float) -> list[float]:
-    """Of arms with unit vectors as features, where ridge regression is a shrunk mean."""
+    """Bounds of arms with unit vectors as features: ridge regression is a shrunk mean."""
     return [
         MIDDLE + sum(y - MIDDLE for y in ys) / (lam + len(ys)) + radius / math.sqrt(lam + len(ys))
         for ys in rewards
@@ -105,17 +105,6 @@ def test_ucb_air_uses_variances(monkeypatch: pytest.MonkeyPatch) -> None:
         y.mean() + math.sqrt(2.0 * y.var() * e / len(y)) + 3.0 * B * e / len(y) for y in rewards
     ]
     assert compared(agent, monkeypatch, NOW) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("beta", "power"), [(0.5, 0.25), (1.0, 0.5), (3.0, 0.75)])
-def test_ucb_air_draws_arms_by_its_rule(beta: float, power: float) -> None:
-    agent, drawn = make(f"ucb-air:beta={beta}", n_arms=50), set()
-    for t in range(1, 31):
-        fresh = len(drawn) < t**power
-        arm = agent.act(clock(t))
-        assert (arm not in drawn) == fresh
-        drawn.add(arm)
-        agent.update(clock(t), arm, 0.1 * (t % 3))
 
 
 @pytest.mark.parametrize(

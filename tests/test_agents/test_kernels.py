@@ -104,14 +104,6 @@ def test_spectra_multiply_fold_and_become_features(clock: Any, other: Any, whole
     np.testing.assert_allclose(decay * (psi @ psi.T), clock(lag) * other(lag), atol=1e-10)
 
 
-def test_spectra_of_commensurate_periods_are_short() -> None:
-    week, day = Periodic(168.0, 0.5), Periodic(24.0, 0.5)
-    assert len(TimeFeatures.of(Periodic(5.0, 0.2).spectrum().folded(), whole_times=True).nu) == 5
-    product = (week * day).terms[0].spectrum()
-    pairs = 2 * len(week.spectrum().nu) * len(day.spectrum().nu)  # sums and differences
-    assert len(product.nu) == len(np.unique(np.round(product.nu * 168))) < 0.15 * pairs
-
-
 @given(p=sums(over_arms, any_time), q=sums(over_arms, any_time), seed=st.integers(0, 1000))
 def test_kernel_algebra_is_that_of_the_matrices(p: Any, q: Any, seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -49,14 +49,6 @@ def test_prior_has_every_scale(tmp_path: Path, transform: str) -> None:
     np.testing.assert_allclose(scale.backward(scale.forward(rewards)), rewards, atol=1e-9)
 
 
-def test_prior_of_the_first_version_is_read(tmp_path: Path) -> None:
-    content = {key: value for key, value in MADRID.items() if key != "unit"}
-    names = (prior(tmp_path, content, version=1), "madrid")
-    first, shipped = (load_prior(name, STATIONS) for name in names)
-    np.testing.assert_array_equal(first.profile, shipped.profile)
-    assert first.scale == shipped.scale
-
-
 def test_prior_matches_places_in_any_order() -> None:
     order = np.random.default_rng(0).permutation(24)[:9]
     some = arms(9, action_features=PLACES[order], periods=(24.0,))
@@ -92,7 +84,7 @@ def test_pretrained_agent_leaves_a_wrong_prior(table: np.ndarray, wrong: bool) -
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_pretrained_agent_sees_the_sign_of_the_rewards(sign: float, tmp_path: Path) -> None:
-    """Where the least is sought rewards are negatives: a cold start shows it at the first one."""
+    """Rewards are negatives where the least is sought: a cold start shows it at the first one."""
     agent = fresh("auto-gp-ucb:prior=madrid", STATIONS)
     for t in range(12):
         arm = agent.act(observe(t))

@@ -116,20 +116,8 @@ def test_mixture_has_the_slopes_of_its_moments() -> None:
     np.testing.assert_allclose(slopes, (ends[0] - ends[1]) / (2 * step), atol=1e-6)
 
 
-def test_mixture_takes_candidates_with_other_action_kernels() -> None:
-    kernels = [Index() * Periodic(5.0), SquaredExponential() * Constant()]
-    mixture = Mixture([StateSpace(kernel, ARMS, 0.1) for kernel in kernels])
-    dense = [Dense(kernel, ARMS, 0.1) for kernel in kernels]
-    for t in range(15):
-        for posterior in (mixture, *dense):
-            posterior.observe(t % 6, float(t), np.cos(t))
-    weight, *moments = mixed_by_hand(dense, np.ones(2), 15.0, None)
-    np.testing.assert_allclose(mixture.weights, weight, atol=1e-9)
-    np.testing.assert_allclose(mixture.predict(15.0), moments, atol=1e-9)
-
-
 def times(kind: str) -> np.ndarray:
-    """In order; with late ones, old ones and pairs; with gaps in which all is forgotten."""
+    """Times in order; with late ones, old ones and pairs; with gaps in which all is forgotten."""
     t = np.arange(90.0)
     if kind == "late":
         t[[40, 41, 60]] = 37.5, 3.0, 59.0
@@ -244,18 +232,6 @@ def test_period_search_gives_every_candidate_the_whole_history() -> None:
         season(dense, 9.0, range(70), 1)
         assert member.log_evidence == pytest.approx(dense.log_evidence, rel=1e-8)
         np.testing.assert_allclose(member.predict(71.0), dense.predict(71.0), atol=1e-8)
-
-
-def test_period_search_splits_cells_in_time() -> None:
-    posterior = search(given_period=8.0)
-    assert np.exp(posterior.log_prior).sum() == pytest.approx(1.0)
-    assert np.exp(posterior.log_prior[-1]) == pytest.approx(1 / 3)
-    for t in range(100):  # nothing to tell them apart
-        posterior.observe(0, float(t), 0.0)
-        width = posterior.cells[:, 1] - posterior.cells[:, 0]
-        narrow = width.max() * max(t, 30) <= 0.6 + 1e-12
-        assert narrow or len(width) + 2 > posterior.max_candidates
-        assert len(width) <= posterior.max_candidates <= MAX_CANDIDATES
 
 
 def test_period_search_has_the_prior_of_a_given_period() -> None:

@@ -7,7 +7,7 @@ import pytest
 from gymnasium import spaces
 
 from agents.base import Problem
-from tests.test_agents.playing import fresh, reloaded_agent
+from tests.test_agents.playing import fresh
 
 REWARDS = np.random.default_rng(1).normal(size=60)
 
@@ -42,23 +42,3 @@ def test_notice_makes_an_agent_believe_as_a_new_one(name: str) -> None:
         learn(one, range(20, 30))
     np.testing.assert_allclose(agent.belief(31.0), new.belief(31.0), rtol=1e-9, atol=1e-12)
     assert not np.allclose(agent.belief(31.0), deaf.belief(31.0))
-
-
-def test_notice_leaves_the_past_to_the_scale() -> None:
-    agent = made("gp-ucb", scale=None)
-    learn(agent, range(6))
-    agent.act(at(6, changed=1.0))
-    learn(agent, range(6, 10))
-    assert agent.scale.mean == pytest.approx(REWARDS[:10].mean())
-    assert agent.posterior.count == 4
-
-
-def test_notice_is_saved(tmp_path) -> None:
-    agent = made("periodic-gp-ucb")
-    learn(agent, range(9))
-    agent.act(at(9, changed=1.0))
-    again = reloaded_agent(agent, tmp_path)
-    for one in (agent, again):
-        learn(one, [8, 9, 10])
-    np.testing.assert_array_equal(agent.belief(11.0), again.belief(11.0))
-    assert again.posterior.count == 2

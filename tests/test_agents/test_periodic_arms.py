@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from agents.testing import observe
-from agents.zoo.arms.fourier_period_ucb import estimate_period, fractions_up_to
+from agents.zoo.arms.fourier_period_ucb import estimate_period
 from agents.zoo.arms.ramanujan_ucb import ramanujan_sum
 from tests.test_agents.playing import arms, clock, fresh, played, uniform
 
@@ -112,12 +112,6 @@ def test_estimate_period_finds_none_in_noise() -> None:
     periods = [estimate_period(t, rng.normal(1.0, 0.5, 40), sigma=0.5) for _ in range(200)]
     assert sum(period > 1 for period in periods) <= 20
     assert estimate_period(t[:3], t[:3], sigma=0.5) == estimate_period(t, t, sigma=0.0) == 1
-
-
-def test_fractions_are_in_lowest_terms() -> None:
-    expected = [(1, 2), (1, 3), (1, 4), (1, 5), (2, 5), (1, 6)]
-    assert list(zip(*fractions_up_to(6), strict=True)) == expected
-    assert len(fractions_up_to(1)[0]) == 0
 
 
 def test_fourier_period_ucb_plays_in_turn_and_then_knows_periods() -> None:

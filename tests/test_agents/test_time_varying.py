@@ -13,7 +13,7 @@ import pytest
 from agents.gp import Finite, SquaredExponential
 from agents.testing import example_problem, observe
 from tests.dense import Dense
-from tests.test_agents.playing import clock, fresh, played, reloaded_agent, tell
+from tests.test_agents.playing import fresh, played, tell
 from tests.test_agents.playing import uniform as uniform_choice
 
 ARMS, NOISE = 8, 0.1
@@ -102,7 +102,7 @@ def test_w_dbo_keeps_few_observations_and_loses_little() -> None:
     assert all(len(agent.posterior.times) < 40 for agent in agents)
 
 
-def test_pe_gp_ucb_drops_the_wrong_period(tmp_path) -> None:
+def test_pe_gp_ucb_drops_the_wrong_period() -> None:
     """The right one stays but with probability 0.1; in less than 2 of 4 runs, 0.4 %.
 
     Regret below half of uniform choice: elsewhere 0.22 (0.06), 1e-5; and in the last third below
@@ -113,13 +113,7 @@ def test_pe_gp_ucb_drops_the_wrong_period(tmp_path) -> None:
     assert sum(12.0 in agent.periods for agent in agents) >= 2
     assert regrets.sum() < 0.5 * uniform(worlds)
     assert regrets[-60:].sum() < 0.9 * regrets[:60].sum()
-    agent = next(agent for agent in agents if agent.periods == [12.0])
-    again = reloaded_agent(agent, tmp_path)  # without the dropped one
-    for t in range(180, 200):
-        arm = agent.act(clock(t))
-        assert again.act(clock(t)) == arm
-        for each in (agent, again):
-            each.update(clock(t), arm, float(t % 3))
+    assert [12.0] in [agent.periods for agent in agents]
 
 
 @pytest.mark.parametrize(("name", "window"), [("sw-gp-ucb", 5), ("sw-linucb", 5)])

@@ -168,21 +168,6 @@ def test_experience_is_made_from_lists() -> None:
         Experience([0, 1, 2], [0, 1, 0], [np.nan, -1e160, 1.0])
 
 
-@pytest.mark.parametrize("past", [example_problem("warm").warm_start, None], ids=["warm", "cold"])
-def test_gp_agents_choose_the_same_in_another_unit(past: Experience | None) -> None:
-    known = {"horizon": 40, "periods": (6.0,), "action_features": FEATURES}
-    agents = []
-    for offset, scale in ((0.0, 1.0), (-500.0, 1000.0)):
-        told = past and Experience(past.t, past.action, offset + scale * past.reward)
-        agents.append(fresh("periodic-gp-ucb", arms(5, warm_start=told, **known)))
-    for t in range(12, 40):
-        action, same = (agent.act(observe(t)) for agent in agents)
-        assert action == same
-        reward = 50.0 + 10.0 * example_reward("warm", action, t)
-        agents[0].update(observe(t), action, reward)
-        agents[1].update(observe(t), action, 1000.0 * reward - 500.0)
-
-
 def test_gp_agents_fit_the_warm_start() -> None:
     plain, fitted = (fresh(f"tv-gp-ucb:fit_warm_start={flag}", "warm") for flag in (False, True))
     assert plain.posterior.kernel != fitted.posterior.kernel
@@ -204,17 +189,6 @@ def test_agents_need_a_period(name: str, setting: str) -> None:
     with pytest.raises(ValueError, match="period"):
         fresh(name, problem)
     fresh(f"{name}:{setting}", problem)
-
-
-def test_gp_agents_prefer_a_given_scale_to_the_warm_start() -> None:
-    warm = example_problem("warm").warm_start
-    one = Experience(warm.t[:1], warm.action[:1], warm.reward[:1])
-    problem = replace(example_problem("warm"), warm_start=one)
-    agent = fresh("gp-ucb:prior_mean=90,prior_scale=3,length_scale=0.01", problem)
-    mean, deviation = agent.belief(0.0)
-    np.testing.assert_allclose(np.delete(mean, one.action), 90.0)
-    np.testing.assert_allclose(np.delete(deviation, one.action), 3.0)
-    assert mean[one.action] < 80.0
 
 
 @pytest.mark.parametrize(
