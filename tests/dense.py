@@ -58,7 +58,7 @@ class Dense:
         self._t, self._y = self._t[which], self._y[which]
 
     def discount(self, factor: float) -> None:
-        """Let all observations so far count less: their weights times ``factor``."""
+        """Multiply the weights of all observations so far by ``factor``."""
         self._weight = factor * self._weight
 
     def predict(self, t: float, actions: Any = None) -> Prediction:

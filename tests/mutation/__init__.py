@@ -1,1 +1,1 @@
-"""Small faults put into the mathematics one by one: a test should see each of them."""
+"""Small faults planted in the code one by one: a test should see each of them."""

@@ -1,123 +1,152 @@
-"""Put faults in, a sample of them with a fixed seed, and name those that no test sees.
+"""Plant small faults one by one, a sample with a fixed seed, and list those that no test sees.
 
-``python -m tests.mutation [FAULTS [FOLDER ...]]``
+``python -m tests.mutation [--faults N] [PATH ...]``; a path is a folder or a file of a package.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import random
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import accumulate, groupby
 from pathlib import Path
 
-from tests.mutation.clock import VARIABLE
 from tests.mutation.faults import fault_at, places
-from tests.mutation.running import (
-    IMPORTED,
-    ROOT,
-    TOO_SLOW,
-    Tests,
-    copy_tree,
-    run_tests,
-    tests_by_line,
-)
 
-SEED = 0
-FAULTS = 150
-"""In each folder. All of them would take a day."""
-MAX_SECONDS = 120
-"""Of processor time for a fault; one that makes the tests that slow has been seen."""
-AGENTS, JUDGES = "tests/test_agents", "tests/test_evaluation"
-TESTS = {
-    "agents/gp": [
-        f"{AGENTS}/test_{name}.py"
-        for name in (
-            *("kernels", "posteriors", "engines", "beta", "acquisition", "fit", "mixture", "stack"),
-            *("saving", "contexts", "late_and_old", "gp_edges", "auto", "forgetting", "beyond"),
-        )
-    ],
-    "evaluation/statistics": [
-        f"{JUDGES}/test_{name}.py"
-        for name in ("statistics", "changes", "columns", "summary", "statistics_edges")
-    ],
+ROOT = Path(__file__).parents[2]
+TARGETS = (
+    *("agents/gp", "agents/zoo", "periodic_envs/env.py", "periodic_envs/vector.py"),
+    *("evaluation/statistics", "evaluation/runner.py", "evaluation/store.py", "periodic_decisions"),
+)
+SUITES = {
+    "agents": "tests/test_agents",
+    "periodic_envs": "tests/test_envs",
+    "evaluation": "tests/test_evaluation",
+    "periodic_decisions": "tests/test_decisions",
 }
-"""The folders, and the tests of each."""
+CONTRACTS = {
+    "agents": "tests/contract/test_agents.py",
+    "periodic_envs": "tests/contract/test_envs.py",
+}
+"""Tests in processes of their own, of which coverage knows no lines: shown what the others miss."""
+SEED = 0
+MAX_SECONDS = 60.0
+"""Duration of the tests that a fault is shown to: the quickest of those that run its line."""
+IMPORTED = 0
+"""Key of all tests of a file: constants and defaults are computed when it is imported."""
+Tests = dict[str, dict[int, list[str]]]
+"""The tests of every file and line, the quickest first."""
 
 
 def main() -> None:
-    """Print every survivor as it is found, and the share that was seen at the end."""
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else FAULTS
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        copy_tree(folder)
-        for chosen in sys.argv[2:] or TESTS:
-            judge(folder, chosen, number)
+    """Print every fault that survives, and the share of seen faults of every path."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--faults", type=int, default=60, help="in each path")
+    parser.add_argument("paths", nargs="*", default=TARGETS)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve() / "copy"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "out", "__pycache__"))
+        for package, paths in groupby(arguments.paths, lambda path: path.partition("/")[0]):
+            tests = tests_by_line(copy, package)
+            for path in paths:
+                judge(copy, path, tests, arguments.faults)
 
 
-def judge(folder: Path, chosen: str, number: int) -> None:
-    """All faults of the sample in one folder."""
-    judge_by(measure(folder, TESTS[chosen]), folder, chosen, number)
-
-
-def judge_by(tests: Tests, folder: Path, chosen: str, number: int) -> None:
-    """The same, by tests of which it is known where they come by."""
-    drawn = sample(chosen, number)
-    print(f"{chosen}: {len(drawn)} faults drawn (seed {SEED}) of {len(sites(chosen))}", flush=True)
-    seen: Counter[str] = Counter()
-    for file, place in drawn:
-        fault = fault_at((ROOT / file).read_text(encoding="utf-8"), place)
-        there = tests.get(file, {})
-        by = there.get(fault.line) or there.get(IMPORTED, ())
-        (folder / file).write_text(fault.source, encoding="utf-8")
-        code = run_tests(folder, ["-x", *by], MAX_SECONDS) if by else 0
-        (folder / file).write_bytes((ROOT / file).read_bytes())
-        outcome = "survives" if code == 0 else "too slow" if code in TOO_SLOW else "seen"
-        seen[outcome] += 1
+def judge(copy: Path, path: str, tests: Tests, number: int) -> None:
+    """Plant the faults of one path and print the outcomes."""
+    outcomes: Counter[str] = Counter()
+    for file, place in sample(path, number):
+        source = (ROOT / file).read_text(encoding="utf-8")
+        fault = fault_at(source, place)
+        (copy / file).write_text(fault.source, encoding="utf-8")
+        lines = tests.get(file, {})
+        outcome = outcome_of(copy, path, lines.get(fault.line) or lines.get(IMPORTED, []))
+        (copy / file).write_text(source, encoding="utf-8")
+        outcomes[outcome] += 1
         if outcome != "seen":
-            how = f"{len(by)} tests come by" if by else "no test comes by"
-            print(
-                f"{outcome}: {file}:{fault.line}: {fault.was} -> {fault.becomes} ({how})",
-                flush=True,
-            )
-    caught = seen.total() - seen["survives"]
-    print(f"{chosen}: {caught} of {seen.total()} seen, {caught / seen.total():.0%}", flush=True)
+            print(f"{outcome}: {file}:{fault.line}: {fault.was} -> {fault.becomes}", flush=True)
+    seen = outcomes.total() - outcomes["survives"]
+    print(f"{path}: {seen} of {outcomes.total()} seen, {dict(outcomes)}", flush=True)
 
 
-def sites(chosen: str) -> list[tuple[str, int]]:
-    """All places of a folder's files, and their numbers within the file."""
-    found = []
-    for path in sorted((ROOT / chosen).rglob("*.py")):
-        number = len(places(ast.parse(path.read_text(encoding="utf-8"))))
-        found += [(path.relative_to(ROOT).as_posix(), place) for place in range(number)]
-    return found
+def outcome_of(copy: Path, path: str, tests: list[str]) -> str:
+    """Return "seen", "seen by contract" or "survives"."""
+    if tests and run_tests(copy, "-x", *tests).returncode:
+        return "seen"
+    contract = CONTRACTS.get(path.partition("/")[0])
+    return (
+        "seen by contract"
+        if contract and run_tests(copy, "-x", contract).returncode
+        else "survives"
+    )
 
 
-def sample(chosen: str, number: int) -> list[tuple[str, int]]:
-    """The faults to try, always the same ones."""
-    found = sites(chosen)
-    return random.Random(SEED).sample(found, min(number, len(found)))
+def sample(path: str, number: int) -> list[tuple[str, int]]:
+    """Return files and numbers of places within them, the same ones every time."""
+    sites = [
+        (file.relative_to(ROOT).as_posix(), place)
+        for file in sorted((ROOT / path).rglob("*.py")) or [ROOT / path]
+        for place in range(len(places(ast.parse(file.read_text(encoding="utf-8")))))
+    ]
+    return random.Random(SEED).sample(sites, min(number, len(sites)))
 
 
-def measure(folder: Path, files: list[str]) -> Tests:
-    """Run the tests without a fault: they must pass, and say where they come by."""
-    os.environ["COVERAGE_FILE"] = str(folder / ".coverage")
-    os.environ[VARIABLE] = str(folder / "seconds.txt")
-    (folder / "seconds.txt").unlink(missing_ok=True)
-    begun = time.monotonic()
-    there = [file for file in files if (folder / file).is_file()]
-    options = ["--cov=agents", "--cov=evaluation", "--cov-context=test", "--cov-report="]
-    plugin = ["-p", "tests.mutation.clock"]
-    code = run_tests(folder, [*options, *plugin, *there], 7200)
-    if code != 0:
-        raise SystemExit(f"the tests fail without any fault (exit code {code}): mend them first")
-    print(f"the tests alone took {time.monotonic() - begun:.0f} s", flush=True)
-    lines = (folder / "seconds.txt").read_text(encoding="utf-8").splitlines()
-    seconds = {nodeid: float(text) for text, _, nodeid in (line.partition("\t") for line in lines)}
-    return tests_by_line(folder, folder / ".coverage", seconds)
+def run_tests(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in the copy, without compiled files: those of one second and size look alike."""
+    settings = {"PYTHONDONTWRITEBYTECODE": "1", "COVERAGE_FILE": str(copy / ".coverage")}
+    options = ["-p", "no:cacheprovider", "--hypothesis-seed=0", "--timeout=200"]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *arguments],
+        cwd=copy,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def tests_by_line(copy: Path, package: str) -> Tests:
+    """Run the tests of a package without a fault and return which of them run which line."""
+    from coverage import CoverageData
+
+    options = [f"--cov={package}", "--cov-context=test", "--cov-report=", "--durations=0"]
+    done = run_tests(copy, *options, SUITES[package])
+    if done.returncode:
+        raise SystemExit(f"the tests fail without any fault:\n{done.stdout[-3000:]}")
+    calls = re.findall(r"^([\d.]+)s call +(\S.*)$", done.stdout, re.MULTILINE)
+    seconds = defaultdict(float, {name: float(duration) for duration, name in calls})
+    data = CoverageData(str(copy / ".coverage"))
+    data.read()
+    return {
+        Path(file).relative_to(copy).as_posix(): by_line(data.contexts_by_lineno(file), seconds)
+        for file in data.measured_files()
+    }
+
+
+def by_line(contexts: dict[int, list[str]], seconds: dict[str, float]) -> dict[int, list[str]]:
+    """Return the tests of each line of a file, and of ``IMPORTED`` those of all lines."""
+    tests = {
+        line: {name.partition("|")[0] for name in names if name} for line, names in contexts.items()
+    }
+    tests[IMPORTED] = set[str]().union(*tests.values())
+    return {line: quickest(names, seconds) for line, names in tests.items()}
+
+
+def quickest(names: Iterable[str], seconds: dict[str, float]) -> list[str]:
+    """Return tests of at most ``MAX_SECONDS`` together, at least one."""
+    ordered = sorted(names, key=lambda name: (seconds[name], name))
+    totals = accumulate(seconds[name] for name in ordered)
+    pairs = zip(ordered, totals, strict=True)
+    return [name for name, total in pairs if total <= MAX_SECONDS] or ordered[:1]
 
 
 if __name__ == "__main__":

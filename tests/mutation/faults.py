@@ -22,11 +22,11 @@ _SKIPPED = (ast.Raise, ast.JoinedStr, ast.Assert)
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault in one place.
+    """A fault in one place.
 
     Attributes:
-        line: Where it is, from 1.
-        was: The code there, as it is.
+        line: The line, from 1.
+        was: The code there.
         becomes: The code with the fault.
         source: The whole module with the fault.
     """
@@ -37,65 +37,53 @@ class Fault:
     source: str
 
 
-def places(tree: ast.Module) -> list[ast.AST]:
-    """All nodes that can be made wrong, in the order of the text."""
-    return [node for node in _walk(tree) if _changed(node) is not None]
+def places(tree: ast.Module) -> list[tuple[ast.AST, ast.AST]]:
+    """Return all nodes that can be made wrong with what they become, in the order of the text."""
+    return [(node, new) for node in _walk(tree) if (new := _changed(node)) is not None]
 
 
 def fault_at(source: str, number: int) -> Fault:
-    """The module with a fault in one of its places."""
+    """Return the module with a fault in one of its places."""
     tree = ast.parse(source)
-    node = places(tree)[number]
-    changed = _changed(node)
-    assert changed is not None
-    replaced = _Replace(node, changed).visit(tree)
-    text = ast.unparse(ast.fix_missing_locations(replaced))
-    return Fault(getattr(node, "lineno", 0), _text(node), _text(changed), text)
-
-
-def _text(node: ast.AST) -> str:
-    return ast.unparse(node).partition("\n")[0]
+    old, new = places(tree)[number]
+    was, becomes = (ast.unparse(node).partition("\n")[0] for node in (old, new))
+    faulty = ast.fix_missing_locations(_Replace(old, new).visit(tree))
+    return Fault(getattr(old, "lineno", 0), was, becomes, ast.unparse(faulty))
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """What is computed: no annotations, decorators, docstrings or words of errors."""
+    """Yield nodes that compute: no annotations, decorators, docstrings or words of errors."""
     if isinstance(node, _SKIPPED):
         return
     yield node
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_comment"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _walk(child)
+        if name not in ("annotation", "returns", "decorator_list", "type_comment"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from _walk(child)
 
 
 def _changed(node: ast.AST) -> ast.AST | None:
-    """The node with a fault in it, None if there is none to be made."""
+    """Return the node with a fault in it, or None if none can be made."""
     new = copy.deepcopy(node)
-    if isinstance(new, ast.Compare) and type(new.ops[0]) in _COMPARISONS:
-        new.ops[0] = _COMPARISONS[type(new.ops[0])]()
-        return new
-    if isinstance(new, ast.BinOp | ast.AugAssign) and type(new.op) in _OPERATORS:
-        new.op = _OPERATORS[type(new.op)]()
-        return new
-    if isinstance(new, ast.BoolOp):
-        new.op = ast.Or() if isinstance(new.op, ast.And) else ast.And()
-        return new
-    if isinstance(new, ast.UnaryOp) and isinstance(new.op, ast.Not | ast.USub):
-        return new.operand
-    if isinstance(new, ast.If | ast.IfExp | ast.While):
-        new.test = ast.UnaryOp(ast.Not(), new.test)
-        return new
-    return _other_constant(new) if isinstance(new, ast.Constant) else None
-
-
-def _other_constant(node: ast.Constant) -> ast.Constant | None:
-    if isinstance(node.value, bool):
-        return ast.Constant(not node.value)
-    if isinstance(node.value, int | float):
-        return ast.Constant(node.value + 1)
-    return None
+    match new:
+        case ast.Compare() if type(new.ops[0]) in _COMPARISONS:
+            new.ops[0] = _COMPARISONS[type(new.ops[0])]()
+        case ast.BinOp() | ast.AugAssign() if type(new.op) in _OPERATORS:
+            new.op = _OPERATORS[type(new.op)]()
+        case ast.BoolOp():
+            new.op = ast.Or() if isinstance(new.op, ast.And) else ast.And()
+        case ast.UnaryOp(op=ast.Not() | ast.USub()):
+            return new.operand
+        case ast.If() | ast.IfExp() | ast.While():
+            new.test = ast.UnaryOp(ast.Not(), new.test)
+        case ast.Constant(value=bool()):
+            new.value = not new.value
+        case ast.Constant(value=int() | float()):
+            new.value += 1
+        case _:
+            return None
+    return new
 
 
 class _Replace(ast.NodeTransformer):

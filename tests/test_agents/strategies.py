@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from agents.gp import (
@@ -89,32 +90,47 @@ class Case:
     chosen: Any
     t: np.ndarray
     y: np.ndarray
+    weight: np.ndarray
     noise_variance: float
     query: Any
 
-    def feed(self, posterior: Any) -> Any:
-        for action, t, y in zip(self.chosen, self.t, self.y, strict=True):
-            posterior.observe(action, float(t), float(y))
+    def feed(self, engine: Any, kernel: Kernel, *features: Any, weighted: bool = False) -> Any:
+        """Return a posterior that has seen the observations."""
+        posterior = engine(kernel, self.actions, self.noise_variance, *features)
+        for action, t, y, weight in zip(self.chosen, self.t, self.y, self.weight, strict=True):
+            posterior.observe(action, float(t), float(y), *([float(weight)] if weighted else []))
         return posterior
+
+    @property
+    def now(self) -> float:
+        """A time soon after the last observation."""
+        return float(self.t.max(initial=0.0)) + 0.5
 
 
 @st.composite
 def cases(
     draw: st.DrawFn, *, finite: bool = True, ordered: bool = True, whole: bool = False
 ) -> Case:
-    rng = np.random.default_rng(draw(seeds))
-    n = draw(st.integers(0, 40))
-    t = (
-        np.sort(rng.integers(0, 60, n).astype(float))
-        if whole
-        else np.cumsum(rng.exponential(size=n))
-    )
-    if not ordered:
-        t = rng.permutation(t)
-    noise_variance, y = draw(st.floats(0.01, 2.0)), rng.normal(size=n)
+    rng, n = np.random.default_rng(draw(seeds)), draw(st.integers(0, 40))
+    t = np.cumsum(rng.exponential(size=n))
+    t = np.sort(rng.integers(0, 60, n).astype(float)) if whole else t
+    t = t if ordered else rng.permutation(t)
+    common = t, rng.normal(size=n), np.exp(rng.normal(size=n)), draw(st.floats(0.01, 2.0))
+    x = rng.uniform(-3, 3, (ARMS, 2))
     if finite:
-        x = rng.uniform(-3, 3, (ARMS, 2))
-        return Case(Finite(x), rng.integers(0, ARMS, n), t, y, noise_variance, None)
-    points = rng.uniform(-3, 3, (n, 2))
-    query = rng.uniform(-3, 3, (5, 2))
-    return Case(Box([-3, -3], [3, 3]), points, t, y, noise_variance, query)
+        return Case(Finite(x), rng.integers(0, ARMS, n), *common, None)
+    return Case(Box([-3, -3], [3, 3]), rng.uniform(-3, 3, (n, 2)), *common, x[:5])
+
+
+def assert_predicts_as(
+    ours: Any, theirs: Any, t: float, query: Any = None, *, evidence: bool = True
+) -> None:
+    """Two posteriors have the same moments at time t and, unless forgotten, the same evidence."""
+    for one, other in zip(ours.predict(t, query), theirs.predict(t, query), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-8 * (1 + np.abs(other).max()))
+    if evidence:
+        assert ours.log_evidence == pytest.approx(theirs.log_evidence, rel=1e-7, abs=1e-7)
+    assert ours.count == theirs.count
+    if query is not None:
+        for one, other in zip(ours.gradient(t, query), theirs.gradient(t, query), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-7 * (1 + np.abs(other).max()))

@@ -6,17 +6,19 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from agents import AgentSpec, Problem, UnknownAgentError, make_agent
+from agents import AgentSpec, Problem, UnknownAgentError
 from agents.base import Trainable
 from agents.registry import find_class
-from agents.rl.view import MAX_SCALED_REWARD, RunningRewardScale, View
-from agents.testing import AgentContract, example_problem, example_reward, observe
+from agents.rl.view import View
+from agents.testing import AgentContract, example_problem, observe
+from tests.test_agents.playing import fresh
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 pytest.importorskip("stable_baselines3")
@@ -29,12 +31,13 @@ from agents.rl.vec_env import BatchEnv  # noqa: E402
 from periodic_envs.vector import AutoresetMode  # noqa: E402 (Gymnasium 1.0 has none)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+WORLD = "PeriodicGP-SyntheticDiscrete-v0"
 
 
 # --- what networks see -----------------------------------------------------------------------
 
 
-def test_observations_are_brought_to_unit_size() -> None:
+def test_view_scales_observations_to_unit_size() -> None:
     view = View(example_problem("finite"), memory=False)
     seen = view(np.stack([observe(0), observe(10)]))
     assert seen.dtype == np.float32
@@ -44,7 +47,7 @@ def test_observations_are_brought_to_unit_size() -> None:
 
 
 @pytest.mark.parametrize(("kind", "action"), [("finite", [3]), ("plane", [[0.5, -0.25]])])
-def test_memory_is_the_last_action_and_its_reward(kind: str, action: list) -> None:
+def test_view_remembers_the_last_action_and_its_reward(kind: str, action: list) -> None:
     view = View(example_problem(kind), memory=True)
     (before,), (after,) = view(observe(1)[None]), view(observe(1)[None], action, [0.75])
     assert (before[3:] == 0.0).all()
@@ -53,25 +56,10 @@ def test_memory_is_the_last_action_and_its_reward(kind: str, action: list) -> No
     assert view.size == len(after)
 
 
-def test_rewards_are_scaled_by_what_was_seen() -> None:
-    rewards = np.random.default_rng(0).gamma(2.0, 30.0, 300)
-    scale = RunningRewardScale()
-    for part in np.split(rewards, [1, 5, 100]):
-        scale.update(part)
-    expected = (rewards - rewards.mean()) / rewards.std()
-    np.testing.assert_allclose(
-        scale(rewards), np.clip(expected, -MAX_SCALED_REWARD, MAX_SCALED_REWARD)
-    )
-    other = RunningRewardScale()
-    other.state = scale.state
-    assert other(50.0) == scale(50.0)
-    assert RunningRewardScale()(3.0) == 3.0
-
-
 # --- the loop --------------------------------------------------------------------------------
 
 
-def test_the_loop_is_a_conversation() -> None:
+def test_loop_passes_rewards_and_observations_on() -> None:
     env = WaitingEnv(spaces.Box(-1, 1, (1,)), spaces.Discrete(9))
     told = []
 
@@ -89,84 +77,56 @@ def test_the_loop_is_a_conversation() -> None:
     assert told == [0.0, 1.0, 0.1, 2.0, 0.2, 3.0]
 
 
-def test_global_random_numbers_are_left_alone() -> None:
-    random.seed(1)
-    np.random.seed(1)  # noqa: NPY002
-    torch.manual_seed(1)
-    expected = random.random(), np.random.rand(), float(torch.rand(1))  # noqa: NPY002
-    random.seed(1)
-    np.random.seed(1)  # noqa: NPY002
-    torch.manual_seed(1)
-    quarters = OwnGlobalState(7)
-    with quarters:
-        inside = float(torch.rand(1))
-    assert (random.random(), np.random.rand(), float(torch.rand(1))) == expected  # noqa: NPY002
+def test_own_global_state_leaves_global_generators_alone() -> None:
+    def draw() -> tuple[float, ...]:
+        return random.random(), np.random.rand(), float(torch.rand(1))  # noqa: NPY002
+
     with OwnGlobalState(7):
-        assert float(torch.rand(1)) == inside
+        first, following = draw(), draw()
+    with OwnGlobalState(7):
+        assert draw() == first
+        with OwnGlobalState(8):
+            assert draw() != following
+        assert draw() == following
 
 
-@pytest.mark.parametrize("name", ["ppo", "dqn"])
-def test_one_life_is_enough_for_an_easy_problem(name: str) -> None:
-    """Five arms, one far better than the others: after 300 steps most choices are right."""
-    problem = example_problem("arms")
-    agent = make_agent(name, problem, np.random.default_rng(0))
-    chosen = []
+@pytest.mark.parametrize(("name", "kind"), [("ppo", "arms"), ("dqn", "arms"), ("td3", "box")])
+def test_rl_agents_learn_an_easy_problem_in_one_run(name: str, kind: str) -> None:
+    """Arm 3 is far better than the others, or the best place is 0.5; some rewards are lost."""
+    agent, rewards = fresh(name, kind), []
     for t in range(300):
         action = agent.act(observe(t % 50))
-        agent.update(observe(t % 50), action, float(action == 3))
-        chosen.append(action)
-    assert np.mean(np.array(chosen[-50:]) == 3) > 0.7
+        rewards.append(float(action == 3) if kind == "arms" else -abs(float(action[0]) - 0.5))
+        if t % 20 != 10:
+            agent.update(observe(t % 50), action, float("nan") if t % 20 == 5 else rewards[-1])
+    assert np.mean(rewards[-60:]) > (0.7 if kind == "arms" else np.mean(rewards[:60]) + 0.1)
+    assert agent._model.num_timesteps >= 250
 
 
-@pytest.mark.parametrize("name", ["ppo", "dqn", "sac"])
-def test_a_lost_reward_does_not_end_learning(name: str) -> None:
-    problem = example_problem("box" if name == "sac" else "finite")
-    agent = make_agent(name, problem, np.random.default_rng(0))
-    for t in range(60):
-        action = agent.act(observe(t))
-        reward = float("nan") if t % 20 == 5 else 1.0
-        if t % 20 != 10:  # some are never told
-            agent.update(observe(t), action, reward)
-    assert agent._model.num_timesteps >= 50
+@pytest.mark.parametrize(
+    ("text", "kind", "word"),
+    [
+        ("ppo:n_step=8", "box", "n_step"),
+        ("dqn", "box", "finitely many"),
+        ("sac", "finite", "box"),
+        ("ppo:memory=maybe", "box", "memory"),
+        *(
+            (f"ppo:{name}=1", "box", name)
+            for name in ("device", "seed", "policy", "env", "verbose")
+        ),
+    ],
+)
+def test_rl_agents_refuse_bad_settings(text: str, kind: str, word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        fresh(text, kind)
 
 
-@pytest.mark.parametrize("name", ["sac", "td3", "a2c"])
-def test_one_life_is_enough_for_an_easy_line(name: str) -> None:
-    """The reward falls with the distance to 0.5: later choices are better than the first ones."""
-    agent = make_agent(name, example_problem("box"), np.random.default_rng(0))
-    gained = []
-    for t in range(300):
-        action = agent.act(observe(t % 50))
-        gained.append(-abs(float(action[0]) - 0.5))
-        agent.update(observe(t % 50), action, gained[-1])
-    assert np.mean(gained[-60:]) > np.mean(gained[:60]) + 0.1
-
-
-def test_settings_are_checked() -> None:
-    rng = np.random.default_rng(0)
-    with pytest.raises(UnknownAgentError, match="ppo has no setting 'n_step'; it takes memory"):
-        make_agent("ppo:n_step=8", example_problem("box"), rng)
-    with pytest.raises(ValueError, match="dqn is for finitely many actions"):
-        make_agent("dqn", example_problem("box"), rng)
-    with pytest.raises(ValueError, match="sac is for a box"):
-        make_agent("sac", example_problem("finite"), rng)
-    with pytest.raises(ValueError, match="memory is true or false"):
-        make_agent("ppo:memory=maybe", example_problem("box"), rng)
-    for reserved in ("device=cpu", "seed=3", "policy=MlpPolicy", "env=x", "verbose=1"):
-        with pytest.raises(UnknownAgentError, match="ppo has no setting"):
-            make_agent(f"ppo:{reserved}", example_problem("box"), rng)
-    assert make_agent("dqn:tau=0.5", example_problem("finite"), rng)._model.batch_size == 32
-    agent = make_agent("ppo:n_steps=8,batch_size=8,net=[4]", example_problem("box"), rng)
-    assert agent._model.n_steps == 8
-    assert agent._model.gamma == 0.0
-
-
-def test_without_the_extra_it_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_rl_imports_torch_late_and_names_the_missing_extra(tmp_path: Path) -> None:
     """Everything else works without torch."""
     (tmp_path / "torch.py").write_text("raise ImportError('there is no torch')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import numpy as np, evaluation.cli.sweeps\n"
+        "import numpy as np, evaluation.cli.sweeps, agents.rl.algorithms\n"
         "from agents import make_agent, names, describe\n"
         "from agents.testing import example_problem\n"
         "assert all(describe(name) for name in names())\n"
@@ -174,33 +134,24 @@ def test_without_the_extra_it_is_said_in_a_sentence(tmp_path: Path) -> None:
         "make_agent('ppo', example_problem('box'), np.random.default_rng(0))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip().endswith(
-        "this agent needs torch and stable-baselines3, which come with periodic-gp[rl]: "
-        'in the project, pip install -c constraints.txt -e ".[rl]"'
-    )
-
-
-def test_torch_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, evaluation.cli.sweeps, agents.rl.algorithms; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert "periodic-gp[rl]" in done.stderr.strip().splitlines()[-1]
 
 
 # --- the batch adapter -----------------------------------------------------------------------
 
 
-def batch(world: str, copies: int, **arguments) -> BatchEnv:
+def worlds(world: str, copies: int, **arguments: Any) -> gym.vector.VectorEnv:
     options = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "SameStep"}
-    return BatchEnv(gym.make_vec(world, copies, **options, **arguments))
+    return gym.make_vec(world, copies, **{**options, **arguments})
 
 
 @pytest.mark.parametrize(
     "world",
-    ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Contextual-v0", "PeriodicGP-Synthetic-v0"],
+    [WORLD, "PeriodicGP-Contextual-v0", "PeriodicGP-Synthetic-v0"],
 )
-def test_the_adapter_equals_dummy_vec_env(world: str) -> None:
+def test_batch_env_equals_dummy_vec_env(world: str) -> None:
     """Same observations, rewards and ends, over several episodes."""
-    ours = batch(world, 3, horizon=7)
+    ours = BatchEnv(worlds(world, 3, horizon=7))
     theirs = DummyVecEnv([lambda: gym.make(world, horizon=7)] * 3)
     ours.seed(5)
     theirs.seed(5)
@@ -220,34 +171,15 @@ def test_the_adapter_equals_dummy_vec_env(world: str) -> None:
                 assert a["TimeLimit.truncated"] == b["TimeLimit.truncated"]
 
 
-def test_memory_begins_anew_with_an_episode() -> None:
-    world, options = "PeriodicGP-SyntheticDiscrete-v0", {"autoreset_mode": "SameStep"}
-    envs = gym.make_vec(world, 2, vectorization_mode="vector_entry_point", horizon=3, **options)
-    problem = Problem(spaces.Discrete(50), envs.single_observation_space)
-    adapter = BatchEnv(envs, view=View(problem, memory=True), scale=RunningRewardScale())
-    adapter.seed(0)
-    fields = envs.single_observation_space.shape[0]
-    assert (adapter.reset()[:, fields:] == 0).all()
-    for step in range(3):
-        seen, _, done, infos = adapter.step(np.array([4, 9]))
-        remembered = seen if step < 2 else np.stack([i["terminal_observation"] for i in infos])
-        assert remembered[0, fields + 4] == remembered[1, fields + 9] == 1.0
-    assert done.all()
-    assert (seen[:, fields:] == 0).all()
-
-
-def test_other_ways_of_starting_anew_are_refused() -> None:
-    envs = gym.make_vec(
-        "PeriodicGP-SyntheticDiscrete-v0", 2, vectorization_mode="vector_entry_point"
-    )
-    with pytest.raises(ValueError, match="autoreset_mode=\"SameStep\", got 'NextStep'"):
-        BatchEnv(envs)
-    adapter = batch("PeriodicGP-SyntheticDiscrete-v0", 2)
+def test_batch_env_refuses_what_it_lacks() -> None:
+    with pytest.raises(ValueError, match="SameStep"):
+        BatchEnv(worlds(WORLD, 2, autoreset_mode="NextStep"))
+    adapter = BatchEnv(worlds(WORLD, 2))
     assert adapter.env_is_wrapped(gym.Wrapper) == [False, False]
     assert adapter.get_attr("num_envs") == [2, 2]
-    with pytest.raises(AttributeError, match="no attributes of their own"):
+    with pytest.raises(AttributeError, match="attributes"):
         adapter.set_attr("x", 1)
-    with pytest.raises(AttributeError, match="no methods of their own"):
+    with pytest.raises(AttributeError, match="methods"):
         adapter.env_method("x")
 
 
@@ -284,7 +216,7 @@ PROBLEM = Problem(spaces.Discrete(2), TwoArms.single_observation_space, horizon=
 @pytest.mark.parametrize(
     "text", ["ppo:n_steps=20,batch_size=80", "dqn:learning_starts=40,train_freq=4"]
 )
-def test_what_is_trained_is_known_from_the_first_step(text: str) -> None:
+def test_trained_agents_know_the_best_arm_from_the_first_step(text: str) -> None:
     spec, worlds = AgentSpec.parse(text), TwoArms()
     trained = find_class(spec.name)
     assert isinstance(trained, Trainable)
@@ -303,24 +235,17 @@ def test_what_is_trained_is_known_from_the_first_step(text: str) -> None:
     assert agent.act(np.array([5.0])) == 1
 
 
-def test_too_small_a_budget_is_refused() -> None:
-    with pytest.raises(ValueError, match="100 steps are too few for one round of ppo"):
-        find_class("ppo").train(
-            PROBLEM, TwoArms(), steps=100, rng=np.random.default_rng(0), settings={}
-        )
+def test_training_refuses_too_few_steps_and_untrainable_agents() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="too few"):
+        find_class("ppo").train(PROBLEM, TwoArms(), steps=100, rng=rng, settings={})
+    with pytest.raises(UnknownAgentError, match="train"):
+        AgentSpec("random").make(PROBLEM, rng, {"x": np.zeros(1)})
 
 
-def test_agents_that_cannot_be_trained_say_so() -> None:
-    with pytest.raises(UnknownAgentError, match=r"random cannot be trained: it has no train\(\)"):
-        AgentSpec("random").make(PROBLEM, np.random.default_rng(0), {"x": np.zeros(1)})
-
-
-def test_a_gp_agent_trains_its_hyper_parameters() -> None:
-    """What it learns is what made the worlds (band of about three times the spread)."""
-    world = "PeriodicGP-SyntheticDiscrete-v0"
-    options = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "SameStep"}
-    envs = gym.make_vec(world, 8, noise_std=0.3, **options)
-    one = gym.make(world, noise_std=0.3).unwrapped
+def test_gp_agent_trains_its_hyper_parameters() -> None:
+    """It finds those that made the worlds (band of about three times the spread)."""
+    one = gym.make(WORLD, noise_std=0.3).unwrapped
     problem = Problem(
         one.action_space,
         one.observation_space,
@@ -331,7 +256,11 @@ def test_a_gp_agent_trains_its_hyper_parameters() -> None:
     )
     spec = AgentSpec.parse("periodic-gp-ucb:time_length_scale=3,length_scale=3")
     learned = spec.trainable().train(
-        problem, envs, steps=1600, rng=np.random.default_rng(0), settings=spec.settings
+        problem,
+        worlds(WORLD, 8, noise_std=0.3),
+        steps=800,
+        rng=np.random.default_rng(0),
+        settings=spec.settings,
     )
     agent = spec.make(problem, np.random.default_rng(1), learned)
     (term,) = agent.kernel.terms
@@ -345,37 +274,19 @@ def test_a_gp_agent_trains_its_hyper_parameters() -> None:
 # --- another library -------------------------------------------------------------------------
 
 
-def test_a_single_file_agent_of_plain_torch() -> None:
-    found = runpy.run_path(str(EXAMPLES / "torch_agent.py"))["ActorCritic"]
-    problems = ("finite", "arms", "warm")
-    contract = type("Contract", (AgentContract,), {"problems": problems})()
-    contract.make = found
+def test_example_of_plain_torch_keeps_the_contract() -> None:
+    contract = AgentContract()
+    contract.problems = ("finite", "arms", "warm")
+    contract.make = runpy.run_path(str(EXAMPLES / "torch_agent.py"))["ActorCritic"]
     for name in dir(contract):
         if name.startswith("test_") and "saved" not in name:
             getattr(contract, name)()
-    problem = example_problem("finite")
-    agent = found(problem, np.random.default_rng(0))
-    gained = []
-    for t in range(600):
-        action = agent.act(observe(t % 50))
-        gained.append(example_reward("finite", action, t % 50))
-        agent.update(observe(t % 50), action, gained[-1])
-    assert np.mean(gained[-100:]) > np.mean(gained[:100])
 
 
-def test_the_example_of_training(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+def test_example_of_training_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is short, and it runs (here with a small budget)."""
-    code = compile((EXAMPLES / "train_ppo.py").read_text(), "train_ppo.py", "exec")
-    lines = (EXAMPLES / "train_ppo.py").read_text().splitlines()
-    assert len([line for line in lines if line.strip()]) <= 40
-    monkeypatch.setattr("sys.argv", ["train_ppo.py", "--help"])
-    with pytest.raises(SystemExit, match="0"):
-        exec(code, {"__doc__": ""})
-    assert "(100000)" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["train_ppo.py", "--steps", "3072"])
-    exec(code, {})
-    out = capsys.readouterr().out
-    for who in ("PPO", "choosing at random"):
-        assert re.search(rf"regret of {who} over twelve days: [\d,]+", out)
+    exec(compile((EXAMPLES / "train_ppo.py").read_text(), "train_ppo.py", "exec"), {})
+    regrets = re.findall(r"regret of (PPO|choosing at random) .*: [\d,]+", capsys.readouterr().out)
+    assert len(regrets) == 2

@@ -2,9 +2,8 @@
 
 import contextlib
 import json
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,189 +13,137 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import agents.saving
-from agents import SavedAgentError, load, make_agent
+from agents import SavedAgentError, load
 from agents.registry import find_class
 from agents.testing import example_problem, observe
-from tests.platforms import linux_only
+from tests.test_agents.playing import fresh
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    agent = make_agent("periodic-gp-ucb", example_problem("finite"), np.random.default_rng(0))
+    agent = fresh("periodic-gp-ucb")
     for t in range(8):
         agent.update(observe(t), agent.act(observe(t)), float(t % 3))
     agent.save(tmp_path / "agent")
     return tmp_path / "agent"
 
 
-def contents(path: Path) -> tuple[dict, dict, dict]:
-    """What a file says of itself, its header and its arrays."""
+def contents(path: Path) -> tuple[dict[str, str], dict[str, Any], dict[str, np.ndarray]]:
+    """The metadata of a file, its header and its arrays."""
     with safe_open(path, framework="numpy") as file:
-        said = file.metadata()
+        metadata = file.metadata()
         arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    return said, json.loads(said["header"]), arrays
+    return metadata, json.loads(metadata["header"]), arrays
 
 
-def rewrite(path: Path, **changes: object) -> None:
-    """Save the file with another header or other arrays, with a digest that fits."""
-    said, header, arrays = contents(path)
+def rewrite(path: Path, **changes: Any) -> None:
+    """Save the file with other metadata or another header, with a digest that fits."""
+    metadata, header, arrays = contents(path)
     for key, value in changes.items():
-        part = said if key in said else arrays if isinstance(value, np.ndarray) else header
-        part[key] = value
-    said["header"] = json.dumps(header)
-    said["digest"] = changes.get("digest", agents.saving._digest(said["header"], arrays))
-    save_file(arrays, path, said)
+        (metadata if key in metadata else header)[key] = value
+    metadata["header"] = json.dumps(header)
+    digest = agents.saving._digest(metadata["header"], arrays)
+    metadata["digest"] = changes.get("digest", digest)
+    save_file(arrays, path, metadata)
 
 
-def test_an_interrupted_save_loses_nothing(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = saved.read_bytes()
-    agent = load(saved)
-
-    def full_disk(*_: object, **__: object) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(agents.saving.os, "fsync", full_disk)
-    with pytest.raises(OSError, match="no space"):
-        agent.save(saved)
-    assert saved.read_bytes() == before
-    assert list(saved.parent.iterdir()) == [saved]
-
-
-def test_agent_that_cannot_be_saved_replaces_nothing(saved: Path) -> None:
-    before = saved.read_bytes()
-    agent = load(saved)
-    agent.posterior.filter.S = None.__class__
-    message = r"cannot save PeriodicGPUCB.posterior.*filter.S \(<class 'NoneType'>\): an attribute"
-    with pytest.raises(SavedAgentError, match=message):
+@pytest.mark.parametrize("failure", ["full disk", "attribute"])
+def test_failed_save_replaces_nothing(
+    saved: Path, failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, agent = saved.read_bytes(), load(saved)
+    if failure == "attribute":
+        agent.posterior.filter.S = None.__class__
+    else:
+        monkeypatch.delattr(agents.saving.os, "fsync")
+    with pytest.raises((SavedAgentError, AttributeError), match=r"filter\.S|fsync"):
         agent.save(saved)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
         ({"format": "something else"}, "not a saved agent"),
-        ({"version": "99"}, "written by version 99 of periodic-gp, and this is version"),
-        ({"agent": "os:system"}, "not registered under 'os:system'"),
-        ({"agent": "evil.py:Agent"}, "not registered under 'evil.py:Agent'"),
-        ({"agent": "ucb1"}, "PeriodicGPUCB, which is not registered under 'ucb1'"),
-        ({"agent": "ppo"}, "PeriodicGPUCB, which is not registered under 'ppo'"),
-        ({"nodes": []}, "damaged, or not a saved agent"),
-        ({"nodes": [["evil"]]}, "it has an unknown node"),
-        ({"digest": "0"}, "its content is damaged"),
+        ({"version": "99"}, "version 99"),
+        *(
+            ({"agent": name}, "registered")
+            for name in ("os:system", "evil.py:Agent", "ucb1", "ppo")
+        ),
+        ({"nodes": []}, "damaged"),
+        ({"nodes": [["evil"]]}, "unknown node"),
+        ({"digest": "0"}, "damaged"),
     ],
     ids=str,
 )
-def test_wrong_contents(saved: Path, changes: dict, message: str) -> None:
+def test_load_refuses_wrong_contents(saved: Path, changes: dict[str, Any], word: str) -> None:
     rewrite(saved, **changes)
-    with pytest.raises(SavedAgentError, match=message):
+    with pytest.raises(SavedAgentError, match=word):
         load(saved)
 
 
-def test_unregistered_agents_are_loaded_by_their_class(tmp_path: Path) -> None:
-    class Mine(find_class("gp-ucb")):
+def test_load_takes_the_class_of_an_unregistered_agent(tmp_path: Path) -> None:
+    class Own(find_class("gp-ucb")):
         """Not registered, though its parent is."""
 
-    agent = Mine(example_problem("finite"), np.random.default_rng(0))
-    agent.save(tmp_path / "mine")
-    with pytest.raises(SavedAgentError, match=r"saved by .*Mine, which is not registered"):
-        load(tmp_path / "mine")
-    assert type(load(tmp_path / "mine", agent_class=Mine)) is Mine
+    Own(example_problem("finite"), np.random.default_rng(0)).save(tmp_path / "own")
+    with pytest.raises(SavedAgentError, match="not registered"):
+        load(tmp_path / "own")
+    assert type(load(tmp_path / "own", agent_class=Own)) is Own
 
 
-def test_saving_into_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    agent = make_agent("random", example_problem("box"), np.random.default_rng(0))
-    with pytest.raises(FileNotFoundError, match=r"cannot save .*no/agent.*there is no folder"):
-        agent.save(tmp_path / "no" / "agent")
+def test_save_refuses_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        fresh("random", "box").save(tmp_path / "no" / "agent")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_headers_are_bounded(saved: Path) -> None:
-    rewrite(saved, more="x" * (agents.saving.MAX_HEADER_BYTES + 1))
-    with pytest.raises(SavedAgentError, match="with too large a header"):
-        load(saved)
-
-
-def test_other_files(tmp_path: Path) -> None:
-    with pytest.raises(SavedAgentError, match="there is no such file"):
-        load(tmp_path / "nothing")
-    (tmp_path / "text").write_text("hello")
-    with pytest.raises(SavedAgentError, match="not a saved agent"):
-        load(tmp_path / "text")
-
-
-def test_truncated_files(saved: Path) -> None:
+def test_load_refuses_other_files(saved: Path) -> None:
     whole = saved.read_bytes()
-    for length in (0, 5, 8, 100, len(whole) - 1):
-        saved.write_bytes(whole[:length])
+    with pytest.raises(SavedAgentError, match="no such file"):
+        load(saved.with_name("nothing"))
+    for content in (b"hello", *(whole[:length] for length in (0, 5, 8, 100, len(whole) - 1))):
+        saved.write_bytes(content)
         with pytest.raises(SavedAgentError, match="not a saved agent"):
             load(saved)
 
 
-def test_large_files_and_claims(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_bounds_sizes(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = saved.read_bytes()
     size = int.from_bytes(whole[:8], "little")
     claim = whole[8 : 8 + size].replace(b'"shape":[5', b'"shape":[9')
     saved.write_bytes(whole[:8] + claim + whole[8 + size :])
-    with pytest.raises(SavedAgentError, match="damaged, or not a saved agent"):
+    with pytest.raises(SavedAgentError, match="damaged"):
         load(saved)
     saved.write_bytes(whole)
-    monkeypatch.setattr(agents.saving, "MAX_BYTES", 1000)
-    with pytest.raises(SavedAgentError, match="larger than 1,000 bytes"):
-        load(saved)
+    for name in ("MAX_HEADER_BYTES", "MAX_BYTES"):
+        monkeypatch.setattr(agents.saving, name, 1000)
+        with pytest.raises(SavedAgentError, match="large"):
+            load(saved)
 
 
-def settings_node(header: dict) -> list:
-    """The pairs of the settings."""
-    (reference,) = header["nodes"][0][2]["_settings"]
-    return header["nodes"][reference]
-
-
-LIMITED = """
-import resource, sys
-from agents import load
-resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
-try:
-    load(sys.argv[1])
-except ValueError as error:
-    print(error)
-"""
-
-
-@pytest.mark.parametrize("claim", ["harmonics", "arms"])
-@linux_only
-def test_small_files_are_refused_at_once(tmp_path: Path, claim: str) -> None:
-    """A setting and a problem that claim any memory, and take none."""
-    path, rng = tmp_path / "agent", np.random.default_rng(0)
-    find_class("fourier-linucb")(example_problem("arms"), rng, harmonics=2).save(path)
-    _, header, _ = contents(path)
-    nodes = header["nodes"]
-    if claim == "harmonics":
-        assert settings_node(header)[2] == [2]
-        settings_node(header)[2] = [10**15]
-        message = "harmonics is at most 1,000,000,000, got 1000000000000000"
-    else:
-        nodes[nodes.index(["discrete", 5])][1] = 200_000_000
-        message = "at most 100,000 arms, got 200000000"
-    rewrite(path, nodes=nodes)
-    command = [sys.executable, "-c", LIMITED, str(path)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert message in run.stdout, run.stdout + run.stderr
+def test_load_refuses_settings_that_claim_memory(tmp_path: Path) -> None:
+    """Problems that claim it are refused by the objects."""
+    fresh("fourier-linucb:harmonics=2", "arms").save(tmp_path / "agent")
+    nodes = contents(tmp_path / "agent")[1]["nodes"]
+    (settings_node,) = nodes[0][2]["_settings"]
+    nodes[settings_node][2] = [10**15]
+    rewrite(tmp_path / "agent", nodes=nodes)
+    with pytest.raises(ValueError, match="at most 1,000,000,000"):
+        load(tmp_path / "agent")
 
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,
 )
 @given(place=st.floats(0, 1), garbage=st.binary(min_size=1, max_size=40))
-def test_damaged_anywhere(saved: Path, place: float, garbage: bytes) -> None:
+def test_load_survives_damage_anywhere(saved: Path, place: float, garbage: bytes) -> None:
     """A file with some bytes overwritten is an agent or a clear error."""
     whole = saved.read_bytes()
-    start = int(place * (len(whole) - 1))
-    other = saved.with_suffix(".damaged")
+    start, other = int(place * (len(whole) - 1)), saved.with_suffix(".damaged")
     other.write_bytes(whole[:start] + garbage + whole[start + len(garbage) :])
     with contextlib.suppress(SavedAgentError):
         load(other)

@@ -1,34 +1,17 @@
-"""Objects are saved and loaded as they are; a loaded posterior continues bit for bit."""
+"""Objects are saved and loaded as they are, and hostile files make no others."""
 
 import json
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import given, settings
 
-from agents.gp import (
-    Box,
-    Decay,
-    Finite,
-    Periodic,
-    SquaredExponential,
-    TimeSquaredExponential,
-    make_posterior,
-)
 from agents.objects import SavedAgentError, pack, unpack
 from tests.test_agents.reloading import reloaded
-
-from .strategies import any_time, cases, over_arms, sums
-
-
-class Row(NamedTuple):
-    t: float
-    array: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -39,13 +22,6 @@ class Fixed:
 
 class Colour(Enum):
     RED = 1
-
-
-class Slotted:
-    __slots__ = ("empty", "full")
-
-    def __init__(self) -> None:
-        self.full = 1
 
 
 class Whole:
@@ -108,17 +84,6 @@ def test_saving_keeps_what_is_shared() -> None:
     assert memory[1, 0] == 4.0
 
 
-def test_saving_keeps_objects() -> None:
-    space = spaces.Box(-1.0, 1.0, (2,), np.float32)
-    again = reloaded(Whole([Row(1.5, np.ones(2)), Fixed(2.0), space, spaces.Discrete(4)])).value
-    assert (again[0].t, again[0].array.tolist()) == (1.5, [1.0, 1.0])
-    assert type(again[0]) is Row
-    assert again[1:] == [Fixed(2.0), space, spaces.Discrete(4)]
-    slotted = reloaded(Whole(Slotted())).value
-    assert slotted.full == 1
-    assert not hasattr(slotted, "empty")
-
-
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
 def test_saving_keeps_generators(kind: str) -> None:
     rng = np.random.Generator(getattr(np.random, kind)(1))
@@ -136,39 +101,32 @@ def local() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "where"),
     [
-        (len, r"cannot save Whole.value \(<built-in function len>\): an attribute must be a numb"),
-        ([0, lambda: 0], r"cannot save Whole.value\[1\] \(<function <lambda>"),
-        (Fixed, r"cannot save Whole.value \(<class '.*Fixed'>\)"),
-        (local(), r"cannot save Whole.value \(<.*Local object"),
-        ({"a": json.JSONDecoder()}, r"cannot save Whole.value\['a'\] \(<json"),
-        (spaces.MultiDiscrete([2, 2]), "cannot save Whole.value"),
-        (Colour.RED, r"cannot save Whole.value \(<Colour.RED: 1>\)"),
-        (np.array(["a"]), "cannot save Whole.value: it is an array of <U1"),
-        (np.array([1j]), "cannot save Whole.value: it is an array of complex128"),
+        *((value, "") for value in (len, Fixed, local(), Colour.RED)),
+        *((np.array(value), "") for value in (["a"], [1j])),
+        (spaces.MultiDiscrete([2, 2]), ""),
+        ([0, lambda: 0], r"\[1\]"),
+        ({"a": json.JSONDecoder()}, r"\['a'\]"),
     ],
 )
-def test_saving_names_the_attribute_that_it_cannot_save(value: Any, message: str) -> None:
-    with pytest.raises(SavedAgentError, match=message):
+def test_saving_names_the_attribute_that_it_cannot_save(value: Any, where: str) -> None:
+    with pytest.raises(SavedAgentError, match=f"Whole.value{where}"):
         pack(Whole(value), {})
 
 
-HUGE = [10**9, 10**9]
-
-
 @pytest.mark.parametrize(
-    ("node", "message"),
+    ("node", "word"),
     [
-        (["object", "subprocess:Popen", {}], "an object of subprocess:Popen, which is not an impo"),
-        (["object", "agents.saving:json.JSONDecoder", {}], "which is not an imported class"),
-        (["object", "agents.gp.kernels.base:np.ndarray", {}], "which is not an imported class"),
-        (["object", "agents.registry:AgentSpec", {}], "which is not an imported class"),
-        (["object", "tests.not_imported:Whole", {}], "which is not an imported class"),
-        (["function", "os:system"], "an unknown node"),
-        (["generator", [2]], "an unknown generator, got 'Evil'"),
-        (["discrete", 10**9], "at most 100,000 arms, got 1000000000"),
-        (["view", [3], 0, HUGE, [0, 0]], r"a view is part of an array"),
+        (["object", "subprocess:Popen", {}], "imported"),
+        (["object", "agents.saving:json.JSONDecoder", {}], "imported"),
+        (["object", "agents.gp.kernels.base:np.ndarray", {}], "imported"),
+        (["object", "agents.registry:AgentSpec", {}], "imported"),
+        (["object", "tests.not_imported:Whole", {}], "imported"),
+        (["function", "os:system"], "unknown node"),
+        (["generator", [2]], "generator"),
+        (["discrete", 10**9], "100,000 arms"),
+        (["view", [3], 0, [10**9, 10**9], [0, 0]], "part of an array"),
         (["view", [3], 1000, [1], [8]], "buffer"),
         (["view", [3], 0, [2], [10**6]], "strides"),
         (["view", [1], 0, [2], [8]], "recursion"),
@@ -178,51 +136,9 @@ HUGE = [10**9, 10**9]
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_hostile_nodes_are_refused(node: list, message: str) -> None:
+def test_loading_refuses_hostile_nodes(node: list[Any], word: str) -> None:
     header = pack(Whole(0), {})
     nodes = [["object", "", {"value": [1]}], node, ["dict", ["bit_generator"], ["Evil"]]]
     header["nodes"] = [*nodes, ["array", "a", [0]]]
-    with pytest.raises((ValueError, KeyError, TypeError, RecursionError), match=message):
+    with pytest.raises((ValueError, KeyError, TypeError, RecursionError), match=word):
         unpack(header, {"a": np.zeros(3)}, Whole)
-
-
-# --- posteriors ----------------------------------------------------------------------------------
-
-
-def drive(posterior, start, n, finite):
-    rng = np.random.default_rng(start)
-    for t in range(start, start + n):
-        action = int(rng.integers(3)) if finite else rng.uniform(0, 3, 2)
-        posterior.observe(action, float(t - t % 3), rng.normal())
-
-
-@pytest.mark.parametrize("finite", [True, False])
-@pytest.mark.parametrize(
-    ("clock", "engine"),
-    [
-        (Periodic(5.5), "state-space"),
-        (Periodic(5.5) * Decay(0.1), "state-space"),
-        (TimeSquaredExponential(1.0), "auto"),
-        (Periodic(5.5), "incremental"),
-    ],
-)
-def test_posterior_continues_bit_for_bit(clock, engine, finite):
-    actions = Finite(np.eye(3)) if finite else Box([0, 0], [3, 3])
-    kernel = SquaredExponential((1.5, 2.5) if not finite else 1.5) * clock
-    original = make_posterior(kernel, actions, 0.1, engine=engine)
-    drive(original, 0, 100, finite)
-    restored = reloaded(original)
-    assert restored.name == original.name
-    for posterior in (original, restored):
-        drive(posterior, 100, 120, finite)
-    query = None if finite else np.array([[0.1, 0.2], [2.0, 1.0]])
-    np.testing.assert_array_equal(restored.predict(230.0, query), original.predict(230.0, query))
-    assert restored.log_evidence == original.log_evidence
-    assert restored.count == original.count == 220
-
-
-@settings(max_examples=30)
-@given(kernel=sums(over_arms, any_time), case=cases())
-def test_posterior_of_every_kernel_can_be_saved(kernel, case):
-    posterior = case.feed(make_posterior(kernel, case.actions, case.noise_variance))
-    np.testing.assert_array_equal(reloaded(posterior).predict(99.0), posterior.predict(99.0))

@@ -1,4 +1,4 @@
-"""LinUCB and linear Thompson sampling on harmonics, against their formulas by hand."""
+"""Linear bandits on harmonics, against their formulas by hand."""
 
 from __future__ import annotations
 
@@ -7,70 +7,46 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium import spaces
 from scipy.stats import kstest, norm
 
-from agents import Problem, make_agent
 from agents.zoo.linear.seasonal_agent import SeasonFeatures
+from tests.test_agents.playing import arms, clock, compared, fresh
 
 PLAYS = [(0, 30.0), (1, 20.0), (2, 50.0), (0, 10.0), (1, 40.0), (0, 60.0), (2, 0.0), (0, 30.0)]
 """Arm and reward of each step."""
+REWARDS = np.array([reward for _, reward in PLAYS])
 NOW = 8.0
 
 
-def clock(t: float) -> np.ndarray:
-    return np.array([t])
-
-
 def make(text: str, n_arms: int = 3, seed: int = 0, **known: Any) -> Any:
-    problem = Problem(
-        spaces.Discrete(n_arms), spaces.Box(0.0, np.inf, (1,)), **{"periods": (7.0,), **known}
-    )
-    return make_agent(text, problem, np.random.default_rng(seed))
+    return fresh(text, arms(n_arms, **{"periods": (7.0,), **known}), seed)
 
 
-def play(agent: Any) -> None:
+def played(text: str, **known: Any) -> Any:
+    agent = make(text, **known)
     for t, (arm, reward) in enumerate(PLAYS):
-        agent.update(clock(float(t)), arm, reward)
+        agent.update(clock(t), arm, reward)
+    return agent
 
 
-def waves(t: float) -> np.ndarray:
-    """Two harmonics of a week, of amplitude 1."""
-    angle = 2 * math.pi * t / 7
-    cosines, sines = ([f(angle), f(2 * angle)] for f in (math.cos, math.sin))
-    return np.array([1.0, *cosines, *sines])
-
-
-def by_hand(rewards: list[float], lam: float) -> tuple[np.ndarray, np.ndarray]:
-    """Means and variances now, from rewards as the models got them."""
-    now, found = waves(NOW), []
+def by_hand(rewards: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances now, from rewards as the models get them: two harmonics."""
+    angle = 2 * math.pi * np.outer(np.arange(NOW + 1), [1, 2]) / 7
+    waves = np.column_stack([np.ones(9), np.cos(angle), np.sin(angle)])
+    moments = []
     for arm in range(3):
-        times = [t for t, (chosen, _) in enumerate(PLAYS) if chosen == arm]
-        z = np.array([waves(t) for t in times])
+        mine = [t for t, (chosen, _) in enumerate(PLAYS) if chosen == arm]
+        z, now = waves[mine], waves[8]
         inverse = np.linalg.inv(lam * np.eye(5) + z.T @ z)
-        y = np.array([rewards[t] for t in times])
-        found.append((now @ inverse @ z.T @ y, now @ inverse @ now))
-    mean, variance = np.array(found).T
+        moments.append((now @ inverse @ z.T @ rewards[mine], now @ inverse @ now))
+    mean, variance = np.array(moments).T
     return mean, variance
 
 
-def as_they_came() -> list[float]:
+def as_they_came() -> np.ndarray:
     """Each reward in deviations from the mean, of those up to it."""
-    rewards, found = [reward for _, reward in PLAYS], []
-    for t in range(len(rewards)):
-        so_far = np.array(rewards[: t + 1])
-        found.append(float((so_far[-1] - so_far.mean()) / (so_far.std() or 1.0)))
-    assert found[:2] == [0.0, -1.0]
-    return found
-
-
-def scores(agent: Any, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
-    """The values of which the agent takes the greatest now."""
-    seen: list[np.ndarray] = []
-    with monkeypatch.context() as patch:
-        patch.setattr(agent, "best_of", lambda values: seen.append(values) or 0)
-        agent.act(clock(NOW))
-    return seen[0]
+    so_far = [REWARDS[: t + 1] for t in range(len(REWARDS))]
+    return np.array([(y[-1] - y.mean()) / (y.std() or 1.0) for y in so_far])
 
 
 @pytest.mark.parametrize(
@@ -84,29 +60,47 @@ def scores(agent: Any, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
 def test_linucb_has_a_constant_width(
     setting: str, lam: float, alpha: float, noise: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = make(f"linucb:harmonics=2,first_pulls=8{setting}")
-    play(agent)
+    agent = played(f"linucb:harmonics=2,first_pulls=8{setting}")
     mean, variance = by_hand(as_they_came(), lam)
     expected = mean + alpha * np.sqrt(noise + variance)
-    np.testing.assert_allclose(scores(agent, monkeypatch), expected, rtol=1e-10)
+    np.testing.assert_allclose(compared(agent, monkeypatch, NOW), expected, rtol=1e-10)
 
 
-def test_a_told_scale_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linucb_uses_a_known_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mean 30 and deviation 5 = sqrt(3^2 + 4^2), and no choice at random."""
-    agent = make("linucb:harmonics=2", noise_std=4.0, reward_scale=(30.0, 3.0))
-    play(agent)
-    mean, variance = by_hand([(reward - 30.0) / 5.0 for _, reward in PLAYS], 1.0)
+    agent = played("linucb:harmonics=2", noise_std=4.0, reward_scale=(30.0, 3.0))
+    mean, variance = by_hand((REWARDS - 30.0) / 5.0, 1.0)
     expected = mean + np.sqrt(1.0 + variance)
-    np.testing.assert_allclose(scores(agent, monkeypatch), expected, rtol=1e-10)
+    np.testing.assert_allclose(compared(agent, monkeypatch, NOW), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("setting", "width"), [("", 1.0), (",width=0.25", 0.25)])
+def test_fourier_linucb_has_the_width_of_its_ellipsoid(
+    setting: str, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features are sqrt(2) cos and sin, of norm sqrt(d), so that |z|^2 / d = 1 in the radius."""
+    known = {"horizon": 100, "noise_std": 3.0, "reward_scale": (30.0, 4.0)}
+    agent = played(f"fourier-linucb:period=7,harmonics=2,regulariser=0.5{setting}", **known)
+    angle = 2 * math.pi * np.outer(np.arange(NOW + 1), [1, 2]) / 7
+    waves = math.sqrt(2) * np.column_stack([np.full(9, 0.5**0.5), np.cos(angle), np.sin(angle)])
+    expected = []
+    for arm in range(3):
+        mine = [t for t, (chosen, _) in enumerate(PLAYS) if chosen == arm]
+        z, now = waves[mine], waves[8]
+        inverse = np.linalg.inv(0.5 * np.eye(5) + z.T @ z)
+        spread = math.sqrt(2 * math.log(100) + 5 * math.log(1 + len(mine) / 0.5))
+        radius = 3.0 * spread + math.sqrt(0.5) * 10.0  # twice the deviation of a reward
+        mean = 30.0 + now @ inverse @ z.T @ (REWARDS[mine] - 30.0)
+        expected.append(mean + width * radius * math.sqrt(now @ inverse @ now))
+    np.testing.assert_allclose(compared(agent, monkeypatch, NOW), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
 def test_lints_draws_from_the_posterior(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kolmogorov-Smirnov on 2,000 draws of each arm: three false alarms in ten thousand."""
-    agent = make(f"lints:harmonics=2,first_pulls=8,width={alpha}")
-    play(agent)
+    agent = played(f"lints:harmonics=2,first_pulls=8,width={alpha}")
     mean, variance = by_hand(as_they_came(), 1.0)
-    draws = np.array([scores(agent, monkeypatch) for _ in range(2000)])
+    draws = np.array([compared(agent, monkeypatch, NOW) for _ in range(2000)])
     for arm in range(3):
         posterior = norm(mean[arm], alpha * math.sqrt(variance[arm]))
         assert kstest(draws[:, arm], posterior.cdf).pvalue > 1e-4
@@ -114,66 +108,27 @@ def test_lints_draws_from_the_posterior(alpha: float, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", ["linucb", "lints"])
-def test_the_first_ten_rewards_are_of_random_arms(
+def test_linear_bandits_choose_ten_arms_at_random(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agents = [make(name, n_arms=1000, seed=seed) for seed in (0, 1)]
     for agent in agents:
         monkeypatch.setattr(agent, "best_of", lambda values: -1)
     for t in range(10):
-        chosen = [agent.act(clock(float(t))) for agent in agents]
+        chosen = [agent.act(clock(t)) for agent in agents]
         assert -1 not in chosen
         assert chosen[0] != chosen[1]  # of a hundred pairs of seeds one would fail
         for agent, arm in zip(agents, chosen, strict=True):
-            agent.update(clock(float(t)), arm, float("nan"))  # no news: still nothing is known
-            agent.update(clock(float(t)), arm, 1.0 + t)
-    assert [agent.act(clock(10.0)) for agent in agents] == [-1, -1]
+            agent.update(clock(t), arm, float("nan"))  # not counted
+            agent.update(clock(t), arm, 1.0 + t)
+    assert [agent.act(clock(10)) for agent in agents] == [-1, -1]
 
 
-def test_untried_arms_are_chosen_at_random() -> None:
-    """37 of 40 arms are untried and tie to the last bit, at any time."""
-    agent = make("linucb:first_pulls=8,regulariser=0.3", n_arms=40, periods=(168.0, 24.0))
-    play(agent)
-    for t in np.linspace(8.0, 500.0, 50):
-        mean, deviation = agent._table.predict(agent.features(t))
-        assert len(set(mean[3:])) == len(set(deviation[3:])) == 1
-    for arm in range(3):
-        agent.update(clock(8.0), arm, -1e6)
-    chosen = {agent.act(clock(9.0)) for _ in range(100)}
-    # 37 equally likely arms: fewer than 25 different ones in 100 draws less than once in 10^6.
-    assert len(chosen) >= 25
-    assert not chosen & {0, 1, 2}
-
-
-def test_harmonics_of_all_seasons() -> None:
+def test_season_features_are_harmonics_of_all_seasons() -> None:
     """Three of a week; of a season of four steps only the first."""
-    problem = make("linucb", periods=(168.0, 4.0))._problem
+    problem = arms(3, periods=(168.0, 4.0))
     features = SeasonFeatures(problem, None, 3)
-    assert features.dim == 9
-    frequencies = np.array([1 / 168, 2 / 168, 3 / 168, 1 / 4])
-    angles = 2 * np.pi * frequencies * 5.0
+    angles = 2 * np.pi * np.array([1 / 168, 2 / 168, 3 / 168, 1 / 4]) * 5.0
     expected = np.concatenate([[1.0], np.cos(angles), np.sin(angles)])
     np.testing.assert_allclose(features(5.0), expected, rtol=1e-12)
     assert SeasonFeatures(problem, 24.0, 3).dim == 7
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("linucb:noise=-1", "noise must be finite and not negative"),
-        ("linucb:width=-1", "width must be finite and not negative"),
-        ("linucb:regulariser=0", "regulariser must be positive"),
-        ("linucb:harmonics=0", "harmonics must be a whole number"),
-        ("lints:first_pulls=-1", "first_pulls must be finite and not negative"),
-        ("lints:period=0", "period must be positive"),
-        ("lints:noise=1", "noise"),
-    ],
-)
-def test_bad_settings(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make(text)
-
-
-def test_a_season_must_be_known() -> None:
-    with pytest.raises(ValueError, match="needs a period"):
-        make("linucb", periods=())
