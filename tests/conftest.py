@@ -1,6 +1,7 @@
 """Fixtures of all tests; no window opens, and the user's data and settings are not touched."""
 
 import os
+import signal
 import tempfile
 import warnings
 from pathlib import Path
@@ -14,6 +15,8 @@ os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 # Before NumPy and torch are imported: with more threads than cores tests take many times as long.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+# A shell starts background jobs with Ctrl-C ignored, and their children would ignore it, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MADRID = Path(__file__).parents[2] / "shared" / "data" / "madrid"
 """Real measurements, which are not part of this repository."""

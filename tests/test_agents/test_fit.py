@@ -128,7 +128,7 @@ def misleading(seed: int) -> tuple[Kernel, Any]:
     return others[seed % 3], (x, t, y)
 
 
-NIGHTLY = [pytest.param(seed, marks=pytest.mark.slow) for seed in (5, 17, 19, 20)]
+NIGHTLY = [pytest.param(seed, marks=pytest.mark.nightly) for seed in (5, 17, 19, 20)]
 
 
 # Fits of these seeds ended up to 5.7 nats below a part of the same model, when starts were few.

@@ -239,7 +239,7 @@ def long_run(kernel: Kernel, steps: int) -> tuple[Any, np.ndarray, np.ndarray]:
     return posterior, arm, y
 
 
-@pytest.mark.parametrize("steps", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [30_000, pytest.param(1_000_000, marks=pytest.mark.nightly)])
 def test_state_space_is_exact_after_very_many_observations(steps: int) -> None:
     """Against one solve over the 42 (arm, phase) pairs, from their counts and mean rewards."""
     posterior, arm, y = long_run(SEASON, steps)

@@ -93,7 +93,7 @@ def test_residuals_persist_and_stations_move_together(years: np.ndarray) -> None
     assert 0.6 < correlation.mean() < 0.75
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_calibration_reproduces_the_published_parameters(
     simulator: MadridSimulator, madrid_files: Path
 ) -> None:
