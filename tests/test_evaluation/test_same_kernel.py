@@ -7,6 +7,7 @@ import pytest
 from agents.registry import AgentSpec
 from agents.zoo.gp.prior import action_kernel_of, actions_of
 from evaluation.play import problem_of
+from tests.test_envs.test_gaussian import action_covariance
 
 WORLD = "PeriodicGP-Synthetic-v0"
 
@@ -19,13 +20,13 @@ def world_and_problem(**arguments):
 
 @pytest.mark.parametrize("kind", ["se", "matern", "linear"])
 @pytest.mark.parametrize(("dim", "n_actions"), [(1, None), (2, None), (3, None), (2, 12)])
-def test_an_agent_s_covariance_of_actions_is_the_world_s(kind, dim, n_actions):
+def test_kernels_of_agents_equal_those_of_worlds(kind, dim, n_actions):
     world, problem = world_and_problem(
         action_kernel=kind, dim=dim, n_actions=n_actions, action_width=7.0
     )
     rng = np.random.default_rng(0)
     unit = rng.uniform(-1, 1, (6, dim)) if n_actions is None else world.points
-    stated = [[world.action_covariance(a, b) for b in unit] for a in unit]
+    stated = [[action_covariance(world, a, b) for b in unit] for a in unit]
     kernel, actions = action_kernel_of(problem, kind, 1.0, 2.5), actions_of(problem)
     asked = problem.action_half_width * unit if n_actions is None else None
     points = actions.points(asked)
@@ -34,7 +35,7 @@ def test_an_agent_s_covariance_of_actions_is_the_world_s(kind, dim, n_actions):
 
 
 @pytest.mark.parametrize("kind", ["se", "linear"])
-def test_an_agent_expects_before_anything_is_seen_what_the_world_draws(kind):
+def test_agent_prior_equals_the_draws_of_its_world(kind):
     """Prior covariances of the agent as a whole: over actions and over time."""
     _, problem = world_and_problem(action_kernel=kind, dim=2)
     name = f"periodic-gp-ucb:action_kernel={kind},time_length_scale=1.0"
