@@ -7,7 +7,7 @@ import functools
 import platform
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,9 @@ def version_of(package: str) -> str | None:
     if imported is not None:
         return str(imported)
     try:
-        text = distribution(package).read_text("METADATA") or ""
+        return version(package)
     except PackageNotFoundError:
         return None
-    return text.partition("\nVersion: ")[2].partition("\n")[0]  # without parsing all of it
 
 
 def _cpu() -> str:
