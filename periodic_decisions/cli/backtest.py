@@ -26,7 +26,7 @@ from periodic_decisions.cli.options import (
     EncodingOption,
     JsonOption,
     NaValuesOption,
-    Objective,
+    ObjectiveName,
     ObjectiveOption,
     PeriodOption,
     RewardColumnOption,
@@ -76,7 +76,7 @@ def backtest(
     baseline: Annotated[
         str, typer.Option(help="The agent or reference that the others are compared with.")
     ] = "best-fixed",
-    objective: ObjectiveOption = Objective.max,
+    objective: ObjectiveOption = ObjectiveName.max,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the gains over the baseline into this file.")
     ] = None,

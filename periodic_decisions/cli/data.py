@@ -18,7 +18,7 @@ from periodic_decisions.cli.options import (
     DuplicatesOption,
     EncodingOption,
     NaValuesOption,
-    Objective,
+    ObjectiveName,
     ObjectiveOption,
     RewardColumnOption,
     SeparatorOption,
@@ -153,7 +153,7 @@ def check(
         float | None,
         typer.Option(min=2.0, help="The period in steps, instead of the one that is found."),
     ] = None,
-    objective: ObjectiveOption = Objective.max,
+    objective: ObjectiveOption = ObjectiveName.max,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the data and the season into this file.")
     ] = None,
@@ -207,7 +207,7 @@ def check(
         found = check_series(series, source=file.name, period=period, objective=objective.value)
     for line in found.lines():
         (say if line.startswith(" ") else say_prose)(in_a_shell(line))
-    costs = {} if objective is Objective.max else {"objective": objective.value}
+    costs = {} if objective is ObjectiveName.max else {"objective": objective.value}
     options = as_options({**costs, **reading})
     say(f"\nWhich agent to use: periodic-gp backtest {shlex.quote(str(file))}{options}")
     if schedule is not None:

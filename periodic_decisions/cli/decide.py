@@ -19,7 +19,7 @@ from periodic_decisions.cli.options import (
     EncodingOption,
     JsonOption,
     NaValuesOption,
-    Objective,
+    ObjectiveName,
     ObjectiveOption,
     RewardColumnOption,
     SeparatorOption,
@@ -68,7 +68,7 @@ def init(
         str | None,
         typer.Option(help="The time zone whose clocks you go by, such as Europe/Madrid."),
     ] = None,
-    objective: ObjectiveOption = Objective.max,
+    objective: ObjectiveOption = ObjectiveName.max,
     explore: Annotated[
         float, typer.Option(help="Share of choices that are made at random, from 0 to 1.")
     ] = 0.0,

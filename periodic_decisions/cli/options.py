@@ -19,7 +19,7 @@ TableArgument = Annotated[
 ]
 
 
-class Objective(str, Enum):
+class ObjectiveName(str, Enum):
     """Values of ``--objective``."""
 
     max = "max"
@@ -27,7 +27,7 @@ class Objective(str, Enum):
 
 
 ObjectiveOption = Annotated[
-    Objective, typer.Option(help="Whether more is better (max) or less (min).")
+    ObjectiveName, typer.Option(help="Whether more is better (max) or less (min).")
 ]
 PeriodOption = Annotated[
     list[float] | None,
