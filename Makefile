@@ -77,7 +77,7 @@ lint: $(VENV)/.dev
 # Old libraries on new ones warn of their own age: that is theirs to mend.
 EXTRAS := dev,rl
 VERSIONED := $(QUICK) tests/test_envs periodic_envs tests/test_agents/test_rl.py \
-	tests/test_evaluation/test_cli.py tests/test_evaluation/test_page.py tests/test_evaluation/test_serve.py
+	tests/test_evaluation/test_cli.py tests/test_evaluation/test_page.py
 NEW_VENV = $(PYTHON) -m venv $@ && $@/bin/python -m pip install --quiet --upgrade pip
 
 test-lowest: .venv-lowest

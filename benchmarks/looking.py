@@ -1,4 +1,4 @@
-"""Processor time of displays: frames of episodes, an edition's page, a live store.
+"""Processor time of displays: frames of episodes, and an edition's page.
 
 Frames are drawn step by step as a video needs them, beside frames that are drawn from nothing;
 the two take turns, so that a busy machine is busy for both.
@@ -21,8 +21,6 @@ from rich.console import Console
 from rich.table import Table
 
 import periodic_envs
-from evaluation.page.serve import LiveStore
-from evaluation.runner import run
 from periodic_envs.rendering import EpisodePicture
 
 console = Console()
@@ -63,20 +61,6 @@ def build(edition: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def live() -> dict[str, float]:
-    """Milliseconds that a served store takes to be asked, with and without news."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, agents = Path(folder) / "store.sqlite", ["random", "fixed"]
-        run("smoke", agents=agents, store=path, workers=0)
-        store = LiveStore(path)
-        found = {"first tables, with pictures": milliseconds(store)}
-        run("smoke", agents=[*agents, "ucb1"], store=path, workers=0)
-        found["tables again"] = milliseconds(store)
-        store()
-        found["nothing new"] = milliseconds(store)
-    return found
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -91,8 +75,6 @@ def main() -> None:
         numbers = [f"{x:.0f}" for x in (median, statistics.mean(moving), max(moving), full)]
         table.add_row(env_id, *numbers, f"{full / median:.1f}")
     console.print(table)
-    for name, cost in live().items():
-        console.print(f"live store, {name}: {cost:.1f} ms")
     seconds = [build(options.edition) for _ in range(options.repeats)]
     console.print(
         f"leaderboard build: {statistics.median(seconds):.2f} s (least {min(seconds):.2f})"

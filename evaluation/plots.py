@@ -17,11 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
-from matplotlib.lines import Line2D
-from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from evaluation.columns import SIMULATED, AllTasks, simulated_tasks
@@ -40,7 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Value = TypeVar("Value")
-AnyFigure = TypeVar("AnyFigure", bound=Figure)
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow."""
@@ -122,7 +117,6 @@ def curves_figure(
     *,
     times: Mapping[str, ArrayLike] | None = None,
     agents: Sequence[str] | None = None,
-    dark: bool = False,
 ) -> Figure:
     """Draw mean cumulative regret with its band, one panel per environment and one legend for all.
 
@@ -130,7 +124,6 @@ def curves_figure(
         curves: ``curves[env][agent]``, each of shape (steps,): see ``statistics.curve_band``.
         times: ``times[env]`` of shape (steps,); without it, steps count from 1.
         agents: All agents that have a look; without it, those in ``curves``.
-        dark: Draw for a dark page.
     """
     styles = agent_styles(agents or list(dict.fromkeys(a for env in curves.values() for a in env)))
     figure, panels = _panels(list(curves), width=5.6, height=3.4)
@@ -143,14 +136,13 @@ def curves_figure(
         _open_grid(axes)
     ends = [{agent: band.estimate[-1] for agent, band in env.items()} for env in curves.values()]
     _legend(figure, panels, _from_top(ends))
-    return darkened(figure) if dark else figure
+    return figure
 
 
 def phase_figure(
     by_phase: Mapping[str, Mapping[str, ArrayLike]],
     *,
     period: Mapping[str, float] | None = None,
-    dark: bool = False,
 ) -> Figure:
     """Draw the mean regret of a step by phase: a heat map per environment, one row per agent.
 
@@ -160,7 +152,6 @@ def phase_figure(
     Args:
         by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``statistics.regret_by_phase``.
         period: ``period[env]``, the season's length in steps; without it, the number of bins.
-        dark: Draw for a dark page.
     """
     tallest = max(len(rows) for rows in by_phase.values())
     figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * tallest)
@@ -181,7 +172,7 @@ def phase_figure(
         axes.set_yticks(range(len(agents)), agents, fontsize=8)
         axes.set(title=_folded(env), xlabel="phase")
         figure.colorbar(image, ax=axes, label="regret per step", pad=0.02, extend="max")
-    return darkened(figure) if dark else figure
+    return figure
 
 
 def profile_figure(
@@ -189,7 +180,6 @@ def profile_figure(
     thresholds: ArrayLike,
     *,
     agents: Sequence[str] | None = None,
-    dark: bool = False,
 ) -> Figure:
     """Draw performance profiles: the share of runs above each score; higher is better.
 
@@ -198,7 +188,6 @@ def profile_figure(
             ``statistics.performance_profile``.
         thresholds: Shape (thresholds,).
         agents: All agents that have a look; without it, those in ``profiles``.
-        dark: Draw for a dark page.
     """
     styles = agent_styles(agents or list(profiles))
     figure, (axes,) = _panels([""], width=6.4, height=4.2)
@@ -210,7 +199,7 @@ def profile_figure(
     axes.set_ylim(0.0, 1.02)
     _open_grid(axes)
     _legend(figure, [axes], _from_top([{a: band.estimate.mean() for a, band in profiles.items()}]))
-    return darkened(figure) if dark else figure
+    return figure
 
 
 def _draw_band(axes: Axes, x: ArrayLike, band: Band, agent: str, style: dict[str, Any]) -> None:
@@ -273,7 +262,7 @@ class NotebookFigure(Figure):
         return file.getvalue()
 
 
-def curves(results: Results, *, dark: bool = False) -> Figure:
+def curves(results: Results) -> Figure:
     """Draw mean cumulative regret over time, one panel per task; with bands from five runs on."""
     runs = _all_runs(results)
     if any(len(found.t) < 2 for agents in runs.values() for found in agents.values()):
@@ -284,11 +273,11 @@ def curves(results: Results, *, dark: bool = False) -> Figure:
     }
     times = {task: next(iter(agents.values())).t for task, agents in runs.items()}
     return curves_figure(
-        _titled(results, bands), times=_titled(results, times), agents=_labels(results), dark=dark
+        _titled(results, bands), times=_titled(results, times), agents=_labels(results)
     )
 
 
-def phases(results: Results, *, dark: bool = False) -> Figure:
+def phases(results: Results) -> Figure:
     """Draw the mean regret of a step by phase of the season."""
     runs = _all_runs(results)
     every = [found for agents in runs.values() for found in agents.values()]
@@ -296,7 +285,7 @@ def phases(results: Results, *, dark: bool = False) -> Figure:
         raise NothingToDrawError("phases need all steps of the runs: load the store")
     by_phase = {task: phase_rows(results, task, found) for task, found in runs.items()}
     periods = {task: _shown_period(results, task) for task in by_phase}
-    return phase_figure(_titled(results, by_phase), period=_titled(results, periods), dark=dark)
+    return phase_figure(_titled(results, by_phase), period=_titled(results, periods))
 
 
 def mean_curve(regret: Array, *, resamples: int = 1000) -> Band:
@@ -345,7 +334,7 @@ def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float
         return np.asarray(np.nanmean(rows, axis=0))
 
 
-def profiles(results: Results, *, dark: bool = False) -> Figure:
+def profiles(results: Results) -> Figure:
     """Draw the share of runs above each score, over all tasks."""
     thresholds = np.linspace(-0.2, 1.0, 121)
     found = {
@@ -358,7 +347,7 @@ def profiles(results: Results, *, dark: bool = False) -> Figure:
             "no agent has finished a run in every task: no profiles to draw; for agents that take "
             "part in some tasks only, draw these (envs)"
         )
-    return profile_figure(found, thresholds, agents=_labels(results), dark=dark)
+    return profile_figure(found, thresholds, agents=_labels(results))
 
 
 FIGURES: dict[str, Callable[..., Figure]] = {
@@ -403,35 +392,3 @@ def _label(agent: str, track: str) -> str:
 def _labels(results: Results) -> list[str]:
     """Return the labels of all agents of the sweep: their looks do not depend on a selection."""
     return [_label(entry["label"], entry["track"]) for entry in results.sweep.protocol["agents"]]
-
-
-PAPER, INK, SOFT = "#14161a", "#eceae6", "#b4b8bf"
-"""Colours of a dark page: background, text, and axes with their labels."""
-BLACK = ((0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
-"""Colours that are replaced by ``INK``: those of text, and of black lines and bands."""
-
-
-def darkened(figure: AnyFigure) -> AnyFigure:
-    """Give a figure a dark background and light text, and return it; colours of agents stay.
-
-    Black lines become light ones. Pictures of landscapes stay as they are.
-    """
-    figure.set_facecolor(PAPER)
-    for axes in figure.axes:
-        axes.set_facecolor(PAPER)
-        axes.tick_params(which="both", colors=SOFT, labelcolor=SOFT)
-        for spine in axes.spines.values():
-            spine.set_edgecolor(SOFT)
-        for band in axes.collections:
-            if len(band.get_facecolor()) and all(map(_is_black, band.get_facecolor())):
-                band.set_facecolor(INK)
-    for artist in figure.findobj():
-        if isinstance(artist, Legend):
-            artist.get_frame().set_facecolor(PAPER)
-        elif isinstance(artist, Text | Line2D) and _is_black(artist.get_color()):
-            artist.set_color(INK)
-    return figure
-
-
-def _is_black(colour: Any) -> bool:
-    return not (isinstance(colour, str) and colour == "none") and to_rgb(colour) in BLACK

@@ -519,7 +519,6 @@ class Results:
         *,
         agents: Collection[str] | None = None,
         envs: Collection[str] | None = None,
-        dark: bool = False,
     ) -> Figure:
         """Return a figure that a notebook shows; ``savefig`` writes it into a file.
 
@@ -531,12 +530,11 @@ class Results:
                 "profiles" (share of runs above each score).
             agents: Labels of the agents to draw; all if omitted.
             envs: Tasks to draw, as tables name them; all if omitted.
-            dark: Draw for a dark page.
         """
         from evaluation.plots import FIGURES
 
         one_of("kind", kind, tuple(FIGURES))
-        return FIGURES[kind](self.select(agents=agents, envs=envs), dark=dark)
+        return FIGURES[kind](self.select(agents=agents, envs=envs))
 
     def to_html(self, path: Path | str) -> Path:
         """Write a page of everything, and the drawing library beside it; return its path.

@@ -36,7 +36,6 @@ COMMANDS = {
     "compare": Command("evaluation.cli.sweeps:compare", "Compare two agents on common seeds."),
     "plot": Command("evaluation.cli.sweeps:plot", "Draw curves, phases or profiles."),
     "export": Command("evaluation.cli.sweeps:export", "Write every step of every run."),
-    "serve": Command("evaluation.cli.sweeps:serve_store", "Show a store in the browser, live."),
     "submit": Command("evaluation.cli.leaderboard:submit_agent", "Write a bundle of your agent."),
     "verify": Command("evaluation.cli.leaderboard:verify_bundle", "Check a bundle, tier by tier."),
     "leaderboard": Command("evaluation.cli.leaderboard:app", "Editions: open, add, judge, check."),

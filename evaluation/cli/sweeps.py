@@ -135,7 +135,6 @@ def plot(
         list[str] | None,
         typer.Option(help="Environment to draw, by default all. May be repeated."),
     ] = None,
-    dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark page.")] = False,
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
@@ -147,7 +146,7 @@ def plot(
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     selected = load(store, sweep).select(agents=agents, envs=envs)
     with working(f"Drawing {kind} into {out}"):
-        save_picture(FIGURES[kind](selected, dark=dark), out)
+        save_picture(FIGURES[kind](selected), out)
     say(f"Drew {kind} into {out}")
 
 
@@ -207,23 +206,3 @@ def _tables(results: Results, baseline: str | None, track: str) -> dict[str, Any
         "overall": overall(results),
         "apart": [{"tasks": list(part.tasks), "overall": overall(part)} for part in apart],
     }
-
-
-def serve_store(
-    store: StoreOption = DEFAULT_STORE,
-    sweep: SweepOption = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines read along.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")
-    ] = 8765,
-) -> None:
-    """Show a store in the browser while a sweep fills it; Ctrl-C to end."""
-    from evaluation.page.serve import LiveStore, PageServer
-
-    load(store, sweep)  # report now what is missing
-    with PageServer(LiveStore(store, sweep), host=host, port=port) as server:
-        say(f"Serving {store} at {server.url} (Ctrl-C to end)")
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()

@@ -1,11 +1,12 @@
-"""The page of an edition: its groups as boards."""
+"""The page of an edition: its tracks as boards."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from agents.registry import AgentSpec
 from evaluation.leaderboard.edition import Edition, EditionEntry, standings
-from evaluation.page.content import NOTES, About, Board, board_content, settings_text
+from evaluation.page.content import NOTES, about_agent, board_content, number
 from evaluation.specs import TRACKS
 
 TIERS = (
@@ -18,7 +19,6 @@ TIERS = (
 def edition_content(edition: Edition) -> dict[str, Any]:
     """Return everything of an edition's page."""
     tracks = {entry.manifest.track for entry in edition.entries() if entry.verdict.passed}
-    boards = [_board(edition, track) for track in TRACKS if track in tracks]
     refused = [entry for entry in edition.entries() if entry.tier == "refused"]
     return {
         "title": "periodic-gp leaderboard",
@@ -32,31 +32,32 @@ def edition_content(edition: Edition) -> dict[str, Any]:
         ],
         "notes": [
             *NOTES,
-            TIERS,
             *(f"Refused: {entry.manifest.label} ({entry.verdict.words})." for entry in refused),
         ],
-        "boards": [board_content(board) for board in boards],
-        "progress": None,
+        "remarks": [TIERS],
+        "boards": [_board(edition, track) for track in TRACKS if track in tracks],
     }
 
 
-def _board(edition: Edition, track: str) -> Board:
-    results, rows = standings(edition, track)
-    about = {label: _about(entry) for label, entry in rows.items()}
-    return Board(track, f"Agents, {track}", TIERS, track, results, about)
+def _board(edition: Edition, track: str) -> dict[str, Any]:
+    results, entries = standings(edition, track)
+    about = {label: _about(entry) for label, entry in entries.items()}
+    return board_content(results, track, about)
 
 
-def _about(entry: EditionEntry) -> About:
+def _about(entry: EditionEntry) -> dict[str, Any]:
     manifest = entry.manifest
-    lines = (
+    facts = (
         ("Submission", entry.id),
-        ("Run as", manifest.agent),
-        ("Settings", settings_text(manifest.settings)),
         ("Training, as declared", f"{manifest.training_steps:,} interactions"),
         ("SHA-256 of its code", manifest.source_sha256),
         ("Submitted", manifest.created),
         ("Machine", f"Python {manifest.machine.get('python')}, {manifest.machine.get('platform')}"),
         *((f"Verdict of {line.time}", line.verdicts[entry.id].words) for line in entry.judged),
     )
-    seconds = entry.judged[-1].ms_per_step.get(entry.id) if entry.judged else None
-    return About(entry.tier, ", ".join(manifest.authors), manifest.link, lines, seconds)
+    known: dict[str, Any] = {"tier": entry.tier, "link": manifest.link}
+    measured = entry.judged[-1].ms_per_step.get(entry.id) if entry.judged else None
+    if measured is not None:
+        known["ms_per_step"] = number(measured)
+    agent = AgentSpec(manifest.agent, manifest.settings)
+    return about_agent(agent, *facts, authors=", ".join(manifest.authors), **known)

@@ -78,32 +78,24 @@ function webAddress(text) {
   return new URL(text).href;
 }
 
-// --- state: the content, and choices by name, which outlive an update in which rows have moved
+// --- state: the content, and what the reader has chosen
 
 const SHOWN_AT_FIRST = 6;
 const INK = "#000000"; // black is the ink: it is white where the page is dark
-const EMPTY = { id: "", title: "", note: "", columns: [], world_columns: [], envs: [], thresholds: [], rows: [] };
+const EMPTY = { title: "", columns: [], world_columns: [], envs: [], thresholds: [], rows: [], references: [] };
 
+const { boards } = JSON.parse(find("#content").textContent);
 const state = {
-  content: null,
-  board: null, // id
   world: null, // name
-  text: "",
-  pair: [null, null], // keys
-  open: new Set(), // keys
-  sorts: { ranking: { key: "rank", up: true } }, // by table
+  pair: [null, null], // names
+  open: new Set(), // names of agents whose facts are shown
+  sorts: { ranking: { key: "rank", up: true }, numbers: { key: "regret", up: true } }, // by table
   numbers: false, // whether the numbers of a world are shown
 };
 
-const board = () => state.content.boards.find(({ id }) => id === state.board) ?? state.content.boards[0] ?? EMPTY;
+const board = () => boards[find("#board-choice").value] ?? EMPTY;
 const rows = () => board().rows;
-const references = () => board().references ?? [];
 const worldNames = () => board().envs.map(({ name }) => name);
-
-function setContent(content) {
-  state.content = content;
-  for (const each of content.boards) each.rows.forEach((row, place) => (row.place = place));
-}
 
 /** The two rows that are compared: the reader's choice, else the best that are free. */
 function pair() {
@@ -120,7 +112,7 @@ function pair() {
  * A table. Columns are {key, label, title, value, cell, className, shade}: `value` sorts, `cell` is
  * shown. `after` gives lines below a row.
  */
-function dataTable(name, columns, data, { label, className, rowClass = () => null, after = () => [] }) {
+function dataTable(name, columns, data, { label, rowClass = () => null, after = () => [] }) {
   const sort = state.sorts[name];
   const head = columns.map((column) => heading(name, column, sort));
   const body = sorted(data, columns, sort).flatMap((row) => [
@@ -129,7 +121,7 @@ function dataTable(name, columns, data, { label, className, rowClass = () => nul
   ]);
   const table = make(
     "table",
-    { id: `table-${name}`, class: className },
+    { id: `table-${name}` },
     make("caption", { class: "unseen" }, label),
     make("thead", {}, make("tr", {}, head)),
     make("tbody", {}, body),
@@ -223,8 +215,7 @@ function chart(key, label, figure) {
 /** Plotly is loaded after this script: charts are drawn then, and when they or the theme change. */
 function drawCharts() {
   if (!window.Plotly) {
-    if (document.readyState === "complete")
-      find("#connection").textContent = "plotly.min.js is missing beside this page: no charts.";
+    find("#missing").hidden = document.readyState !== "complete";
     return;
   }
   for (const [key, { node, figure }] of charts) {
@@ -242,8 +233,6 @@ function resolved(colour) {
   probe.style.color = "";
   return text;
 }
-
-const faint = (rgb) => rgb.replace(/^rgba?\(([^,]+,[^,]+,[^,)]+).*$/, "rgba($1,0.13)");
 
 function framed(key, { xaxis, yaxis, ...layout }) {
   const phone = matchMedia("(pointer: coarse)").matches; // a finger scrolls the page
@@ -265,20 +254,19 @@ function framed(key, { xaxis, yaxis, ...layout }) {
 
 /** A line and its band, if it has one, which the legend shows and hides as one. */
 function curveTraces(row, { x, mean, low, high }) {
-  const isAgent = row.place !== undefined;
-  const [look, dash] = isAgent ? row.look : ["var(--muted)", "dashdot"];
+  const [look, dash] = row.look ?? ["var(--muted)", "dashdot"];
   const colour = resolved(look === INK ? "var(--ink)" : look);
   const shared = {
     type: "scatter",
     mode: "lines",
     name: plotlyText(row.agent),
     legendgroup: row.agent,
-    visible: isAgent && row.place < SHOWN_AT_FIRST ? true : "legendonly",
+    visible: rows().slice(0, SHOWN_AT_FIRST).includes(row) || "legendonly",
   };
   const line = { ...shared, x, y: mean, line: { color: colour, width: 2, dash } };
   if (!low || !high) return [line];
   const outline = { x: [...x, ...[...x].reverse()], y: [...high, ...[...low].reverse()] };
-  const fill = { fill: "toself", fillcolor: faint(colour), line: { width: 0 }, hoverinfo: "skip", showlegend: false };
+  const fill = { fill: "toself", fillcolor: colour, opacity: 0.13, line: { width: 0 }, hoverinfo: "skip", showlegend: false };
   return [{ ...shared, ...outline, ...fill }, line];
 }
 
@@ -297,7 +285,7 @@ function curveChart(key, title, [x, y], data, curve) {
     },
   });
   const label = `${title || "Profiles"}: ${y} by ${x}`;
-  return shown.length ? make("div", {}, title ? make("h3", {}, title) : "", chart(`${key} ${board().id}`, label, figure)) : "";
+  return shown.length ? make("div", {}, title ? make("h3", {}, title) : "", chart(`${key} ${board().title}`, label, figure)) : "";
 }
 
 // --- ranking
@@ -344,8 +332,8 @@ function worldColumn(world, label, k) {
 }
 
 function passes(row) {
-  const text = `${row.agent} ${row.authors ?? ""} ${row.tier ?? ""}`.toLowerCase();
-  return text.includes(state.text.trim().toLowerCase());
+  const text = `${row.agent} ${row.authors} ${row.tier ?? ""}`.toLowerCase();
+  return text.includes(find("#filter").value.trim().toLowerCase());
 }
 
 function agentCell(row) {
@@ -356,15 +344,14 @@ function agentCell(row) {
   };
   const attributes = { type: "button", class: "agent-name", title: row.agent, "aria-expanded": String(open) };
   const name = make("button", { ...attributes, data: { key: `open ${row.agent}` }, on: { click } }, row.agent);
-  if (row.complete !== false) return name;
-  const why = row.only ? "Excluded from other worlds, as it declares" : "Not run in every world";
-  return [name, make("small", { class: "warning", title: `${why}: no rank over all of them` }, row.only ?? "incomplete")];
+  const title = "Not run in every world: no rank over all of them";
+  return row.rank === null ? [name, make("small", { class: "warning", title }, "incomplete")] : name;
 }
 
 function detailRow(row, width) {
   const address = webAddress(row.link);
   const link = address ? make("a", { href: address, rel: "noopener noreferrer", target: "_blank" }, row.link) : row.link;
-  const facts = [["Authors", row.authors || NOTHING], ["Link", link || NOTHING], ...(row.provenance ?? [])];
+  const facts = [["Authors", row.authors || NOTHING], ["Link", link || NOTHING], ...row.provenance];
   return make("tr", { class: "details" }, make("td", { colspan: width }, make("dl", { class: "facts" }, definitions(facts))));
 }
 
@@ -388,7 +375,7 @@ function drawWorlds() {
   const k = Math.max(0, worldNames().indexOf(state.world));
   const world = board().envs[k];
   const names = shortNames(worldNames());
-  const every = [...references(), ...rows()];
+  const every = [...board().references, ...rows()];
   const options = board().envs.map((own, i) => [own.name, names[i] + simulated(own)]);
   section.replaceChildren(
     make("h2", {}, "Worlds"),
@@ -399,7 +386,7 @@ function drawWorlds() {
       ...row.envs[k]?.curve,
     })),
     make("p", { class: "small" }, CURVES_HELP),
-    curveChart(`phases ${world.name}`, `Regret by phase${simulated(world)}`, ["phase of the season", "mean regret of a step"], rows(), (row) => ({
+    curveChart(`phases ${world.name}`, `Regret by phase${simulated(world)}`, ["phase of the season", "mean regret of a step"], every, (row) => ({
       x: row.envs[k]?.by_phase?.map((_, i, { length }) => ((i + 0.5) * (world.period ?? length)) / length),
       mean: row.envs[k]?.by_phase,
     })),
@@ -409,22 +396,20 @@ function drawWorlds() {
 
 function aboutWorld(world) {
   const facts = [
-    ["Runs", String(world.runs ?? NOTHING)],
-    ["Steps", world.t?.length ? fixed(world.t.at(-1) - world.t[0] + 1, 0) : NOTHING],
+    ["Runs", String(world.runs)],
+    ["Steps", world.t.length ? fixed(world.t.at(-1) - world.t[0] + 1, 0) : NOTHING],
     ["Season", isNumber(world.period) ? `${Number(world.period.toFixed(2))} steps` : "none, or not fixed"],
   ];
-  const text = make("div", {}, make("h3", {}, world.name + simulated(world)), make("p", {}, world.about ?? ""), make("dl", { class: "facts" }, definitions(facts)));
-  const address = (isDark() && world.dark_picture) || world.picture;
-  if (typeof address !== "string" || !address.startsWith("data:image/")) return text;
+  const text = make("div", {}, make("h3", {}, world.name + simulated(world)), make("p", {}, world.about), make("dl", { class: "facts" }, definitions(facts)));
+  if (!world.picture) return text;
   const alt = `The world ${world.name}: mean reward of each action over time`;
-  return make("div", { class: "about" }, make("img", { src: address, alt, class: "picture" }), text);
+  return make("div", { class: "about" }, make("img", { src: world.picture, alt, class: "picture" }), text);
 }
 
 function worldNumbers(world, k) {
-  const final = (row) => row.envs[k].regret?.[0] ?? Infinity;
-  const data = [...rows(), ...references()].filter((row) => row.envs[k]).sort((a, b) => final(a) - final(b));
+  const data = [...rows(), ...board().references].filter((row) => row.envs[k]);
   const columns = [nameColumn, ...board().world_columns.map((column) => valueColumn(column, (row) => row.envs[k]))];
-  const rowClass = (row) => (row.place === undefined ? "reference" : null);
+  const rowClass = (row) => (row.look ? null : "reference");
   const toggle = ({ target }) => (state.numbers = target.open);
   return make(
     "details",
@@ -438,8 +423,9 @@ const nameColumn = { key: "agent", label: "Agent", value: (row) => row.agent, ce
 
 // --- two agents, paired on the same worlds and the same noise
 
-/** Row i minus row j, or null where they have nothing in common. */
-function pairCell(table, i, j) {
+/** One row minus another, or null where they have nothing in common. */
+function pairCell(table, first, second) {
+  const [i, j] = [first, second].map(({ agent }) => table?.agents.indexOf(agent));
   const at = (name) => table?.[name]?.[i]?.[j] ?? null;
   const cell = { difference: at("difference"), low: at("low"), high: at("high"), p: at("p") };
   return isNumber(cell.difference) ? cell : null;
@@ -464,9 +450,9 @@ function drawCompare() {
   const names = shortNames(worldNames());
   const worlds = board().envs.map((world, k) => ({
     name: names[k],
-    cell: pairCell(board().pairs?.envs?.[k], a.place, b.place),
+    cell: pairCell(board().pairs.envs[k], a, b),
   }));
-  const cell = pairCell(board().pairs?.all, a.place, b.place);
+  const cell = pairCell(board().pairs.all, a, b);
   const lines = [{ name: "All worlds, normalised", cell }, ...worlds];
   const better = ({ cell: own }) => ({ "-1": a.agent, 1: b.agent, 0: "not clear", null: own ? "too few runs" : NOTHING })[verdict(own)];
   const label = `Regret of ${a.agent} minus regret of ${b.agent}, world by world`;
@@ -505,53 +491,14 @@ function drawProfiles() {
   );
 }
 
-function drawSensitivity() {
-  const section = find("#sensitivity");
-  const table = board().sensitivity;
-  section.hidden = !table || rows().length === 0;
-  if (section.hidden) return;
-  const ranks = (row) => table.ranks[row.place];
-  const labels = shortNames(table.columns);
-  const columns = table.columns.map((title, key) => valueColumn({ key, label: labels[key], title, digits: 1 }, ranks));
-  section.replaceChildren(
-    make("h2", {}, "Sensitivity of the ranks"),
-    make("p", { class: "small" }, "The rank of each agent if one world is left out, or if worlds are averaged another way."),
-    dataTable("sensitivity", [nameColumn, ...columns], rows(), { label: "Ranks if something is left out" }),
-  );
-}
-
 // --- the page
-
-function drawHead() {
-  const { facts, notes, boards, progress } = state.content;
-  find("#facts").replaceChildren(...definitions(facts));
-  find("#notes").replaceChildren(...notes.map((note) => make("p", {}, note)));
-  const options = boards.map(({ id, title: name, rows: own }) => make("option", { value: id }, `${name} (${own.length})`));
-  find("#board-choice").replaceChildren(...options);
-  find("#board-choice").value = board().id;
-  find("#board-choice").parentElement.hidden = boards.length < 2;
-  find("#board-note").textContent = board().note ?? "";
-  find("#progress").hidden = !progress;
-  if (progress) find("#progress").replaceChildren(...progressNodes(progress));
-}
-
-function progressNodes({ done, of, failed, failures }) {
-  const bar = make("progress", { max: Math.max(of, 1), value: done, "aria-label": "Runs done" });
-  const text = ` ${fixed(done, 0)} of ${fixed(of, 0)} runs done${failed ? `, ${fixed(failed, 0)} failed` : ""}`;
-  const lines = (failures ?? []).map((cells) => make("li", {}, cells.join(", ")));
-  const open = find("#progress details")?.open;
-  const list_ = lines.length ? make("details", { open }, make("summary", {}, "Failures"), make("ul", {}, lines)) : null;
-  return [bar, text, list_].filter(Boolean);
-}
 
 function draw() {
   keepingFocus(() => {
-    drawHead();
     drawRanking();
     drawWorlds();
     drawCompare();
     drawProfiles();
-    drawSensitivity();
   });
   drawCharts();
 }
@@ -567,33 +514,12 @@ function setTheme(theme) {
   find("#theme").hidden = false;
 }
 
-/** Ask the server for newer content; what is shown stays if there is none. */
-async function follow(tag) {
-  let next = tag;
-  try {
-    if (!document.hidden) {
-      const answer = await fetch("/content.json", { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
-      if (answer.status === 200) {
-        next = answer.headers.get("ETag");
-        setContent(await answer.json());
-        draw();
-      }
-      find("#connection").textContent = answer.status === 503 ? await answer.text() : "";
-    }
-  } catch {
-    find("#connection").textContent = "The server is gone; this is what it sent last.";
-  }
-  setTimeout(() => follow(next), 1500);
-}
-
-setContent(JSON.parse(find("#content").textContent));
 setTheme();
 find("#page").hidden = false;
-find("#filter").addEventListener("input", ({ target }) => ((state.text = target.value), draw()));
-find("#board-choice").addEventListener("change", ({ target }) => ((state.board = target.value), draw()));
+find("#filter").addEventListener("input", draw);
+find("#board-choice").addEventListener("change", draw);
 find("#theme").addEventListener("click", () => (setTheme(isDark() ? "light" : "dark"), draw()));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => (setTheme(), draw()));
 addEventListener("load", drawCharts);
 draw();
-if ("live" in document.documentElement.dataset) follow(null);
 })();

@@ -113,4 +113,4 @@ def test_verify_refuses_invisible_letters(bundle: Path, label: str) -> None:
 def test_page_shows_names_as_text() -> None:
     label = "<script>alert(1)</script>"
     content = {"title": label, "subtitle": "", "facts": [], "notes": [label], "boards": []}
-    assert "<script>alert" not in render({**content, "progress": None})
+    assert "<script>alert" not in render({**content, "remarks": [label]})

@@ -68,11 +68,11 @@ def content(
             "same worlds and the same noise, so that differences between two rows are paired."
         ],
         "boards": [
-            board("verified-online", "Verified", names, envs, steps, TIERS, seed),
-            board("self", "Self-reported", names[:3], envs, steps, ("self-reported",), seed + 1),
-            board("pretrained", "Pretrained", [], envs, steps, TIERS, seed + 2),
+            board("Verified", names, envs, steps, TIERS, seed),
+            board("Self-reported", names[:3], envs, steps, ("self-reported",), seed + 1),
+            board("Pretrained", [], envs, steps, TIERS, seed + 2),
         ],
-        "progress": None,
+        "remarks": ["The maintainers ran these agents again."],
     }
 
 
@@ -87,11 +87,11 @@ def sparse() -> dict[str, Any]:
     """As little as the format allows: two rows of one name, no bands, no pairs, no season."""
     made = content(agents=3, envs=1, steps=5)
     only = made["boards"][0]
-    only.update(references=[], pairs={"rows": 3, "envs": [None], "all": None}, sensitivity=None)
+    only.update(references=[], pairs={"envs": [None], "all": None})
     only["envs"][0].update(picture=None, period=None, about="")
     for row in only["rows"]:
         row.update(tier=None, link=None, profile=None, provenance=[], authors="", agent="alone")
-        row["normalised"] = row["normalised"] and [row["normalised"][0], None, None]
+        row["normalised"] = [row["normalised"][0], None, None]
         row["envs"][0]["curve"].update(low=None, high=None)
         row["envs"][0]["by_phase"] = [None, 0.5, None]
     only["rows"][2].update(agent="nothing", envs=[None])
@@ -99,7 +99,6 @@ def sparse() -> dict[str, Any]:
 
 
 def board(
-    id_: str,
     title: str,
     names: list[str],
     envs: int,
@@ -119,17 +118,17 @@ def board(
         for i, name in enumerate(names)
     ]
     return {
-        "id": id_,
         "title": title,
-        "note": "The maintainers ran these agents again." if tiers == TIERS else "As reported.",
         "columns": [column.about() for column in page_columns("overall", track="online")],
         "world_columns": [column.about() for column in page_columns("task", track="online")],
         "envs": worlds,
         "thresholds": np.linspace(0.0, 1.0, 51).tolist(),
         "rows": rows,
         "references": [_reference("best-fixed", 0.8, scale, steps)] if rows else [],
-        "pairs": _pairs(runs, scale),
-        "sensitivity": _sensitivity(runs, worlds),
+        "pairs": {
+            "envs": [_differences(names, runs[:, k] * scale[k]) for k in range(envs)],
+            "all": _differences(names, runs.mean(axis=1)) if names else None,
+        },
     }
 
 
@@ -139,9 +138,9 @@ def _env(k: int, steps: int, rng: np.random.Generator) -> dict[str, Any]:
         "name": f"PeriodicGP-{name}-v0",
         "about": "A smooth reward over one action that comes back every season.",
         "picture": None if k == 2 else picture(rng),
+        "simulated": False,
         "runs": 10,
         "t": list(range(1, steps + 1)),
-        "phases": 20,
         "period": None if k == 3 else 20.0,
     }
 
@@ -171,10 +170,11 @@ def _row(
         "tier": None if last and tiers == TIERS else tiers[i % len(tiers)],
         "authors": "" if last else "A. Author, B. Author",
         "link": "javascript:alert(1)" if i == 1 else f"https://example.org/agents/{i}",
-        "normalised": None if last else [float(runs.mean()), float(low), float(high)],
-        "mean_rank": None if last else [1.0 + i * 0.9, None if i == 2 else 0.8 + i * 0.9, 1.4 + i],
+        "normalised": [None] * 3 if last else [float(runs.mean()), float(low), float(high)],
+        "mean_rank": [None] * 3
+        if last
+        else [1.0 + i * 0.9, None if i == 2 else 0.8 + i * 0.9, 1.4 + i],
         "ms_per_step": None if last else float(rng.lognormal(-0.5, 1.2)),
-        "complete": not last,
         "envs": cells,
         "profile": None if last else _profile(runs),
         "provenance": [
@@ -231,41 +231,20 @@ def _reference(name: str, level: float, scale: np.ndarray, steps: int) -> dict[s
     return {"agent": name, "envs": cells}
 
 
-def _pairs(runs: np.ndarray, scale: np.ndarray) -> dict[str, Any]:
-    """``runs`` has shape (rows, envs, runs)."""
-    count = len(runs)
-    return {
-        "rows": count,
-        "envs": [_differences(runs[:, k] * scale[k]) for k in range(len(scale))],
-        "all": _differences(runs.mean(axis=1)) if count else None,
-    }
-
-
-def _differences(values: np.ndarray) -> dict[str, Any]:
+def _differences(names: list[str], values: np.ndarray) -> dict[str, Any]:
     """``values`` has shape (rows, runs)."""
     gaps = values[:, None] - values[None]
     mean, spread = gaps.mean(axis=2), 1.96 * gaps.std(axis=2) / np.sqrt(gaps.shape[2])
     p = np.exp(-np.abs(mean) / np.maximum(spread, 1e-9))
     tables = {"difference": mean, "low": mean - spread, "high": mean + spread, "p": p}
-    return {name: _without_diagonal(table) for name, table in tables.items()}
+    matrices = {name: _without_diagonal(table) for name, table in tables.items()}
+    return {"agents": names, **matrices}
 
 
 def _without_diagonal(table: np.ndarray) -> list[list[float | None]]:
     return [
         [None if i == j else x for j, x in enumerate(line)] for i, line in enumerate(table.tolist())
     ]
-
-
-def _sensitivity(runs: np.ndarray, worlds: list[dict[str, Any]]) -> dict[str, Any] | None:
-    if not len(runs) or len(worlds) < 2:
-        return None
-    means = runs.mean(axis=2)
-    kept = [means.mean(axis=1)]
-    kept += [np.delete(means, k, axis=1).mean(axis=1) for k in range(means.shape[1])]
-    kept += [means.mean(axis=1), np.median(means, axis=1)]
-    ranks = np.argsort(np.argsort(np.array(kept), axis=1), axis=1).T + 1
-    without = [f"without {world['name']}" for world in worlds]
-    return {"columns": ["all worlds", *without, "mean", "median"], "ranks": ranks.tolist()}
 
 
 def picture(rng: np.random.Generator) -> str:

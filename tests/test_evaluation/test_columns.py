@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.registry import AgentSpec
 from evaluation import columns
 from evaluation.columns import COLUMNS, Column, columns_of
 from evaluation.page import render
-from evaluation.page.content import About, Board, board_content
+from evaluation.page.content import about_agent, board_content
 from evaluation.protocol import Protocol
 from evaluation.results import Results
 from evaluation.specs import REFERENCE_ROWS, REFERENCES
@@ -76,11 +77,11 @@ def with_median(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def content(results: Results) -> dict[str, Any]:
-    about = {"a": About(), "b": About(ms_per_step=7.0)}
-    board = Board("online", "Agents", "Invented", "online", results, about)
-    made = board_content(board)
-    page = {"title": "", "subtitle": "", "facts": [], "notes": [], "boards": [made]}
-    assert render({**page, "progress": None})
+    agent = AgentSpec("random")
+    about = {"a": about_agent(agent), "b": about_agent(agent, ms_per_step=7.0)}
+    made = board_content(results, "online", about)
+    page = {"title": "", "subtitle": "", "facts": [], "notes": [], "remarks": []}
+    assert render({**page, "boards": [made]})
     return made
 
 
@@ -130,8 +131,7 @@ def test_the_page_has_intervals_where_tables_have(
 def test_columns_of_the_page_do_not_hide_what_else_a_row_says(results: Results) -> None:
     made = content(results)
     row, world = made["rows"][0], made["rows"][0]["envs"][0]
-    facts = {*About().content(complete=True), "agent", "look", "rank"}
-    facts |= {"complete", "envs", "profile"}
+    facts = {*about_agent(AgentSpec("random")), "agent", "look", "rank", "envs", "profile"}
     for column in COLUMNS:
         assert column.key not in facts | {"curve", "by_phase"}
     assert {column["key"] for column in made["columns"]} == row.keys() - facts

@@ -12,7 +12,7 @@ from typing import Any
 
 from site_pages import markdown as md
 from site_pages.docstrings import for_myst
-from site_pages.films import AGENT, SEED, dark_film
+from site_pages.films import AGENT, SEED
 from site_pages.regrets import SHOWN, Regrets, regrets_of
 from site_pages.settings import arguments
 
@@ -131,18 +131,11 @@ def _left_out(one: Environment) -> str:
 
 
 def _film(one: Environment) -> str:
-    """The film twice, of which the theme shows that for light or that for dark pages."""
+    """Return the figure with the film."""
     caption = f"`{AGENT}` at work, seed {SEED}: the landscape of rewards over time, its choices, "
     caption += 'and its regret. Frames of `render_mode="rgb_array"`.'
-    light = Path("pictures") / f"{one.slug}.webp"
-    films = [(light, "only-light"), (dark_film(light), "only-dark")]
-    options = {"alt": f"{AGENT} at work in {one.env_id}", "loading": "lazy"}
-    return md.page(
-        *(
-            md.directive("figure", path.as_posix(), caption, figclass=f"film {look}", **options)
-            for path, look in films
-        )
-    )
+    options = {"alt": f"{AGENT} at work in {one.env_id}", "loading": "lazy", "figclass": "film"}
+    return md.directive("figure", f"pictures/{one.slug}.webp", caption, **options)
 
 
 def _facts(one: Environment) -> str:

@@ -29,16 +29,9 @@ def film_key(world: object) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def dark_film(path: Path) -> Path:
-    """Return the path of the film for dark pages, beside that for light ones."""
-    return path.with_stem(f"{path.stem}-dark")
-
-
 def make_film(env_id: str, path: Path) -> None:
-    """Record an agent in the world of one seed; write films for light and dark pages."""
-    actions = _choices(env_id)
-    write_film(frames_of(env_id, actions), path)
-    write_film(frames_of(env_id, actions, dark=True), dark_film(path))
+    """Write the film of an agent in the world of one seed."""
+    write_film(frames_of(env_id, _choices(env_id)), path)
 
 
 def _choices(env_id: str) -> Any:
@@ -50,23 +43,17 @@ def _choices(env_id: str) -> Any:
     return play(env, AgentSpec.parse(AGENT), SEED).action
 
 
-def frames_of(env_id: str, actions: Any, *, dark: bool = False) -> list[Any]:
+def frames_of(env_id: str, actions: Any) -> list[Any]:
     """The world's own frames while these actions are taken."""
-    import matplotlib.style
-
-    from evaluation.plots import PAPER
-
-    ground = {"figure.facecolor": PAPER, "axes.facecolor": PAPER}
     every = max(1, len(actions) // FRAMES)
     frames = []
-    with matplotlib.style.context(["dark_background", ground] if dark else []):
-        env = _made(env_id, render_mode="rgb_array")
-        env.reset(seed=SEED)
-        for step, action in enumerate(actions[: every * FRAMES], 1):
-            env.step(action)
-            if step % every == 0:
-                frames.append(env.render())
-        env.close()
+    env = _made(env_id, render_mode="rgb_array")
+    env.reset(seed=SEED)
+    for step, action in enumerate(actions[: every * FRAMES], 1):
+        env.step(action)
+        if step % every == 0:
+            frames.append(env.render())
+    env.close()
     return frames
 
 

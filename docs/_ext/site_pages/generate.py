@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from site_pages import agent_pages, api, command_line, environments, kernels
-from site_pages.films import dark_film, film_key, make_film
+from site_pages.films import film_key, make_film
 from site_pages.regrets import of_zoo
 from site_pages.repository import ROOT, project_pages
 
@@ -87,8 +87,7 @@ def make_films(
     missing = [
         slug
         for slug, (_, key) in wanted.items()
-        if known.get(slug) != key
-        or not (paths[slug].is_file() and dark_film(paths[slug]).is_file())
+        if known.get(slug) != key or not paths[slug].is_file()
     ]
     if not missing:
         return
