@@ -30,7 +30,7 @@ from evaluation.protocol import Protocol
 from evaluation.results import Curves, Regrets, Results, common_runs
 from evaluation.specs import REFERENCE_ROWS, REFERENCES, canonical_json
 from evaluation.statistics import MIN_RUNS, Band, middle_half, paired_matrix, ranks_of
-from evaluation.tables import excluded, excluded_kinds, overall_table, parts, task_table
+from evaluation.tables import excluded, overall_table, task_table
 from periodic_envs.arrays import Array
 from periodic_envs.rendering import world_figure
 
@@ -122,14 +122,15 @@ def board_content(board: Board) -> dict[str, Any]:
     means = task_table(results, track=track).rows
     ranked = overall_table(results, track=track).rows
     order = _order(means, ranked)
-    agents, look = list(order), looks(order)
+    agents = list(order)
+    look = looks(entry["label"] for entry in results.sweep.protocol["agents"])
     worlds = [
         world_content(results, task, track, rows=means, agents=agents) for task in results.tasks
     ]
     profiles = profile_bands(results, track, THRESHOLDS, resamples=400)
     shapes = {agent: band(share) for agent, share in profiles.items()}
-    shown = page_columns("overall", track=track)
-    of_worlds = page_columns("task", track=track, changes=bool(results.change_rows))
+    shown = page_columns("overall")
+    of_worlds = page_columns("task")
     totals = {str(row["agent"]): cells(shown, row) for row in ranked}
     rows = [
         {
@@ -204,22 +205,16 @@ def store_content(results: Results) -> dict[str, Any]:
 
 
 def _boards(results: Results) -> Iterator[Board]:
-    """Yield a board for each track, and for each part of the worlds that agents are limited to."""
+    """Yield a board for each track."""
     for track in results.tracks:
         yield Board(track, f"Agents, {track}", NOTE, track, results, _about(results))
-        for place, (title, part) in enumerate(parts(results, track), 1):
-            worlds = f"{len(part.tasks)} of {len(results.tasks)} worlds"
-            note = f"{title}. {NOTE}"
-            yield Board(f"{track}-{place}", f"{track}, {worlds}", note, track, part, _about(part))
 
 
 def _about(results: Results) -> dict[str, About]:
     """Return what a store has on each agent."""
-    only = excluded_kinds(results)
     return {
         entry["label"]: About(
             provenance=(("Run as", entry["name"]), ("Settings", settings_text(entry["settings"]))),
-            only=only.get(entry["label"]),
         )
         for entry in results.sweep.protocol["agents"]
     }
@@ -326,7 +321,7 @@ def world_content(
     t, places = _kept_steps([*runs.values(), *references.values()])
     curves = {agent: _curve(found, places) for agent, found in {**runs, **references}.items()}
     phases = phase_rows(results, task, runs)
-    columns = page_columns("task", track=track, changes=bool(results.change_rows))
+    columns = page_columns("task")
     own = {}
     for row in rows:
         if row["task"] == task:
