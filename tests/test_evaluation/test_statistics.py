@@ -418,7 +418,6 @@ def test_score_intervals_cover(runs, tasks) -> None:
 def test_normalised_regret_by_hand() -> None:
     regret = normalised_regret([0.0, 5.0, 10.0, 20.0], uniform=10.0)
     np.testing.assert_allclose(regret, [0.0, 0.5, 1.0, 2.0])
-    np.testing.assert_allclose(normalised_regret(6.0, oracle=2.0, uniform=10.0), 0.5)
     np.testing.assert_allclose(
         score_of_regret([[0.0], [1.0]], uniform=[1.0, 4.0]), [[1, 1], [0, 0.75]]
     )
