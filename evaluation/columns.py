@@ -30,6 +30,7 @@ from evaluation.statistics import (
     Interval,
     PairedDifference,
     holm,
+    if_enough,
     iqm,
     mean_interval,
     mean_ranks,
@@ -37,7 +38,6 @@ from evaluation.statistics import (
     paired_difference,
     probability_of_improvement,
 )
-from evaluation.statistics.changes import FACTOR
 from evaluation.store import StoredRun
 from periodic_envs.arrays import Array
 
@@ -46,11 +46,6 @@ TableKind = Literal["task", "overall"]
 Value = Interval | float | None
 SIMULATED = "simulated"
 """Mark of a task whose rewards were simulated instead of measured."""
-PER_STEP = "Regret per step in the season"
-UNTIL_BACK = (
-    f"until a season begins with at most {FACTOR} times the regret before the first one; "
-    "all until the next change or the end if none does"
-)
 
 
 @dataclass(frozen=True)
@@ -85,14 +80,13 @@ class TaskRuns(TableRuns):
         """Return the regrets of two rows, shape (2, runs), in the runs that both have finished."""
         return common_runs(self.results.by_task[self.task], [agent, other])
 
-    def has_enough(self, agent: str, *, counted: bool = False) -> bool:
-        """Return whether an agent has enough runs for an interval."""
-        return len(self.regrets[agent]) >= MIN_RUNS
-
     @cached_property
     def means(self) -> dict[str, Interval]:
         """Mean regret of each row."""
-        return {agent: mean_interval(totals) for agent, totals in self.regrets.items()}
+        rows = self.regrets.items()
+        return {
+            agent: if_enough(mean_interval(runs), len(runs) >= MIN_RUNS) for agent, runs in rows
+        }
 
     @cached_property
     def differences(self) -> dict[str, PairedDifference]:
@@ -100,7 +94,11 @@ class TaskRuns(TableRuns):
         if self.baseline not in self.regrets:
             return {}
         pairs = {a: self.common(a, self.baseline) for a in self.regrets if a != self.baseline}
-        return {agent: paired_difference(*both) for agent, both in pairs.items() if both.size}
+        return {
+            agent: if_enough(paired_difference(*pair), pair.shape[1] >= MIN_RUNS)
+            for agent, pair in pairs.items()
+            if pair.size
+        }
 
     @cached_property
     def p_values(self) -> dict[str, float]:
@@ -108,12 +106,6 @@ class TaskRuns(TableRuns):
         tested = [agent for agent in self.differences if agent not in REFERENCE_ROWS]
         corrected = holm([self.differences[agent].p_value for agent in tested])
         return dict(zip(tested, corrected.tolist(), strict=True))
-
-    def change_cost(self, agent: str, name: str) -> float | None:
-        """Return the mean over runs of a cost of changes, None where the world has none."""
-        rows = self.results.change_rows
-        costs = [r[name] for r in rows if r["task"] == self.task and r["agent"] == agent]
-        return sum(costs) / len(costs) if costs else None
 
     def interactions(self, agent: str) -> float | None:
         """Return the interactions of an agent, those of its training included."""
@@ -137,16 +129,23 @@ class AllTasks(TableRuns):
         """Return the scores of an agent, shape (runs, tasks)."""
         return np.asarray(self.scores.values[self.scores.agents.index(agent)])
 
-    def has_enough(self, agent: str, *, counted: bool = False) -> bool:
-        """Return whether there are enough runs, all tasks together, for an interval.
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough runs, all tasks together, for an interval.
 
         Over all tasks runs are resampled within each and count together: there must be as many
         degrees of freedom, ``tasks * (runs - 1)``, as ``MIN_RUNS`` runs of one task have.
-        Statistics that count how often agents are better (``counted``) need ``MIN_RUNS`` of each
-        task: fewer can be resampled in so few ways that the interval may have no width at all.
         """
-        runs, tasks = self.score(agent).shape
-        return (runs - 1) * tasks >= MIN_RUNS - 1 and not (counted and runs < MIN_RUNS)
+        _, runs, tasks = self.scores.values.shape
+        return bool(runs >= least_runs(tasks))
+
+    def if_counted(self, interval: Interval) -> Interval:
+        """Return an interval that counts how often agents are better: it needs more runs.
+
+        Fewer than ``MIN_RUNS`` of each task can be resampled in so few ways that it may have no
+        width at all.
+        """
+        return if_enough(interval, self.scores.values.shape[1] >= MIN_RUNS)
 
     @cached_property
     def ranks(self) -> Band:
@@ -172,12 +171,7 @@ class Column:
         interval: True if it has a 95 % interval.
         task: Computes it for a row of the table of a task.
         overall: Computes it for a row of the overall table.
-        when: Condition to be in a table: always, in the track "pretrained", with a baseline, or if
-            a world of the sweep changes.
-        least: Least possible value: no interval reaches below it.
-        counted: True if it counts how often agents are better: its interval needs ``MIN_RUNS`` of
-            each task.
-        page: The tables of the page that it is in.
+        when: Condition to be in a table: always, in the track "pretrained", or with a baseline.
     """
 
     key: str
@@ -187,10 +181,7 @@ class Column:
     interval: bool = False
     task: Callable[[TaskRuns, str], Value] | None = None
     overall: Callable[[AllTasks, str], Value] | None = None
-    when: Literal["always", "pretrained", "baseline", "changes"] = "always"
-    least: float = -math.inf
-    counted: bool = False
-    page: tuple[TableKind, ...] = ("task", "overall")
+    when: Literal["always", "pretrained", "baseline"] = "always"
 
     @property
     def keys(self) -> list[str]:
@@ -198,13 +189,11 @@ class Column:
         bounds = [f"{self.key}_low", f"{self.key}_high"] if self.interval else []
         return [self.key, *bounds]
 
-    def cells(self, value: Value, *, enough: bool = True) -> dict[str, float | None]:
-        """Return a value as the cells of a row, without its interval if runs are too few."""
-        if not isinstance(value, Interval):
-            return {**dict.fromkeys(self.keys), self.key: value}
-        interval = value.at_least(self.least)
-        bounds = (interval.low, interval.high) if enough else (math.nan, math.nan)
-        return dict(zip(self.keys, (value.estimate, *bounds), strict=True))
+    def cells(self, value: Value) -> dict[str, float | None]:
+        """Return a value as the cells of a row."""
+        if isinstance(value, Interval):
+            return dict(zip(self.keys, (value.estimate, value.low, value.high), strict=True))
+        return {**dict.fromkeys(self.keys), self.key: value}
 
     def values(self, row: Mapping[str, Any]) -> tuple[float, float, float]:
         """Return the value of a row and the ends of its interval; NaN where they are missing."""
@@ -221,10 +210,8 @@ class Column:
         return value if low == "nan" else f"{value} [{low}, {high}]"
 
     def heading(self, baseline: str | None) -> str:
-        """Return its heading as text, which begins with a small letter if it is a word."""
-        word = self.label[1:2].islower()
-        label = self.label[0].lower() + self.label[1:] if word else self.label
-        return label.replace("{baseline}", str(baseline)) + (" [95 %]" if self.interval else "")
+        """Return its heading as text."""
+        return self.label.replace("{baseline}", str(baseline)) + " [95 %]" * self.interval
 
     def about(self) -> dict[str, Any]:
         """Return its description for the page, as plain data."""
@@ -232,19 +219,19 @@ class Column:
         return {**names, "digits": self.digits, "interval": self.interval}
 
 
-def columns_of(
-    table: TableKind, *, track: str, baseline: str | None = None, changes: bool = False
-) -> list[Column]:
+def columns_of(table: TableKind, *, track: str, baseline: str | None = None) -> list[Column]:
     """Return the columns of a table, in their order."""
     applying = {"always", track} | ({"baseline"} if baseline is not None else set())
-    applying |= {"changes"} if changes else set()
     return [c for c in COLUMNS if getattr(c, table) is not None and c.when in applying]
 
 
-def page_columns(table: TableKind, *, track: str, changes: bool = False) -> list[Column]:
-    """Return the columns of a table of the page, which has no baseline."""
-    columns = columns_of(table, track=track, changes=changes)
-    return [column for column in columns if table in column.page]
+def page_columns(table: TableKind) -> list[Column]:
+    """Return the columns of a table of the page, which has no baseline.
+
+    Times are in the overall table only, where the maintainers' own measurement may replace them.
+    """
+    columns = columns_of(table, track="online")
+    return [column for column in columns if table == "overall" or column.key != "ms_per_step"]
 
 
 def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict[str, float | None]:
@@ -252,8 +239,7 @@ def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict
     table: TableKind = "task" if isinstance(runs, TaskRuns) else "overall"
     cells: dict[str, float | None] = {}
     for column in columns:
-        enough = runs.has_enough(agent, counted=column.counted)
-        cells |= column.cells(getattr(column, table)(runs, agent), enough=enough)
+        cells |= column.cells(getattr(column, table)(runs, agent))
     return cells
 
 
@@ -276,37 +262,23 @@ def _normalised(runs: TaskRuns, agent: str) -> Interval:
     share = float(normalised_regret(own.mean(), uniform=uniform.mean()))
     mean = runs.means[agent]
     unit = mean.estimate / share if share > 0 else math.nan
-    return Interval(share, mean.low / unit, mean.high / unit)
+    return Interval(share, mean.low / unit, mean.high / unit).at_least(0.0)
 
 
 def _normalised_overall(tasks: AllTasks, agent: str) -> Interval:
-    score = iqm(tasks.score(agent))
-    return Interval(1.0 - score.estimate, 1.0 - score.high, 1.0 - score.low)
+    score = if_enough(iqm(tasks.score(agent)), tasks.is_enough)
+    return Interval(1.0 - score.estimate, 1.0 - score.high, 1.0 - score.low).at_least(0.0)
+
+
+def _rank(tasks: AllTasks, agent: str) -> Interval:
+    return tasks.if_counted(tasks.ranks[tasks.scores.agents.index(agent)])
 
 
 def _better(tasks: AllTasks, agent: str) -> Interval | None:
     if tasks.baseline is None or agent == tasks.baseline:
         return None
-    return probability_of_improvement(tasks.score(agent), tasks.score(tasks.baseline))
-
-
-def _difference(runs: TaskRuns, agent: str) -> Interval | None:
-    """Return a row minus the baseline, without its interval if their common runs are too few."""
-    gap = runs.differences.get(agent)
-    if gap is None or runs.common(agent, str(runs.baseline)).shape[1] >= MIN_RUNS:
-        return gap
-    return Interval(gap.estimate, math.nan, math.nan)
-
-
-def _of_changes(
-    key: str, label: str, digits: int, description: str, *, cost: str | None = None
-) -> Column:
-    """Return the column of a cost of changes, which has the column's key if not named."""
-
-    def mean(runs: TaskRuns, agent: str) -> float | None:
-        return runs.change_cost(agent, cost or key)
-
-    return Column(key, label, description, digits, task=mean, when="changes")
+    both = tasks.score(agent), tasks.score(tasks.baseline)
+    return tasks.if_counted(probability_of_improvement(*both))
 
 
 def _mean_time(runs: list[StoredRun]) -> float | None:
@@ -320,8 +292,7 @@ COLUMNS: list[Column] = [
         "Mean over runs of the regret at the end, with its 95 % interval",
         digits=1,
         interval=True,
-        task=lambda runs, agent: runs.means[agent],
-        least=0.0,  # an interval for its mean may reach below
+        task=lambda runs, agent: runs.means[agent].at_least(0.0),
     ),
     Column(
         "normalised",
@@ -331,7 +302,6 @@ COLUMNS: list[Column] = [
         interval=True,
         task=_normalised,
         overall=_normalised_overall,
-        least=0.0,
     ),
     Column(
         "mean_rank",
@@ -339,8 +309,7 @@ COLUMNS: list[Column] = [
         "Rank within a world, averaged over worlds",
         digits=2,
         interval=True,
-        counted=True,
-        overall=lambda tasks, agent: tasks.ranks[tasks.scores.agents.index(agent)],
+        overall=_rank,
     ),
     Column(
         "runs",
@@ -356,26 +325,6 @@ COLUMNS: list[Column] = [
         digits=3,
         task=lambda runs, agent: _mean_time(runs.results.runs_of(agent, runs.track, runs.task)),
         overall=lambda tasks, agent: _mean_time(tasks.results.runs_of(agent, tasks.track)),
-        page=("overall",),  # where the maintainers' own measurement may stand in for it
-    ),
-    _of_changes("before_change", "Before", 2, f"{PER_STEP} before the first change", cost="before"),
-    _of_changes("after_first", "After 1st", 2, f"{PER_STEP} after the first change"),
-    _of_changes("recovery_first", "Recovery 1st", 1, f"Steps from the first change {UNTIL_BACK}"),
-    _of_changes("recovered_first", "Back 1st", 2, "Share of first changes that are recovered from"),
-    _of_changes(
-        "recovery",
-        "Recovery all",
-        1,
-        f"Steps from a change, averaged over all, {UNTIL_BACK}, or did after an earlier change",
-    ),
-    _of_changes(
-        "recovered", "Back all", 2, "Share of changes recovered from; none after one that is not"
-    ),
-    _of_changes(
-        "worst_window",
-        "Worst",
-        1,
-        "Largest regret over as many steps as the season has at the start",
     ),
     Column(
         "interactions",
@@ -385,7 +334,6 @@ COLUMNS: list[Column] = [
         digits=0,
         task=TaskRuns.interactions,
         when="pretrained",
-        page=(),
     ),
     Column(
         "training_seconds",
@@ -394,7 +342,6 @@ COLUMNS: list[Column] = [
         digits=0,
         task=lambda runs, agent: (runs.results.training(runs.task, agent) or (0, None))[1],
         when="pretrained",
-        page=(),
     ),
     Column(
         "difference",
@@ -402,7 +349,7 @@ COLUMNS: list[Column] = [
         "Regret minus the baseline's on common runs, with its 95 % interval",
         digits=1,
         interval=True,
-        task=_difference,
+        task=lambda runs, agent: runs.differences.get(agent),
         when="baseline",
     ),
     Column(
@@ -419,7 +366,6 @@ COLUMNS: list[Column] = [
         "Chance that a run scores higher than one of the baseline",
         digits=2,
         interval=True,
-        counted=True,
         overall=_better,
         when="baseline",
     ),

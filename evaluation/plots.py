@@ -1,6 +1,6 @@
 """Pictures of a sweep: curves with bands, phases of the season, performance profiles.
 
-An agent has the same colour and dashes in every picture and on every page. Figures are built
+An agent has the same colour and dashes in all pictures of a sweep. Figures are built
 without pyplot, which keeps global state and may need a screen.
 """
 
@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import warnings
-import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,13 +18,14 @@ from numpy.typing import ArrayLike
 
 from evaluation.columns import SIMULATED, AllTasks, simulated_tasks
 from evaluation.errors import UserError
+from evaluation.references import number_of_bins, phase_bins
 from evaluation.results import Curves, Results
 from evaluation.statistics import (
     MIN_RUNS,
     Band,
     curve_band,
+    if_enough,
     performance_profile,
-    regret_by_phase,
 )
 from periodic_envs.arrays import Array
 
@@ -41,40 +38,11 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow."""
 DASHES = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
 """Names of Plotly. Every round of colours has its own dashes: 42 agents look different."""
-FIRST = (
-    *("periodic-gp-ucb", "gp-ucb", "auto-gp-ucb", "c-gp-ucb", "r-gp-ucb", "tv-gp-ucb", "random"),
-    *("phase-ucb", "ucb1", "linucb", "d-ucb", "sw-ucb", "gp-thompson", "thompson"),
-)
-"""Agents that are in many pictures, in the order of their looks."""
 
 
 def looks(agents: Iterable[str]) -> dict[str, int]:
-    """Return the number of each agent's look, from its name without settings.
-
-    "GP-UCB" of the paper looks like ``gp-ucb``, and "ppo, trained" like ``ppo``.
-
-    Where two would look the same, the later one takes the next look that is free; agents without
-    settings go first, then the alphabet decides. So an agent looks the same wherever the others are
-    the same, and those of ``FIRST`` nearly everywhere.
-
-    Args:
-        agents: All that are in the picture.
-    """
-    total = len(COLOURS) * len(DASHES)
-    found: dict[str, int] = {}
-    names = {agent: re.split("[:,]", agent)[0].lower() for agent in agents}
-
-    def precedence(agent: str) -> tuple[bool, bool, bool, str]:
-        varied = names[agent] != agent.lower()
-        return names[agent] not in FIRST, varied, names[agent] != agent, agent
-
-    for agent in sorted(names, key=precedence):
-        name = names[agent]
-        wanted = FIRST.index(name) if name in FIRST else zlib.crc32(name.encode()) % total
-        rounds, used = len(found) // total, Counter(found.values())
-        taken = {look for look, times in used.items() if times > rounds}
-        found[agent] = next(k % total for k in count(wanted) if k % total not in taken)
-    return found
+    """Return the number of each agent's look: its position, such as in the protocol's list."""
+    return {agent: look for look, agent in enumerate(agents)}
 
 
 def colour_of(look: int) -> str:
@@ -134,8 +102,7 @@ def curves_figure(
         axes.set(title=_folded(env), xlabel="step t", ylabel="mean cumulative regret")
         axes.set_ylim(bottom=0.0)
         _open_grid(axes)
-    ends = [{agent: band.estimate[-1] for agent, band in env.items()} for env in curves.values()]
-    _legend(figure, panels, _from_top(ends))
+    _legend(figure, panels, styles)
     return figure
 
 
@@ -150,7 +117,7 @@ def phase_figure(
     span its middle 98 %: a single terrible agent does not hide the others.
 
     Args:
-        by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``statistics.regret_by_phase``.
+        by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``regret_by_phase``.
         period: ``period[env]``, the season's length in steps; without it, the number of bins.
     """
     tallest = max(len(rows) for rows in by_phase.values())
@@ -198,7 +165,7 @@ def profile_figure(
     )
     axes.set_ylim(0.0, 1.02)
     _open_grid(axes)
-    _legend(figure, [axes], _from_top([{a: band.estimate.mean() for a, band in profiles.items()}]))
+    _legend(figure, [axes], styles)
     return figure
 
 
@@ -213,23 +180,14 @@ def _open_grid(axes: Axes) -> None:
     axes.grid(alpha=0.3)
 
 
-def _from_top(ends: Sequence[Mapping[str, float]]) -> list[str]:
-    """Return agents from the highest line to the lowest, the order of the legend."""
-    heights: dict[str, list[float]] = {}
-    for panel in ends:
-        for agent, end in panel.items():
-            below = sum(end > other for other in panel.values())
-            heights.setdefault(agent, []).append(below / max(len(panel) - 1, 1))
-    return sorted(heights, key=lambda agent: -float(np.mean(heights[agent])))
-
-
-def _legend(figure: Figure, panels: Sequence[Axes], agents: Sequence[str]) -> None:
+def _legend(figure: Figure, panels: Sequence[Axes], order: Iterable[str]) -> None:
     """Draw one legend for all panels, beside them, in as many columns as it needs."""
     lines = {line.get_label(): line for axes in panels for line in axes.get_lines()}
+    agents = [agent for agent in order if agent in lines]
     room = int(figure.get_figheight() / LEGEND_LINE)
     figure.legend(
         [lines[agent] for agent in agents],
-        list(agents),
+        agents,
         loc="outside right upper",
         ncols=math.ceil(len(agents) / max(room, 1)),
         frameon=False,
@@ -290,7 +248,7 @@ def phases(results: Results) -> Figure:
 
 def mean_curve(regret: Array, *, resamples: int = 1000) -> Band:
     """Return ``curve_band`` of regret (runs, steps), without bounds if runs are too few."""
-    return _with_bounds(len(regret) >= MIN_RUNS, curve_band(regret, resamples=resamples))
+    return if_enough(curve_band(regret, resamples=resamples), len(regret) >= MIN_RUNS)
 
 
 def profile_bands(
@@ -299,17 +257,12 @@ def profile_bands(
     """Return the ``performance_profile`` of each agent, with bounds where tables have intervals."""
     tasks = AllTasks(results, track, baseline=None)
     return {
-        agent: _with_bounds(
-            tasks.has_enough(agent),
+        agent: if_enough(
             performance_profile(tasks.score(agent), thresholds, resamples=resamples),
+            tasks.is_enough,
         )
         for agent in tasks.scores.agents
     }
-
-
-def _with_bounds(enough: bool, band: Band) -> Band:
-    nothing = np.full_like(band.estimate, np.nan)
-    return band if enough else Band(band.estimate, nothing, nothing)
 
 
 def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
@@ -334,6 +287,24 @@ def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float
         return np.asarray(np.nanmean(rows, axis=0))
 
 
+def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
+    """Return the mean regret of a step in each bin of the season, over runs and seasons.
+
+    Args:
+        regret: Regret of each step, shape (runs, steps).
+        t: Time of each step, the same in all runs, shape (steps,).
+        period: The season's length in steps, whole or not; see ``phase_bins``.
+
+    Returns:
+        Shape (bins,); NaN where no step fell into a bin.
+    """
+    bins = number_of_bins(period)
+    where = phase_bins(t, period)
+    steps = np.bincount(where, minlength=bins)
+    total = np.bincount(where, weights=np.asarray(regret).mean(0), minlength=bins)
+    return np.where(steps > 0, total / np.maximum(steps, 1), np.nan)
+
+
 def profiles(results: Results) -> Figure:
     """Draw the share of runs above each score, over all tasks."""
     thresholds = np.linspace(-0.2, 1.0, 121)
@@ -344,8 +315,7 @@ def profiles(results: Results) -> Figure:
     }
     if not found:
         raise NothingToDrawError(
-            "no agent has finished a run in every task: no profiles to draw; for agents that take "
-            "part in some tasks only, draw these (envs)"
+            "no agent has finished a run in every task: no profiles to draw; draw some tasks (envs)"
         )
     return profile_figure(found, thresholds, agents=_labels(results))
 

@@ -8,7 +8,7 @@ is the regret without learning.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -116,19 +116,14 @@ def number_of_bins(period: float) -> int:
     return max(1, round(period))
 
 
-class _Landscape(Protocol):
-    """The mean rewards of all actions at all steps of an episode."""
-
-    def best(self, groups: Groups) -> Array:
-        """Return the reward at each step of the action that is best over the step's group."""
-
-    def average(self) -> Array:
-        """Return the mean reward of all actions at each step."""
-
-
 def _landscape(
     process: RewardProcess, n_actions: int | None, dim: int, times: NDArray[np.int64]
-) -> _Landscape:
+) -> _Arms | _Field | _Unknown:
+    """Return the mean rewards of all actions at all steps of an episode.
+
+    Their ``best(groups)`` is the reward at each step of the action that is best over the step's
+    group, their ``average()`` the mean reward of all actions at each step.
+    """
     if isinstance(process, FiniteProcess):
         return _Arms(process.values[process.rows[times]])
     if n_actions is not None:

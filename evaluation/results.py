@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,14 +25,14 @@ from evaluation.specs import (
     check_known,
     require_list,
 )
-from evaluation.statistics import change_costs, score_of_regret, worst_window
+from evaluation.statistics import ChangeCosts, change_costs, score_of_regret
 from evaluation.store import Store, StoredRun, StoredSweep
 from periodic_envs.arrays import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from evaluation.tables import ResultsTable, TableContent
+    from evaluation.tables import ResultsTable
 
 UNIFORM = "uniform-random"
 """The reference row that chooses at random."""
@@ -236,28 +236,24 @@ class Results:
         Reference rows (oracle, best-per-phase, best-fixed, uniform-random) have the track
         "references".
         """
-        rows: list[dict[str, Any]] = []
-        for run in self._agent_runs:
-            rows.append({**_named(run), "regret": run.regret, "ms_per_step": ms_per_step(run)})
-        for run in self._reference_runs:
-            regrets = self.by_task[self._task_of[run.env]]
-            for name in REFERENCE_ROWS:
-                regret = regrets[name][run.env, run.seed]
-                rows.append({**_named(run), "agent": name, "regret": regret})
-        frame = pd.DataFrame(rows, columns=["task", *RUN, "steps", "regret", "ms_per_step"])
-        return frame.assign(task=frame["env"].map(self._task_of))
+        rows = [
+            {**self._named(run), "regret": run.regret, "ms_per_step": ms_per_step(run)}
+            for run in self._agent_runs
+        ]
+        for run in self.runs_of(REFERENCES, REFERENCES):
+            columns = self._worlds[run.env, run.seed]
+            rows += [
+                {**self._named(run), "agent": name, "regret": float(columns[name].sum())}
+                for name in REFERENCE_ROWS
+            ]
+        return pd.DataFrame(rows, columns=["task", *RUN, "steps", "regret", "ms_per_step"])
 
     @cached_property
     def by_task(self) -> dict[str, Regrets]:
         """Total regrets by task, agent or reference row, and run."""
         found: dict[str, Regrets] = {task: {} for task in self.tasks}
-        for run in (*self._agent_runs, *self._reference_runs):
-            is_reference = run.agent == REFERENCES
-            totals = self._worlds[run.env, run.seed][0] if is_reference else {run.agent: run.regret}
-            for name, regret in totals.items():
-                if regret is not None:
-                    runs = found[self._task_of[run.env]].setdefault(name, {})
-                    runs[run.env, run.seed] = regret
+        for row in self.totals.dropna(subset="regret").to_dict("records"):
+            found[row["task"]].setdefault(row["agent"], {})[row["env"], row["seed"]] = row["regret"]
         return found
 
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
@@ -265,7 +261,8 @@ class Results:
 
         Rows are named by world and seed; runs that an agent has not finished are NaN.
         """
-        self._check(task=task, track=track)
+        check_known("task", task, self.tasks)
+        check_known("track", track, TRACKS)
         runs, names = self.by_task[task], [*self.agents(track), *REFERENCE_ROWS]
         return pd.DataFrame({name: runs[name] for name in names if name in runs}).sort_index()
 
@@ -294,39 +291,24 @@ class Results:
 
     @cached_property
     def change_costs(self) -> pd.DataFrame:
-        """Costs of the changes of worlds: a row for each run of an agent or reference that has any.
+        """One row per run of an agent in a world that changes: task, those of ``RUN``, and costs.
 
-        The columns are those that name a run, and those of tables around changes; see
-        ``evaluation.statistics.change_costs``.
+        See ``evaluation.statistics.ChangeCosts`` for their columns.
         """
-        return pd.DataFrame(self.change_rows, columns=[*RUN, *CHANGE_COSTS, "task"])
+        saved = getattr(self.source, "change_costs", None)
+        costs = self._computed_costs() if saved is None else saved
+        return costs.merge(self.totals.query(f"track != '{REFERENCES}'")[["task", *RUN]], on=RUN)
 
-    @cached_property
-    def change_rows(self) -> list[dict[str, Any]]:
-        """The rows of ``change_costs``."""
-        rows = getattr(self.source, "change_costs", None) or self._computed_costs()
-        tasks = self._task_of
-        return [{**row, "task": tasks[row["env"]]} for row in rows if row["env"] in tasks]
-
-    def _computed_costs(self) -> Iterator[dict[str, Any]]:
-        worlds = {
-            (run.env, run.seed): self.source.columns(run.key)
-            for run in self._reference_runs
-            if self._worlds[run.env, run.seed][2]
-        }
-        agents = [run for run in self._agent_runs if (run.env, run.seed) in worlds]
-        references = [run for run in self._reference_runs if (run.env, run.seed) in worlds]
-        for run in (*agents, *references):
-            world, is_reference = worlds[run.env, run.seed], run.agent == REFERENCES
-            columns = world if is_reference else self.source.columns(run.key)
-            changes = world[CHANGES] - world["t"][0]
-            seasons = [max(1, round(period)) for period in world["period"].tolist()]
-            for name in REFERENCE_ROWS if is_reference else ["regret"]:
-                costs = change_costs(columns[name], changes, seasons=seasons)
-                worst = worst_window(columns[name], window=seasons[0])
-                agent = name if is_reference else run.agent
-                named = {**_named(run), "agent": agent}
-                yield {**named, **asdict(costs), "worst_window": worst}
+    def _computed_costs(self) -> pd.DataFrame:
+        rows = []
+        for run in self._agent_runs:
+            world = self._worlds.get((run.env, run.seed), {})
+            if len(world.get(CHANGES, ())):
+                regret = self.source.columns(run.key)["regret"]
+                places = world[CHANGES] - world["t"][0]
+                costs = change_costs(regret, places, periods=world["period"])
+                rows.append({**self._named(run), **asdict(costs)})
+        return pd.DataFrame(rows, columns=[*RUN, *CHANGE_COSTS])
 
     # Steps
 
@@ -352,7 +334,8 @@ class Results:
 
         Worlds of one task may differ in length: only the steps that all have are returned.
         """
-        self._check(task=task, track=track)
+        check_known("task", task, self.tasks)
+        check_known("track", track, (*TRACKS, REFERENCES))
         is_reference = track == REFERENCES
         known = REFERENCE_ROWS if is_reference else self.agents(track)
         check_known("agent", agent, known, f"in the track {track}")
@@ -367,18 +350,17 @@ class Results:
     def periods(self, task: str) -> dict[tuple[str, int], float]:
         """Return the season of every run of a task at its start, by world and seed."""
         worlds = self._worlds.items()
-        return {name: period for name, (_, period, _) in worlds if name[0] in self.tasks[task]}
+        return {name: float(w["period"][0]) for name, w in worlds if name[0] in self.tasks[task]}
 
     @cached_property
-    def _worlds(self) -> dict[tuple[str, int], tuple[dict[str, float], float, bool]]:
-        """Total regrets of references, the season at the start, and whether the world changes."""
-        found = {}
-        for run in self._reference_runs:
-            columns = self.source.columns(run.key)
-            totals = {name: float(columns[name].sum()) for name in REFERENCE_ROWS}
-            changes = len(columns.get(CHANGES, ())) > 0
-            found[run.env, run.seed] = totals, float(columns["period"][0]), changes
-        return found
+    def _worlds(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
+        """Steps of the references, by world and seed."""
+        runs = self.runs_of(REFERENCES, REFERENCES)
+        return {(run.env, run.seed): self.source.columns(run.key) for run in runs}
+
+    def _named(self, run: StoredRun) -> dict[str, Any]:
+        names = {name: getattr(run, name) for name in (*RUN, "steps")}
+        return {"task": self._task_of[run.env], **names}
 
     @cached_property
     def _task_of(self) -> dict[str, str]:
@@ -390,11 +372,6 @@ class Results:
         mine = {(entry["label"], entry["track"]) for entry in self.entries}
         finished = (run for run in self.runs if run.reason is None and run.env in self._task_of)
         return [run for run in finished if (run.agent, run.track) in mine]
-
-    @cached_property
-    def _reference_runs(self) -> list[StoredRun]:
-        """Runs in which the references were computed."""
-        return self._runs_of[REFERENCES, REFERENCES]
 
     @cached_property
     def _runs_of(self) -> defaultdict[tuple[str, str], list[StoredRun]]:
@@ -414,44 +391,31 @@ class Results:
             baseline: An agent of the track or a reference row; adds paired differences from it.
             track: Track of the agents: "online" or "pretrained".
         """
-        return self._table(baseline, track).frame()
-
-    def _table(self, baseline: str | None, track: str) -> TableContent:
         from evaluation.tables import task_table
 
-        self._check(track=track)
+        check_known("track", track, TRACKS)
         if baseline is not None:
-            self._check_agent(baseline, [*self.agents(track), *REFERENCE_ROWS], track)
+            known = [*self.agents(track), *REFERENCE_ROWS]
+            check_known("agent", baseline, known, f"in the track {track}")
         return task_table(self, baseline=baseline, track=track)
 
-    def overall(
-        self,
-        *,
-        baseline: str | None = None,
-        track: str = "online",
-        envs: Collection[str] | None = None,
-    ) -> ResultsTable:
+    def overall(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
         """Return one row per agent over all tasks, the best first.
 
-        Only runs that all agents have finished count, the same number in every task. Agents that do
-        not take part in every task are missing, and the title names them: name the tasks that they
-        take part in.
+        Only agents that have finished a run in every task are ranked, and only by runs that all of
+        them have finished, the same number in every task. To rank the others, select their tasks:
+        ``results.select(envs=[...]).overall()``.
 
         Args:
             baseline: An agent of the track; adds the chance of being better than it.
             track: Track of the agents: "online" or "pretrained".
-            envs: Tasks to rank over, as tables name them; all if omitted.
         """
-        from evaluation.tables import overall_table, part_of
+        from evaluation.tables import overall_table
 
-        self._check(track=track)
-        ranked = self if envs is None else part_of(self, list(self.select(envs=envs).tasks))
-        known = ranked.scores(track).agents
+        check_known("track", track, TRACKS)
         if baseline is not None:
-            self._check_agent(baseline, known, track)
-        absent = [agent for agent in self.agents(track) if agent not in known]
-        more = f"; not in every task: {', '.join(absent)}" if absent else ""
-        return overall_table(ranked, baseline=baseline, track=track, more=more).frame()
+            check_known("agent", baseline, self.scores(track).agents, f"in the track {track}")
+        return overall_table(self, baseline=baseline, track=track)
 
     def compare(
         self, agent: str, other: str | None = None, *, track: str = "online"
@@ -467,30 +431,17 @@ class Results:
             other: The agent or reference row that is subtracted, to compare two.
             track: Track of the agents, "online" or "pretrained"; ignored for two agents.
         """
-        from evaluation.tables import pair_table
+        from evaluation.tables import pair_table, results_table
 
         if other is not None:
             every = [entry["label"] for entry in self.entries] + list(REFERENCE_ROWS)
             for name in (agent, other):
                 check_known("agent", name, every)
-            return pair_table(self, agent, other).frame()
-        table = self._table(agent, track)
+            return pair_table(self, agent, other)
+        table = self.table(baseline=agent, track=track)
         rows = [row for row in table.rows if row["agent"] != agent]
-        columns = [column for column in table.columns if column.key in COMPARED]
-        return replace(table, rows=rows, columns=columns).frame()
-
-    def _check(self, *, track: str, task: str | None = None) -> None:
-        check_known("track", track, TRACKS if task is None else (*TRACKS, REFERENCES))
-        if task is not None:
-            check_known("task", task, self.tasks)
-
-    def _check_agent(self, agent: str, known: Collection[str], track: str) -> None:
-        """Refuse an unknown name; an agent of another track is named with it."""
-        others = [name for name in self.tracks if name != track and agent in self.agents(name)]
-        if agent not in known and others:
-            there = f"is in the track {others[0]!r}: give track={others[0]!r}"
-            raise ValueError(f"{agent!r} {there}, or two agents to compare(), of any tracks")
-        check_known("agent", agent, known)
+        columns = [column for column in table.layout.columns if column.key in COMPARED]
+        return results_table(rows, replace(table.layout, columns=columns))
 
     # Output
 
@@ -505,7 +456,7 @@ class Results:
         from evaluation.tables import remarks, tables_of
 
         parts = [Markup("<p><b>{}</b></p>").format(self._title())]
-        parts += [table.html() for table in tables_of(self)]
+        parts += [table._repr_html_() for table in tables_of(self)]
         parts += [Markup("<p>{}</p>").format(remark) for remark in remarks(self)]
         return "".join(parts)
 
@@ -551,7 +502,7 @@ class Results:
 
     def to_latex(self, *, baseline: str | None = None, track: str = "online") -> str:
         """Return the table of all tasks in LaTeX, with the rules of the package booktabs."""
-        return self._table(baseline, track).latex()
+        return self.table(baseline=baseline, track=track).latex()
 
     def save_totals(self, path: Path | str, *, points: int = 0) -> None:
         """Write totals per run into a Parquet file that ``evaluation.load`` reads.
@@ -576,10 +527,7 @@ class Results:
 
 
 STEPS = ["agent", "env", "seed", "t", "action", "reward", "regret"]
-CHANGE_COSTS = [
-    *("before", "after_first", "recovery_first", "recovered_first", "recovery", "recovered"),
-    "worst_window",
-]
+CHANGE_COSTS = [field.name for field in fields(ChangeCosts)]
 
 
 def load(path: Path | str, sweep: str | int | None = None) -> Results:
@@ -613,10 +561,6 @@ def _known(
     for name in names:
         check_known(what, name, every)
     return names
-
-
-def _named(run: StoredRun) -> dict[str, Any]:
-    return {name: getattr(run, name) for name in (*RUN, "steps")}
 
 
 def ms_per_step(run: StoredRun) -> float:

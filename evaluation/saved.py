@@ -73,10 +73,9 @@ class SavedTotals:
         return list(self.about["machines"])
 
     @property
-    def change_costs(self) -> list[dict[str, Any]]:
+    def change_costs(self) -> pd.DataFrame:
         """Costs of the changes of worlds; see ``Results.change_costs``."""
-        costs = self.frame.dropna(subset=CHANGE_COSTS)[[*RUN, *CHANGE_COSTS]]
-        return list(costs.to_dict("records"))
+        return self.frame.dropna(subset=CHANGE_COSTS)[[*RUN, *CHANGE_COSTS]]
 
     @cached_property
     def _runs(self) -> dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]]:

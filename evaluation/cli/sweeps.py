@@ -26,7 +26,7 @@ from evaluation.protocol import Protocol
 from evaluation.results import Results, load
 from evaluation.runner import run
 from evaluation.specs import REFERENCE_ROWS, check_known
-from evaluation.tables import overall_table, parts, remarks, tables_of, task_table
+from evaluation.tables import overall_table, remarks, tables_of, task_table
 
 SweepOption = Annotated[
     str | None,
@@ -112,9 +112,9 @@ def compare(
     sweep: SweepOption = None,
 ) -> None:
     """Compare two agents on common seeds: paired differences with intervals, task by task."""
-    table = load(store, sweep).compare(first, second).content
+    table = load(store, sweep).compare(first, second)
     say(f"{first} minus {second}, regret on common runs (negative: {first} is better)")
-    (difference,) = [column for column in table.columns if column.interval]
+    (difference,) = [column for column in table.layout.columns if column.interval]
     for row in table.rows:
         gap, p_value = difference.text(row), row["p_value"]
         say(f"  {row['task']}: {gap}, {row['runs']} runs, sign-flip p = {p_value:.3g}")
@@ -197,12 +197,11 @@ def _content(results: Results, baseline: str | None) -> dict[str, Any]:
 
 
 def _tables(results: Results, baseline: str | None, track: str) -> dict[str, Any]:
-    def overall(some: Results) -> list[dict[str, Any]]:
-        return overall_table(some, baseline=baseline, track=track).records()
-
-    apart = [part for _, part in parts(results, track)]
+    tables = {
+        "tasks": task_table(results, baseline=baseline, track=track),
+        "overall": overall_table(results, baseline=baseline, track=track),
+    }
     return {
-        "tasks": task_table(results, baseline=baseline, track=track).records(),
-        "overall": overall(results),
-        "apart": [{"tasks": list(part.tasks), "overall": overall(part)} for part in apart],
+        name: [{key: None if x != x else x for key, x in row.items()} for row in table.rows]
+        for name, table in tables.items()
     }

@@ -96,11 +96,11 @@ def board_content(
     means = task_table(results, track=track).rows
     ranked = {row["agent"]: row for row in overall_table(results, track=track).rows}
     agents = [*ranked, *_unranked(means, ranked)]
-    columns = page_columns("overall", track=track)
-    world_columns = page_columns("task", track=track, changes=bool(results.change_rows))
+    columns = page_columns("overall")
+    world_columns = page_columns("task")
     worlds = [world_content(results, task, track, means, world_columns) for task in results.tasks]
     profiles = profile_bands(results, track, THRESHOLDS, resamples=400)
-    look = looks(agents)
+    look = looks(entry["label"] for entry in results.sweep.protocol["agents"])
     rows = [
         {
             **cells(columns, ranked.get(agent, {})),

@@ -7,13 +7,13 @@ where 1 is the oracle and 0 choosing at random.
 Every interval draws whole runs again, from a seed that the caller may set.
 """
 
-from evaluation.statistics.changes import ChangeCosts, change_costs, worst_window
-from evaluation.statistics.growth import growth_exponent, regret_by_phase
+from evaluation.statistics.changes import ChangeCosts, change_costs
 from evaluation.statistics.intervals import (
     MIN_RUNS,
     Band,
     Interval,
     curve_band,
+    if_enough,
     mean_interval,
 )
 from evaluation.statistics.paired import (
@@ -45,8 +45,8 @@ __all__ = [
     "PairedMatrix",
     "change_costs",
     "curve_band",
-    "growth_exponent",
     "holm",
+    "if_enough",
     "iqm",
     "mean_interval",
     "mean_ranks",
@@ -58,8 +58,6 @@ __all__ = [
     "performance_profile",
     "probability_of_improvement",
     "ranks_of",
-    "regret_by_phase",
     "score_of_regret",
     "sign_flip_test",
-    "worst_window",
 ]

@@ -6,8 +6,9 @@ always the run with all its steps; drawing steps would make intervals many times
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +51,15 @@ class Band:
         return Interval(
             float(self.estimate[index]), float(self.low[index]), float(self.high[index])
         )
+
+
+Bounded = TypeVar("Bounded", bound="Interval | Band")
+
+
+def if_enough(found: Bounded, is_enough: bool) -> Bounded:
+    """Return an interval or a band, without bounds if there are too few runs."""
+    nothing: Any = found.estimate * np.nan
+    return found if is_enough else replace(found, low=nothing, high=nothing)
 
 
 def mean_interval(

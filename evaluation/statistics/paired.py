@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.statistics.intervals import Interval, mean_bands, mean_interval, require_runs
+from evaluation.statistics.intervals import Band, Interval, mean_bands, mean_interval, require_runs
 from periodic_envs.arrays import Array
 
 _ENUMERATED = 16
@@ -168,15 +168,12 @@ def holm(p_values: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True)
-class PairedMatrix:
+class PairedMatrix(Band):
     """Row minus column: mean difference, its interval and p-value, each of shape (rows, rows).
 
     NaN on the diagonal. P-values are uncorrected: use ``holm`` for the smallest of many.
     """
 
-    estimate: Array
-    low: Array
-    high: Array
     p_value: Array
 
 

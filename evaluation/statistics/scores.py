@@ -19,20 +19,18 @@ from evaluation.statistics.intervals import Band, Interval, seeded_counts, tail_
 from periodic_envs.arrays import Array
 
 
-def normalised_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike = 0.0) -> Array:
+def normalised_regret(total: ArrayLike, *, uniform: ArrayLike) -> Array:
     """Return regret on a scale where 0 is the oracle and 1 choosing uniformly at random.
 
-    All arguments broadcast. Where random choice loses nothing there is no scale: NaN.
+    The arguments broadcast. Where random choice loses nothing there is no scale: NaN.
     """
-    total, uniform, oracle = (np.asarray(x, dtype=np.float64) for x in (total, uniform, oracle))
-    span = uniform - oracle
-    flat = span <= 0.0
-    return np.asarray(np.where(flat, np.nan, (total - oracle) / np.where(flat, 1.0, span)))
+    uniform = np.asarray(uniform, dtype=np.float64)
+    return np.asarray(total) / np.where(uniform > 0.0, uniform, np.nan)
 
 
-def score_of_regret(total: ArrayLike, *, uniform: ArrayLike, oracle: ArrayLike = 0.0) -> Array:
+def score_of_regret(total: ArrayLike, *, uniform: ArrayLike) -> Array:
     """Return 1 - normalised regret: 1 is the oracle, 0 choosing uniformly at random."""
-    return 1.0 - normalised_regret(total, uniform=uniform, oracle=oracle)
+    return 1.0 - normalised_regret(total, uniform=uniform)
 
 
 def iqm(

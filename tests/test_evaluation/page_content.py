@@ -119,8 +119,8 @@ def board(
     ]
     return {
         "title": title,
-        "columns": [column.about() for column in page_columns("overall", track="online")],
-        "world_columns": [column.about() for column in page_columns("task", track="online")],
+        "columns": [column.about() for column in page_columns("overall")],
+        "world_columns": [column.about() for column in page_columns("task")],
         "envs": worlds,
         "thresholds": np.linspace(0.0, 1.0, 51).tolist(),
         "rows": rows,

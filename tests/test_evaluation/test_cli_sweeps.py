@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_run_prints_tables_with_intervals(folder: Path) -> None:
     out = (folder / "out.txt").read_text()
     assert "PeriodicGP-MadridSim-v0 (online, simulated)" in out
-    assert "minus gp-ucb [95 %]" in out
+    assert "Minus gp-ucb [95 %]" in out
     assert "uniform-random" in out
     assert "All 3 tasks (online): 0 = oracle, 1 = choosing at random" in out
     assert "75 of 75 runs" in (folder / "err.txt").read_text()  # plain lines: no terminal

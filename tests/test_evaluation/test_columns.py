@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from agents.registry import AgentSpec
@@ -95,9 +96,9 @@ def test_one_entry_is_a_column_of_everything(results: Results) -> None:
     of_tasks = results.table().set_index(["task", "agent"])
     assert of_tasks.loc["world 1", "b"].middle_regret == 4.0
     assert results.overall().set_index("agent").loc["a"].middle_regret == pytest.approx(2 / 9)
-    assert task_table(results).records()[0]["middle_regret"] == 2.0
+    assert task_table(results).rows[0]["middle_regret"] == 2.0
     text = printed(results)
-    assert text.count("middle regret") == 3  # two tasks, and all together
+    assert text.count("Middle regret") == 3  # two tasks, and all together
     assert "4.0000" in text
     assert "0.2222" in text
     made = json.loads(json.dumps(content(results), allow_nan=False))
@@ -162,8 +163,8 @@ def test_columns_are_there_when_they_apply(
 
 def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
     """Tracks are never mixed: a baseline of one says nothing about the other."""
-    assert task_table(results, baseline="nobody") == task_table(results)
-    assert overall_table(results, baseline="oracle") == overall_table(results)
+    for table in (task_table, overall_table):
+        pd.testing.assert_frame_equal(table(results, baseline="oracle2"), table(results))
 
 
 def test_scores_are_computed_once(results: Results) -> None:
@@ -178,5 +179,5 @@ def test_nothing_finished_is_an_empty_table(
     assert list(empty.table()) == list(results.table())
     assert list(empty.overall()) == list(results.overall())
     assert len(empty.table()) == len(empty.overall()) == 0
-    assert str(empty.table()).count("regret [95 %]") >= 2
+    assert str(empty.table()).count("No finished runs.") == 2
     assert content(empty)["rows"] == []

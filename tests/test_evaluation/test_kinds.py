@@ -1,6 +1,5 @@
-"""Agents that take arms only, or boxes only: left out, said so, and ranked apart."""
+"""Agents that take arms only, or boxes only: run and ranked in some tasks."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,9 @@ from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.submit import submit
 from evaluation.page.content import store_content
 from evaluation.protocol import Protocol
-from evaluation.results import Results, load
+from evaluation.results import load
 from evaluation.specs import ProtocolError
-from evaluation.tables import parts, rankings, remarks, tasks_of
+from evaluation.tables import remarks
 from tests.test_evaluation.test_cli import call
 
 ARMS = "PeriodicGP-SyntheticDiscrete-v0"
@@ -99,39 +98,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def results(folder: Path) -> Results:
-    return load(folder / "r.sqlite")
-
-
-def test_left_out_said_so_and_ranked_apart(folder: Path) -> None:
-    found = results(folder)
-    mine = f"{folder}/mine.py:ArmsOnly"
+def test_agents_of_some_tasks_are_named_and_ranked_in_these(folder: Path) -> None:
+    found = load(folder / "r.sqlite")
+    mine, rideshare = f"{folder}/mine.py:ArmsOnly", "PeriodicGP-RideShare-v0"
     assert found.failures == []
-    assert tasks_of(found, "online")[mine] == (ARMS, "PeriodicGP-RideShare-v0")
-    over_all, apart = rankings(found)
-    assert {row["agent"] for row in over_all.rows} == {"random", "fixed"}
-    assert {row["agent"] for row in apart.rows} == {mine, "random", "fixed"}
-    assert apart.titles[None].startswith("2 of 3 tasks, in which ")
-    ((title, part),) = parts(found, "online")
-    assert f"{title} (online)" == apart.titles[None]
-    # Its time and scores are of these tasks alone.
-    assert set(part.totals["task"]) == {ARMS, "PeriodicGP-RideShare-v0"}
-    assert list(remarks(found)) == [f"Left out: {mine} in {BOX}; it is ranked apart."]
-
-
-def test_commands_and_page_say_it(folder: Path) -> None:
-    shown = call("show", "--store", str(folder / "r.sqlite"))
-    assert shown.returncode == 0, shown.stderr
-    assert "in PeriodicGP-Synthetic-v0; it is ranked apart." in shown.stdout
-    assert "2 of 3 tasks" in shown.stdout
-    as_json = call("show", "--json", "--store", str(folder / "r.sqlite"))
-    (apart,) = json.loads(as_json.stdout)["tracks"]["online"]["apart"]
-    assert apart["tasks"] == [ARMS, "PeriodicGP-RideShare-v0"]
-    assert len(apart["overall"]) == 3
-    content = store_content(results(folder))
-    (board,) = content["boards"]
+    assert set(found.overall()["agent"]) == {"random", "fixed"}
+    named, advice = remarks(found)
+    assert named == f"Not ranked over all tasks: {mine}, without a finished run in {BOX}."
+    assert "select(envs=[...])" in advice
+    some = found.select(envs=[ARMS, rideshare])
+    assert set(some.overall()["agent"]) == {mine, "random", "fixed"}
+    assert list(remarks(some)) == []
+    no_ranking, _ = remarks(found.select(agents=[mine]))
+    assert no_ranking.startswith("No agent (online) has finished a run in every task")
+    (board,) = store_content(found)["boards"]
     assert [row["rank"] for row in board["rows"]] == [1, 2, None]
-    assert any("Left out" in remark for remark in content["remarks"])
+    assert named in store_content(found)["remarks"]
 
 
 def test_who_fails_is_not_missing_in_silence(tmp_path: Path) -> None:
@@ -140,8 +122,7 @@ def test_who_fails_is_not_missing_in_silence(tmp_path: Path) -> None:
     found = evaluation.run(
         "smoke", agents=[mine, "random"], envs=[ARMS, BOX], seeds="0:1", workers=0
     )
-    said = f"Not ranked over all tasks: {mine} has not finished any run in {BOX}."
-    assert said in remarks(found)
+    assert f"Not ranked over all tasks: {mine}, without a finished run in {BOX}." in remarks(found)
 
 
 def test_an_agent_for_some_worlds_is_not_submitted_to_all(folder: Path, tmp_path: Path) -> None:

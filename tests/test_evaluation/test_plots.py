@@ -1,12 +1,21 @@
-"""Figures show what they are given, and twelve agents can be told apart."""
+"""Figures show what they are given, and many agents look different."""
 
 import io
 
 import numpy as np
 import pytest
 
-from agents.registry import online_names
-from evaluation.plots import FIRST, agent_styles, curves_figure, looks, phase_figure, profile_figure
+from evaluation.plots import (
+    agent_styles,
+    colour_of,
+    curves_figure,
+    dashes_of,
+    looks,
+    phase_figure,
+    profile_figure,
+    regret_by_phase,
+)
+from evaluation.references import phase_bins
 from evaluation.statistics import Band
 
 AGENTS = [f"agent-{i}" for i in range(12)]
@@ -33,28 +42,14 @@ def test_no_two_of_many_agents_look_alike() -> None:
     assert len({repr(style) for style in styles.values()}) == 42
 
 
-def test_an_agent_looks_the_same_in_every_picture() -> None:
-    everybody = looks(online_names())
-    assert looks(reversed(online_names())) == everybody
-    assert [everybody[agent] for agent in FIRST] == list(range(len(FIRST)))
-    assert looks(["gp-ucb", "nobody's"])["gp-ucb"] == everybody["gp-ucb"]
-    assert looks(["gp-ucb:beta=1"]) == {"gp-ucb:beta=1": everybody["gp-ucb"]}
-    assert looks(["GP-UCB"])["GP-UCB"] == everybody["gp-ucb"]
-    assert looks(["GP-UCB", "gp-ucb"])["gp-ucb"] == everybody["gp-ucb"]
-    assert looks(["d-ucb, trained"])["d-ucb, trained"] == everybody["d-ucb"]
-    ours = ["Periodic-GP-UCB", "GP-UCB", "auto-gp-ucb", "C-GP-UCB", "R-GP-UCB", "TV-GP-UCB"]
-    varied = looks([*ours, "Periodic-GP-UCB, l = 1", "C-GP-UCB, eps = 0.1"])
-    assert [varied[agent] for agent in ours] == list(range(6))
-    both = looks(["gp-ucb:beta=1", "gp-ucb"])
-    assert both["gp-ucb"] == everybody["gp-ucb"] != both["gp-ucb:beta=1"]
+def test_looks_follow_the_order_and_repeat() -> None:
+    found = looks(str(i) for i in range(90))
+    assert list(found.values()) == list(range(90))
+    assert colour_of(found["0"]) == colour_of(found["42"])
+    assert dashes_of(found["0"]) == dashes_of(found["42"])
 
 
-def test_more_agents_than_looks_share_them_evenly() -> None:
-    many = list(looks(str(i) for i in range(90)).values())
-    assert max(map(many.count, many)) == 3
-
-
-def test_curves_are_the_numbers_and_the_legend_reads_from_the_top() -> None:
+def test_curves_are_the_numbers_and_the_legend_has_the_order_of_agents() -> None:
     curves = {
         "A": {agent: band(i * np.arange(1, 6)) for i, agent in enumerate(AGENTS)},
         "B": {AGENTS[3]: band([1, 2, 3]), AGENTS[0]: band([4, 5, 6])},
@@ -62,9 +57,7 @@ def test_curves_are_the_numbers_and_the_legend_reads_from_the_top() -> None:
     figure = curves_figure(curves, agents=AGENTS)
     first, second = figure.axes
     assert first.get_title() == "A"
-    # Over both panels: the first agent is the lowest of twelve, and the higher one of two.
-    places = [11, 10, 9, 8, 7, 6, 0, 5, 4, 2, 3, 1]
-    assert labels(figure) == [AGENTS[i] for i in places]
+    assert labels(figure) == AGENTS
     lines = {line.get_label(): line for line in first.get_lines()}
     np.testing.assert_array_equal(lines[AGENTS[4]].get_ydata(), 4 * np.arange(1, 6))
     np.testing.assert_array_equal(lines[AGENTS[4]].get_xdata(), np.arange(1, 6))
@@ -101,7 +94,7 @@ def test_profiles_are_the_numbers() -> None:
     assert labels(figure) == ["high", "low"]
     (high,) = (line for line in axes.get_lines() if line.get_label() == "high")
     np.testing.assert_array_equal(high.get_ydata(), [1.0, 0.9])
-    assert high.get_color() == agent_styles(["high"])["high"]["color"]
+    assert high.get_color() == agent_styles(["high", "low"])["high"]["color"]
     assert png(figure)
 
 
@@ -109,3 +102,27 @@ def test_profiles_are_the_numbers() -> None:
 def test_there_is_a_panel_per_environment(count) -> None:
     curves = {str(i): {"x": band([1.0, 2.0])} for i in range(count)}
     assert [axes.get_title() for axes in curves_figure(curves).axes] == list(curves)
+
+
+def test_regret_by_phase_of_a_whole_period() -> None:
+    t = np.arange(3, 3 + 24)
+    regret = np.stack([(t % 5) * 1.0, (t % 5) * 3.0])
+    np.testing.assert_allclose(regret_by_phase(regret, t, 5.0), [0.0, 2.0, 4.0, 6.0, 8.0])
+
+
+def test_regret_by_phase_of_a_fractional_period() -> None:
+    """Twelve bins of 12.4 / 12 steps; the mean weighted by bin is the mean of all."""
+    t = np.arange(500)
+    bins = phase_bins(t, 12.4)
+    assert bins.min() == 0
+    assert bins.max() == 11
+    # In whole numbers, exact also where a bin begins on a step: t / 12.4 * 12 = 120 t / 124.
+    np.testing.assert_array_equal(bins, 120 * t // 124 % 12)
+    regret = np.random.default_rng(0).random((3, 500))
+    by_phase = regret_by_phase(regret, t, 12.4)
+    assert by_phase @ np.bincount(bins) / 500 == pytest.approx(regret.mean())
+
+
+def test_phases_that_never_came_are_nan() -> None:
+    by_phase = regret_by_phase(np.ones((2, 3)), [0, 1, 2], 5.0)
+    np.testing.assert_array_equal(by_phase, [1.0, 1.0, 1.0, np.nan, np.nan])

@@ -38,7 +38,7 @@ def lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-@pytest.mark.parametrize("width", [100, 132, 250])
+@pytest.mark.parametrize("width", [120, 250])
 def test_tables_print_whole_and_fit(
     shown: Results, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,7 +48,7 @@ def test_tables_print_whole_and_fit(
         assert "..." not in text
         assert "…" not in text
     text = str(shown.table(baseline="c"))
-    for words in ("regret [95 %]", "p", "world 0 (online)", "world 1 (online)", "oracle"):
+    for words in ("Regret [95 %]", "p (Holm)", "world 0 (online)", "world 1 (online)", "oracle"):
         assert words in text
     (row,) = shown.table()[lambda f: (f["task"] == "world 1") & (f["agent"] == "c")].to_dict(
         "records"
@@ -59,8 +59,9 @@ def test_tables_print_whole_and_fit(
 
 def test_numbers_are_not_folded(shown: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    opened = [line for line in lines(str(shown.table())) if line.count("[") != line.count("]")]
-    assert opened == []
+    text = str(shown.table())
+    assert [line for line in lines(text) if line.count("[") != line.count("]")] == []
+    assert "..." not in text
 
 
 def test_a_table_is_still_a_data_frame(shown: Results) -> None:
@@ -75,7 +76,7 @@ def test_html_has_regret_first_and_is_escaped(shown: Results) -> None:
     for html in (shown._repr_html_(), shown.table()._repr_html_()):
         assert "<b>bold</b>" not in html
         assert "&lt;b&gt;bold&lt;/b&gt;" in html
-        assert html.index(">agent<") < html.index(">regret [95 %]<") < html.index(">normalised")
+        assert html.index(">agent<") < html.index(">Regret [95 %]<") < html.index(">Normalised")
         assert "<script" not in html
     assert LONG in shown._repr_html_()
 
@@ -85,8 +86,8 @@ def test_compare_has_differences_from_the_baseline(shown: Results) -> None:
     assert "c" not in found.index.get_level_values("agent")
     whole = shown.table(baseline="c").set_index(["task", "agent"])
     assert found.loc[("world 0", LONG), "difference"] == whole.loc[("world 0", LONG), "difference"]
-    assert "minus c" in str(shown.compare("c"))
-    with pytest.raises(ValueError, match=r"no agent 'd' here; there are <b>bold</b>, .*oracle"):
+    assert "Minus c" in str(shown.compare("c"))
+    with pytest.raises(ValueError, match=r"no agent 'd' in the track online; .*oracle"):
         shown.compare("d")
 
 
@@ -99,20 +100,12 @@ def test_two_agents_are_compared_whatever_their_tracks() -> None:
         gap = trained[task, "b"] - whole[task, "a"]
         assert row["difference"] == pytest.approx(gap)
         assert row["difference_low"] <= gap <= row["difference_high"]
-    assert "minus a" in str(found.compare("b", "a"))
-    assert ">minus a" in found.compare("b", "a")._repr_html_()
-    with pytest.raises(ValueError, match="'b' is in the track 'pretrained': give track='pretr"):
+    assert "Minus a" in str(found.compare("b", "a"))
+    assert ">Minus a" in found.compare("b", "a")._repr_html_()
+    with pytest.raises(ValueError, match="no agent 'b' in the track online; there are a, oracle"):
         found.compare("b")
     with pytest.raises(ValueError, match="no agent 'c' here; there are a, b, oracle"):
         found.compare("b", "c")
-
-
-def test_some_tasks_are_ranked(shown: Results) -> None:
-    one = shown.overall(envs=["world 1"])
-    assert str(one).startswith("One task (online)")
-    assert sorted(one["agent"]) == sorted(shown.overall()["agent"])
-    with pytest.raises(ValueError, match="no environment 'world 7' here"):
-        shown.overall(envs=["world 7"])
 
 
 def test_ties_stand_in_the_protocols_order() -> None:
@@ -126,9 +119,9 @@ def test_ties_stand_in_the_protocols_order() -> None:
 @pytest.mark.parametrize(
     ("look", "said"),
     [
-        (lambda r: r.table(baseline="oracel"), r"no agent 'oracel' here; did you mean 'oracle'\?"),
-        (lambda r: r.overall(baseline="d"), "no agent 'd' here; there are <b>bold</b>"),
-        (lambda r: r.overall(baseline="oracle"), "no agent 'oracle' here; there are <b>bold</b>"),
+        (lambda r: r.table(baseline="oracel"), r"no agent 'oracel' in .*; did you mean 'oracle'\?"),
+        (lambda r: r.overall(baseline="d"), "no agent 'd' in the track online; there are <b>"),
+        (lambda r: r.overall(baseline="oracle"), "no agent 'oracle' in the track online"),
         (lambda r: r.table(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
         (lambda r: r.overall(track="onlin"), r"no track 'onlin' here; did you mean 'online'\?"),
         (lambda r: r.compare("c", track="onlin"), "no track 'onlin' here"),
@@ -240,6 +233,7 @@ def test_page_makes_only_registered_small_worlds_of_a_store(
 
 
 def test_select_keeps_some_agents_and_tasks(shown: Results) -> None:
+    assert str(shown.select(envs=["world 1"]).overall()).startswith("One task (online)")
     some = shown.select(agents=["c"], envs=["world 1"])
     assert list(some.tasks) == ["world 1"]
     assert some.agents() == ["c"]
@@ -259,7 +253,7 @@ def test_provenance_names_versions_and_dates(shown: Results) -> None:
 def test_latex_has_all_rows_and_escapes_labels(shown: Results) -> None:
     text = shown.to_latex(baseline="c")
     assert text.startswith("\\begin{tabular}")
-    assert "minus c [95 \\%]" in text
+    assert "Minus c [95 \\%]" in text
     assert LONG.replace("_", "\\_") in text
     assert text.count("world 1") == len(shown.table()[shown.table()["task"] == "world 1"])
 

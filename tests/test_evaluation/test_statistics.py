@@ -11,7 +11,6 @@ from scipy import stats
 from evaluation.references import phase_bins
 from evaluation.statistics import (
     curve_band,
-    growth_exponent,
     holm,
     iqm,
     mean_interval,
@@ -24,7 +23,6 @@ from evaluation.statistics import (
     performance_profile,
     probability_of_improvement,
     ranks_of,
-    regret_by_phase,
     score_of_regret,
     sign_flip_test,
 )
@@ -420,7 +418,6 @@ def test_score_intervals_cover(runs, tasks) -> None:
 def test_normalised_regret_by_hand() -> None:
     regret = normalised_regret([0.0, 5.0, 10.0, 20.0], uniform=10.0)
     np.testing.assert_allclose(regret, [0.0, 0.5, 1.0, 2.0])
-    np.testing.assert_allclose(normalised_regret(6.0, oracle=2.0, uniform=10.0), 0.5)
     np.testing.assert_allclose(
         score_of_regret([[0.0], [1.0]], uniform=[1.0, 4.0]), [[1, 1], [0, 0.75]]
     )
@@ -430,82 +427,10 @@ def test_normalised_regret_by_hand() -> None:
 # Time
 
 
-def test_regret_by_phase_of_a_whole_period() -> None:
-    t = np.arange(3, 3 + 24)
-    regret = np.stack([(t % 5) * 1.0, (t % 5) * 3.0])
-    np.testing.assert_allclose(regret_by_phase(regret, t, 5.0), [0.0, 2.0, 4.0, 6.0, 8.0])
-
-
-def test_regret_by_phase_of_a_fractional_period() -> None:
-    """Twelve bins of 12.4 / 12 steps; the mean weighted by bin is the mean of all."""
-    t = np.arange(500)
-    bins = phase_bins(t, 12.4)
-    assert bins.min() == 0
-    assert bins.max() == 11
-    # In whole numbers, exact also where a bin begins on a step: t / 12.4 * 12 = 120 t / 124.
-    np.testing.assert_array_equal(bins, 120 * t // 124 % 12)
-    regret = np.random.default_rng(0).random((3, 500))
-    by_phase = regret_by_phase(regret, t, 12.4)
-    assert by_phase @ np.bincount(bins) / 500 == pytest.approx(regret.mean())
-
-
 def test_phases_of_whole_periods_are_exact() -> None:
     t = np.arange(10_000)
     for period in (1, 2, 7, 20, 24, 49, 168, 365):
         np.testing.assert_array_equal(phase_bins(t, float(period)), t % period)
-
-
-def test_phases_that_never_came_are_nan() -> None:
-    by_phase = regret_by_phase(np.ones((2, 3)), [0, 1, 2], 5.0)
-    np.testing.assert_array_equal(by_phase, [1.0, 1.0, 1.0, np.nan, np.nan])
-
-
-@pytest.mark.parametrize("exponent", [0.25, 0.5, 1.0])
-def test_growth_exponent_of_exact_powers(exponent) -> None:
-    curve = np.arange(0.0, 401.0) ** exponent
-    regret = np.outer([1.0, 2.0, 5.0, 0.5, 3.0], np.diff(curve))
-    growth = growth_exponent(regret)
-    np.testing.assert_allclose([growth.estimate, growth.low, growth.high], exponent, atol=1e-9)
-
-
-def test_growth_exponent_without_an_answer() -> None:
-    assert np.isnan(growth_exponent(np.zeros((5, 100))).estimate)
-    assert np.isnan(growth_exponent(np.ones((5, 1))).estimate)
-    single = growth_exponent(np.ones((1, 100)))
-    assert single.estimate == pytest.approx(1.0)
-    assert np.isnan(single.low)
-
-
-def test_growth_exponent_refuses_an_empty_window() -> None:
-    with pytest.raises(ValueError, match="start"):
-        growth_exponent(np.ones((5, 100)), start=1.0)
-
-
-def test_growth_exponent_with_runs_without_regret() -> None:
-    regret = np.zeros((6, 100))
-    regret[0] = 1.0
-    regret[1] = 0.5
-    growth = growth_exponent(regret)
-    np.testing.assert_allclose([growth.estimate, growth.low, growth.high], 1.0, atol=1e-9)
-
-
-@pytest.mark.parametrize(("runs", "low"), [(4, 0.87), (8, 0.90), (30, 0.90)])
-def test_growth_intervals_cover(runs, low) -> None:
-    """At 95 %, between ``low`` and 98.5 %: 600 studies of noisy runs whose mean grows as sqrt(t).
-
-    The standard error is at most 1.2 percent and coverages measured with other seeds are 91 % (4
-    runs, Student's t) and 94 %; false alarms in fewer than 1 of 100 seeds.
-    """
-    rng = np.random.default_rng(2)
-    root = np.diff(np.sqrt(np.arange(201.0)))
-    hits = 0
-    for i in range(600):
-        early, late = rng.gamma(2.0, 0.5, size=(2, runs, 1))
-        share = np.linspace(0.0, 1.0, 200)
-        regret = root * (early * (1.0 - share) + late * share)
-        growth = growth_exponent(regret, seed=i, resamples=400)
-        hits += growth.low <= 0.5 <= growth.high
-    within(hits / 600, low, 0.985)
 
 
 @pytest.mark.parametrize("runs", [3, 10, 20])

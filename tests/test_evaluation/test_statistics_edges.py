@@ -11,7 +11,6 @@ from scipy.stats import norm, t
 from evaluation.statistics import (
     MIN_RUNS,
     curve_band,
-    growth_exponent,
     iqm,
     mean_interval,
     mean_ranks,
@@ -25,32 +24,6 @@ from evaluation.statistics import (
 from evaluation.statistics.intervals import _REACH, studentised
 from evaluation.statistics.paired import _ENUMERATED
 from evaluation.statistics.scores import stratified_band
-
-
-def regret_of(curve: np.ndarray, runs: int = 3) -> np.ndarray:
-    """Runs whose cumulative regret is this curve."""
-    return np.tile(np.diff(curve, prepend=0.0), (runs, 1))
-
-
-def test_growth_is_that_of_the_window_alone() -> None:
-    """T until the middle, and like the root of T from there on."""
-    t = np.arange(1.0, 1001.0)
-    curve = np.where(t <= 500, t, 500 * np.sqrt(t / 500))
-    assert growth_exponent(regret_of(curve), start=0.5).estimate == pytest.approx(0.5, abs=1e-9)
-    assert 0.5 < growth_exponent(regret_of(curve), start=0.1).estimate < 1.0
-
-
-def test_two_steps_are_enough_for_a_growth() -> None:
-    assert growth_exponent(np.ones((3, 2)), start=0.0).estimate == pytest.approx(1.0)
-
-
-def test_growth_and_its_interval_do_not_depend_on_the_unit() -> None:
-    regret = np.random.default_rng(0).exponential(size=(6, 100))
-    plain = growth_exponent(regret)
-    for unit in (1e-6, 1e6):
-        found = growth_exponent(unit * regret)
-        expected = [plain.estimate, plain.low, plain.high]
-        np.testing.assert_allclose([found.estimate, found.low, found.high], expected)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0])
@@ -122,7 +95,6 @@ SEEDED: list[Callable[..., Any]] = [
     partial(probability_of_improvement, RUNS[:, :1], RUNS[:, 1:2]),
     partial(mean_interval, RUNS[:, 0]),
     partial(curve_band, RUNS),
-    partial(growth_exponent, RUNS),
     partial(paired_difference, RUNS[:, 0], RUNS[:, 1]),
     partial(paired_ratio, RUNS[:, 0], RUNS[:, 1]),
     partial(paired_matrix, RUNS.T),
@@ -140,33 +112,3 @@ def test_what_nobody_seeds_is_seeded_by_zero(bounds: Callable[..., Any]) -> None
 def test_signs_that_nobody_seeds_are_seeded_by_zero() -> None:
     runs = RUNS[:, 0] - 0.8
     assert sign_flip_test(runs) == sign_flip_test(runs, seed=0) != sign_flip_test(runs, seed=1)
-
-
-def test_a_growth_needs_regret_of_some_run_where_its_window_begins() -> None:
-    """Of any run, not of the first; and what the first loses later does not make up for it."""
-    curve = np.arange(1.0, 101.0)
-    regret = np.vstack([np.zeros((1, 100)), regret_of(curve)])
-    assert growth_exponent(regret).estimate == pytest.approx(1.0, abs=1e-9)
-    late = np.zeros((3, 100))
-    late[0, 50:] = 1.0
-    assert np.isnan(growth_exponent(late, start=0.1).estimate)
-    assert np.isnan(growth_exponent(1.0 - np.eye(1, 100), start=0.0).estimate)
-
-
-@pytest.mark.parametrize("runs", [2, 3])
-def test_growth_of_few_runs_by_hand(runs: int) -> None:
-    """Two steps: the slope is log2 of the ratio of means, its error that of the delta method."""
-    first, second = np.array([[1.0, 2.0, 4.0], [6.0, 5.0, 9.0]])[:, :runs]
-    found = growth_exponent(np.stack([first, second - first], axis=1), start=0.0)
-    slope = np.log2(second.mean() / first.mean())
-    influence = (second / second.mean() - first / first.mean()) / np.log(2.0)
-    half = t.ppf(0.975, runs - 1) * np.sqrt(np.mean(influence**2) / (runs - 1))
-    expected = [slope - half, slope, slope + half]
-    np.testing.assert_allclose([found.low, found.estimate, found.high], expected)
-
-
-def test_samples_of_runs_that_lose_nothing_at_first_are_left_out() -> None:
-    regret = np.random.default_rng(0).uniform(0.5, 1.5, size=(6, 50))
-    regret[:3, 0] = 0.0
-    found = growth_exponent(regret, start=0.0)  # a logarithm of 0 would warn
-    assert np.isfinite([found.estimate, found.low, found.high]).all()

@@ -10,7 +10,7 @@ import pytest
 from evaluation.columns import AllTasks, least_runs
 from evaluation.protocol import Protocol
 from evaluation.record import Record
-from evaluation.results import Results
+from evaluation.results import Results, Scores
 from evaluation.runs import runs_of
 from evaluation.specs import REFERENCES
 from evaluation.statistics import mean_interval, paired_difference
@@ -132,10 +132,11 @@ def test_the_least_number_of_runs_is_that_of_the_rule(
     tasks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = AllTasks(results({"a": A}), "online", None)
-    least = least_runs(tasks)
-    for runs, enough in ((least - 1, False), (least, True)):
-        monkeypatch.setattr(AllTasks, "score", lambda *_, n=runs: np.zeros((n, tasks)))
-        assert every.has_enough("a") == enough
+    for runs in range(1, 7):
+        monkeypatch.setattr(
+            AllTasks, "scores", Scores(["a"], [""] * tasks, np.zeros((1, runs, tasks)))
+        )
+        assert every.is_enough == ((runs - 1) * tasks >= 4) == (runs >= least_runs(tasks))
 
 
 def test_a_difference_needs_common_runs() -> None:

@@ -224,7 +224,7 @@ training_steps = 640
     result = call("run", "mine.toml", "--workers", "1", "--baseline", "random", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert f"{WORLD} (pretrained)" in result.stdout
-    assert "interactions" in result.stdout
+    assert "Interactions" in result.stdout
     assert "664" in result.stdout
     assert "not finished" not in result.stdout
-    assert result.stdout.count("minus random") == 1  # tracks are never mixed
+    assert result.stdout.count("Minus random") == 1  # tracks are never mixed

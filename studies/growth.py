@@ -1,11 +1,10 @@
-"""Regret and time: how fast it grows, and how it depends on the phase of the season."""
+"""Growth of regret with time."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evaluation.references import number_of_bins, phase_bins
 from evaluation.statistics.intervals import Interval, require_runs, resample_counts, studentised
 from periodic_envs.arrays import Array
 
@@ -75,21 +74,3 @@ def _slopes(counts: Array, curves: Array, weights: Array) -> tuple[Array, Array]
     influence = (1.0 / mean) @ (curves * weights).T
     variance = (counts * influence**2).mean(1) / max(runs - 1, 1)
     return np.log(mean) @ weights, np.sqrt(variance)
-
-
-def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
-    """Return the mean regret of a step in each bin of the season, over runs and seasons.
-
-    Args:
-        regret: Regret of each step, shape (runs, steps).
-        t: Time of each step, the same in all runs, shape (steps,).
-        period: The season's length in steps, whole or not; see ``phase_bins``.
-
-    Returns:
-        Shape (bins,); NaN where no step fell into a bin.
-    """
-    bins = number_of_bins(period)
-    where = phase_bins(t, period)
-    steps = np.bincount(where, minlength=bins)
-    total = np.bincount(where, weights=np.asarray(regret).mean(0), minlength=bins)
-    return np.where(steps > 0, total / np.maximum(steps, 1), np.nan)
