@@ -53,7 +53,7 @@ def build(edition: Path) -> float:
     """Seconds of a fresh process that builds the page of an edition."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
-        command += ["--folder", str(edition.parent), "--edition", edition.name]
+        command += ["--edition", str(edition)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         out = ["--out", str(Path(folder) / "page.html")]
         subprocess.run([*command, *out], check=True, capture_output=True)

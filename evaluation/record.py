@@ -119,18 +119,18 @@ def pack(columns: Columns) -> bytes:
     return zlib.compress(safetensors.numpy.save(plain))
 
 
-def unpack(data: bytes) -> dict[str, NDArray[Any]]:
+def unpack(data: bytes, *, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any]]:
     """Return the columns of packed bytes; never runs code from them.
 
     Raises:
-        RecordError: If the bytes are damaged, or unpack to more than ``MAX_BYTES``.
+        RecordError: If the bytes are damaged, or unpack to more than ``max_bytes``.
     """
     try:
-        plain = zlib.decompressobj().decompress(data, MAX_BYTES + 1)
-        if len(plain) > MAX_BYTES:
-            raise RecordError(f"the record unpacks to more than {MAX_BYTES >> 20} MB")
+        plain = zlib.decompressobj().decompress(data, max_bytes + 1)
+        if len(plain) > max_bytes:
+            raise RecordError(f"the record unpacks to more than {max_bytes:,} bytes")
         return safetensors.numpy.load(plain)
-    except (zlib.error, safetensors.SafetensorError, ValueError) as error:
+    except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
         if isinstance(error, RecordError):
             raise
         raise RecordError(f"the record is damaged: {error}") from error

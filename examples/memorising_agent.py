@@ -1,15 +1,16 @@
 r"""An agent that cheats: it knows the public seeds by heart, and falls on hidden ones.
 
     periodic-gp submit examples/memorising_agent.py:Memoriser --protocol smoke --out cheat
-    periodic-gp verify cheat --through re-run --agent examples/memorising_agent.py:Memoriser
+    periodic-gp verify cheat --rerun 12 --agent examples/memorising_agent.py:Memoriser
 
 Both are passed with hardly any regret: the numbers are real, and the agent chooses the same actions
 every time it is run on the public seeds. It recognises a seed by its own random numbers, builds the
 same world, and reads off the best action. On hidden seeds it knows neither, and is found out:
 
-    periodic-gp leaderboard open mine --protocol smoke --folder boards
-    periodic-gp leaderboard add cheat --folder boards
-    periodic-gp leaderboard judge --folder boards --agent examples/memorising_agent.py:Memoriser
+    periodic-gp leaderboard open boards/mine --protocol smoke
+    periodic-gp leaderboard add cheat --edition boards/mine
+    periodic-gp leaderboard judge --edition boards/mine \
+        --agent examples/memorising_agent.py:Memoriser
 """
 
 import zlib

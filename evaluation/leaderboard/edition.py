@@ -4,7 +4,7 @@
 
     leaderboard/2026.3/protocol.toml    worlds, seeds and limits
                        log.jsonl        one line per event, each with the hash of the line before
-                       submissions/ID/  manifest.json, steps.parquet: the bundle as it was handed in
+                       submissions/ID/  manifest.json, steps.bin: the bundle as it was handed in
 
 The log has no keys and no secrets. The hash of its last line, the head, stands for all of it: a
 published head shows whether a line was changed, removed or added before it.
@@ -13,7 +13,7 @@ published head shows whether a line was changed, removed or added before it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -30,32 +30,26 @@ from evaluation.leaderboard.bundle import (
     LeaderboardError,
     Manifest,
     read_file,
+    write_bundle,
 )
-from evaluation.leaderboard.replay import played_worlds, run_names
-from evaluation.leaderboard.submit import write_bundle
-from evaluation.leaderboard.verify import (
+from evaluation.leaderboard.replay import Columns, replays
+from evaluation.leaderboard.submission import (
     ACTION_TOLERANCE,
     Submission,
     Verdict,
     check_regrets,
     read_submission,
-    submitted_agent,
 )
 from evaluation.protocol import Protocol
 from evaluation.record import Record
-from evaluation.references import reference_columns
 from evaluation.results import Results
-from evaluation.runs import runs_of
+from evaluation.runs import Run, runs_of
 from evaluation.specs import REFERENCE_ROWS, REFERENCES
 from evaluation.store import Store
 from periodic_envs.files import write_durably
 
 PROTOCOL, LOG, SUBMISSIONS = "protocol.toml", "log.jsonl", "submissions"
 MAX_LOG_BYTES = 2**28
-
-
-class EditionError(LeaderboardError):
-    """An edition that cannot be used, or does not agree with its log."""
 
 
 class _Line(
@@ -164,10 +158,10 @@ class Edition:
     def open(cls, folder: Path, protocol: str = "edition") -> Edition:
         """Open an edition with a protocol of this package or a TOML file."""
         if folder.exists():
-            raise EditionError(f"{str(folder)!r} already exists")
+            raise LeaderboardError(f"{str(folder)!r} already exists")
         challenge = Protocol.load(protocol).challenge
-        shipped = resources.files("evaluation") / "protocols" / f"{protocol}.toml"
-        source = Path(protocol) if protocol.endswith(".toml") else shipped
+        shipped = resources.files("evaluation") / "protocols"
+        source = Path(protocol) if protocol.endswith(".toml") else shipped / f"{protocol}.toml"
         (folder / SUBMISSIONS).mkdir(parents=True)
         write_durably(folder / PROTOCOL, source.read_bytes())
         write_durably(folder / LOG, b"")
@@ -180,32 +174,34 @@ class Edition:
         """Worlds and seeds, which must be those that the edition was opened with."""
         protocol, opened = Protocol.load(self.folder / PROTOCOL), self.lines[0]
         if not isinstance(opened, Opened) or protocol.challenge != opened.challenge:
-            raise EditionError(
+            raise LeaderboardError(
                 f"{PROTOCOL} is not the protocol that edition {self.name} was opened with: it was "
                 "changed, or the version of the worlds or their data are others here"
             )
         return replace(protocol, name=self.name)
 
-    def read(self) -> None:
-        """Read the log and check that every line holds the hash of the line before it."""
+    def read(self) -> bytes:
+        """Read the log, each line of which must hold the hash of the line before it."""
         self.lines: list[Line] = []
         self.heads: list[str] = []
-        *texts, rest = read_file(self.folder / LOG, MAX_LOG_BYTES).split(b"\n")
+        data = read_file(self.folder / LOG, MAX_LOG_BYTES)
+        *texts, rest = data.split(b"\n")
         if rest:
-            raise EditionError(f"line {len(texts) + 1} of {LOG} is cut off")
+            raise LeaderboardError(f"line {len(texts) + 1} of {LOG} is cut off")
         for number, text in enumerate(texts, start=1):
             try:
                 line = msgspec.json.decode(text, type=Line)
             except (ValueError, RecursionError) as error:
-                raise EditionError(f"line {number} of {LOG}: {str(error)[:300]}") from None
+                raise LeaderboardError(f"line {number} of {LOG}: {str(error)[:300]}") from None
             if line.previous != self.head:
-                raise EditionError(
+                raise LeaderboardError(
                     f"line {number} of {LOG} does not hold the hash of the line before it: a line "
                     "was changed, removed or moved"
                 )
             self._check_next(line)
             self.lines.append(line)
             self.heads.append(hashlib.sha256(text).hexdigest())
+        return data
 
     @property
     def head(self) -> str:
@@ -222,10 +218,10 @@ class Edition:
         """Require one opening, and after a recorded batch its verdicts, its end or a retry."""
         ends = isinstance(line, Judged | Abandoned)
         retries = isinstance(line, Recorded) and line.batch == self.batch
-        fits = ends or retries if self.batch else not ends
+        fits = ends == bool(self.batch) or retries
         if isinstance(line, Opened) == bool(self.lines) or not fits:
             number, kind = len(self.lines) + 1, type(line).__name__.lower()
-            raise EditionError(
+            raise LeaderboardError(
                 f"line {number} of {LOG} cannot be {kind!r}: an edition is opened once, and a "
                 "recorded batch is judged or abandoned before anything else"
             )
@@ -233,11 +229,13 @@ class Edition:
     def append(self, line: Line) -> None:
         """Append a line to the log."""
         with FileLock(self.folder / "log.lock"):
-            self.read()
+            before = self.read()
             self._check_next(line)
-            time = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            stamped = msgspec.structs.replace(line, time=time, previous=self.head)
-            before = read_file(self.folder / LOG, MAX_LOG_BYTES)
+            stamped = msgspec.structs.replace(
+                line,
+                time=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                previous=self.head,
+            )
             write_durably(self.folder / LOG, before + msgspec.json.encode(stamped) + b"\n")
             self.read()
 
@@ -262,26 +260,18 @@ class Edition:
     def entries(self) -> list[EditionEntry]:
         """Return all submissions, after checking their files against the log."""
         judged = [line for line in self.lines if isinstance(line, Judged)]
-        found = []
+        entries = []
         for added in (line for line in self.lines if isinstance(line, Added)):
             name = added.submission
             try:
-                submission = read_submission(
-                    self.folder / SUBMISSIONS / name, self.protocol, trusted=True
-                )
+                submission = read_submission(self.folder / SUBMISSIONS / name, self.protocol)
             except BundleError as error:
-                raise EditionError(f"submission {name[:12]}: {error}") from None
-            if (submission.manifest.id, actions_digest(submission)) != (name, added.actions):
-                raise EditionError(f"submission {name[:12]} was changed after it was added")
+                raise LeaderboardError(f"submission {name[:12]}: {error}") from None
+            if submission.id != name or actions_digest(submission) != added.actions:
+                raise LeaderboardError(f"submission {name[:12]} was changed after it was added")
             own = [line for line in judged if name in line.verdicts]
-            found.append(EditionEntry(**vars(submission), judged=own))
-        return found
-
-    def strays(self) -> list[str]:
-        """Return folders of submissions that the log does not name; they have no effect."""
-        known = {line.submission for line in self.lines if isinstance(line, Added)}
-        there = {path.name for path in self.folder.glob(f"{SUBMISSIONS}/*")}
-        return sorted(there - known)
+            entries.append(EditionEntry(**vars(submission), judged=own))
+        return entries
 
 
 def actions_digest(submission: Submission) -> str:
@@ -300,33 +290,24 @@ def standings(edition: Edition, track: str) -> tuple[Results, dict[str, EditionE
     """
     entries = [e for e in edition.entries() if e.manifest.track == track and e.verdict.passed]
     taken = [*REFERENCE_ROWS, REFERENCES, *(entry.manifest.label for entry in entries)]
-    rows: dict[str, EditionEntry] = {}
-    for entry in entries:
-        label = entry.manifest.label
-        rows[label if taken.count(label) == 1 else f"{label} ({entry.id[:8]})"] = entry
-    return _results(edition.protocol, rows), rows
-
-
-def _results(protocol: Protocol, rows: Mapping[str, EditionEntry]) -> Results:
-    """Replay the submissions into a store in memory."""
-    store = Store()
-    listed = [replace(submitted_agent(row.manifest), label=label) for label, row in rows.items()]
-    every = {(run.env, run.seed): run for run in runs_of(protocol) if run.track == REFERENCES}
-    references = [every[name] for name in run_names(protocol)]
-    runs = {
-        entry.label: [
-            replace(run, agent=entry.label, track=entry.track, key=f"{run.key} {entry.label}")
-            for run in references
-        ]
-        for entry in listed
+    rows = {
+        entry.manifest.label
+        if taken.count(entry.manifest.label) == 1
+        else f"{entry.manifest.label} ({entry.id[:8]})": entry
+        for entry in entries
     }
-    played = [*references, *(run for own in runs.values() for run in own)]
-    sweep = store.begin(replace(protocol, agents=tuple(listed)), played)
-    for place, world in enumerate(played_worlds(protocol)):
-        store.save(Record.of(references[place].key, reference_columns(world.env)))
+    played: list[tuple[Run, Columns]] = []
+    runs = [run for run in runs_of(edition.protocol) if run.track == REFERENCES]
+    for place, (run, replay) in enumerate(zip(runs, replays(edition.protocol), strict=True)):
+        played.append((run, replay.references()))
         for label, row in rows.items():
-            columns = world.columns(row.actions[place])
-            steps = len(columns["t"])
-            seconds = np.full(steps, row.manifest.runs[place].seconds / steps)
-            store.save(Record.of(runs[label][place].key, {**columns, "seconds": seconds}))
-    return Results(store.source(sweep.id))
+            own = replace(run, agent=label, track=track, key=f"{run.key} {label}")
+            columns, seconds = replay.columns(row.actions[place]), row.manifest.runs[place].seconds
+            columns["seconds"] = np.full(len(columns["t"]), seconds / len(columns["t"]))
+            played.append((own, columns))
+    agents = tuple(replace(row.manifest.entry, label=label) for label, row in rows.items())
+    store = Store()
+    sweep = store.begin(replace(edition.protocol, agents=agents), [run for run, _ in played])
+    for run, columns in played:
+        store.save(Record.of(run.key, columns))
+    return Results(store.source(sweep.id)), rows

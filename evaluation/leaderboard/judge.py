@@ -11,31 +11,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agents.registry import is_built_in
-from evaluation.leaderboard.bundle import BundleError, Manifest
-from evaluation.leaderboard.edition import (
-    SUBMISSIONS,
-    Edition,
-    EditionEntry,
-    EditionError,
-    Judged,
-    Recorded,
-)
-from evaluation.leaderboard.replay import Regrets, uniform_regrets
-from evaluation.leaderboard.submit import Report, agent_runs, code_hash
-from evaluation.leaderboard.verify import (
+from evaluation.leaderboard.bundle import BundleError, LeaderboardError, Manifest
+from evaluation.leaderboard.edition import SUBMISSIONS, Edition, EditionEntry, Judged, Recorded
+from evaluation.leaderboard.replay import runs_of_agents, uniform_regrets
+from evaluation.leaderboard.submission import (
     SAMPLE,
     TIERS,
-    CannotCheckError,
-    Played,
+    Report,
     Verdict,
     check_actions,
     check_regrets,
     check_sandbox,
+    code_hash,
     execute,
     judged_agent,
-    ms_per_step,
-    sampled_runs,
-    submitted_agent,
+    sampled,
 )
 from evaluation.protocol import Protocol
 from evaluation.runs import Run, with_key
@@ -70,13 +60,10 @@ class HiddenSeeds:
     @property
     def worlds(self) -> tuple[int, ...]:
         """Seeds of the worlds."""
-        return tuple(self._seed("world", number) for number in range(COUNT))
+        return tuple(self.seed("world", number) for number in range(COUNT))
 
-    def agent(self, env: str, seed: int) -> int:
-        """Return the agent's seed in one of the worlds."""
-        return self._seed("agent", env, seed)
-
-    def _seed(self, *what: str | int) -> int:
+    def seed(self, *what: str | int) -> int:
+        """Return the seed of something: ``"agent", env, seed`` for an agent in a world."""
         content = canonical_json([self.nonce, list(self.batch), self.head, *what])
         return int.from_bytes(hashlib.sha256(content.encode()).digest()[:16], "big")
 
@@ -106,7 +93,7 @@ def judge(
         on_progress: Called with the progress of the runs.
 
     Raises:
-        CannotCheckError: If the batch cannot be judged here.
+        LeaderboardError: If the batch cannot be judged here.
     """
     protocol, entries = edition.protocol, _batch(edition, submissions)
     check_sandbox(isolation)
@@ -118,17 +105,30 @@ def judge(
     edition.append(Recorded(batch=batch, code=code, isolation=isolation))
     seeds = HiddenSeeds(secrets.token_hex(16), batch, edition.head)
     rng = np.random.default_rng(int(seeds.nonce, 16))
-    hidden = hidden_runs(protocol, players, seeds)
-    public = [run for player in players for run in sampled_runs(protocol, player, sample, rng)]
-    played = execute([*hidden, *public], isolation, workers, on_progress)
+    public = [
+        run
+        for player in players
+        for run in sampled(runs_of_agents(protocol, [player]), sample, rng)
+    ]
+    unseen = execute(hidden_runs(protocol, players, seeds), isolation, workers, on_progress)
+    again = execute(public, isolation, workers, on_progress)
     compared = execute(hidden_runs(protocol, references, seeds), "none", workers, on_progress)
-    regrets = _regrets([*played[: len(hidden)], *compared])
-    uniform = _uniform(protocol, seeds)
-    verdicts = {}
+    regrets: dict[str, dict[str, tuple[float | None, ...]]] = {}
+    for run, record in [*unseen, *compared]:
+        own = regrets.setdefault(run.agent, {})
+        own[run.env] = (*own.get(run.env, ()), record.regret)
+    seconds = {
+        agent: [
+            record.columns["seconds"]
+            for run, record in [*unseen, *again, *compared]
+            if run.agent == agent and record.reason is None
+        ]
+        for agent in regrets
+    }
+    uniform, verdicts = uniform_regrets(protocol, seeds.worlds), {}
     for entry in entries:
-        own = [(run, record) for run, record in played[len(hidden) :] if run.agent == entry.id]
         try:
-            check_actions(entry, protocol, own)
+            check_actions(entry, [pair for pair in again if pair[0].agent == entry.id])
             verdict = hidden_verdict(entry.manifest, regrets[entry.id], seeds, uniform)
         except BundleError as error:
             verdict = Verdict(TIERS[2], False, str(error))
@@ -137,7 +137,9 @@ def judge(
         nonce=seeds.nonce,
         seeds=tuple(map(str, seeds.worlds)),
         regrets=regrets,
-        ms_per_step=_times([*played, *compared]),
+        ms_per_step={
+            agent: 1e3 * float(np.concatenate(own).mean()) for agent, own in seconds.items() if own
+        },
         verdicts=verdicts,
     )
     edition.append(judged)
@@ -154,51 +156,31 @@ def _batch(edition: Edition, submissions: Sequence[str]) -> list[EditionEntry]:
     ]
     if len(chosen) < max(1, len(wanted)):
         missing = f"all of {', '.join(sorted(wanted))}" if wanted else "submissions to judge"
-        raise CannotCheckError(f"edition {edition.name} does not have {missing}")
+        raise LeaderboardError(f"edition {edition.name} does not have {missing}")
     return chosen
 
 
 def _check_protocol(protocol: Protocol) -> None:
-    for label, origin in protocol.origins.items():
-        if origin is not None and origin.replay:
-            raise CannotCheckError(f"{label!r} replays data, for which no hidden seeds exist")
-    assignments = math.comb(len(protocol.seeds) + COUNT, COUNT) ** len(protocol.envs)
-    if 2.0 / assignments > FALSE_ALARM:
-        raise CannotCheckError("the protocol has too few runs for a test on hidden seeds")
+    replayed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
+    if replayed:
+        raise LeaderboardError(f"{replayed[0]!r} replays data, for which no hidden seeds exist")
+    if 2 / math.comb(len(protocol.seeds) + COUNT, COUNT) ** len(protocol.envs) > FALSE_ALARM:
+        raise LeaderboardError("the protocol has too few runs for a test on hidden seeds")
 
 
 def hidden_runs(protocol: Protocol, agents: Sequence[AgentEntry], seeds: HiddenSeeds) -> list[Run]:
     """Return the runs of agents on hidden seeds."""
-    runs = agent_runs(replace(protocol, agents=tuple(agents), seeds=seeds.worlds))
-    return [with_key(replace(run, agent_seed=seeds.agent(run.env, run.seed))) for run in runs]
-
-
-def _regrets(played: Played) -> dict[str, dict[str, tuple[float | None, ...]]]:
-    """Return regrets by agent and world, None where a run failed."""
-    regrets: dict[str, dict[str, tuple[float | None, ...]]] = {}
-    for run, record in played:
-        own = regrets.setdefault(run.agent, {})
-        own[run.env] = (*own.get(run.env, ()), None if record.reason else record.regret)
-    return regrets
-
-
-def _times(played: Played) -> dict[str, float]:
-    """Return the time per step of every agent that finished a run."""
-    finished = [(run.agent, record) for run, record in played if record.reason is None]
-    agents = dict.fromkeys(agent for agent, _ in finished)
-    return {name: ms_per_step([own for agent, own in finished if agent == name]) for name in agents}
-
-
-def _uniform(protocol: Protocol, seeds: HiddenSeeds) -> Regrets:
-    """Return the regret of choosing at random on public and on hidden seeds."""
-    return uniform_regrets(replace(protocol, seeds=(*protocol.seeds, *seeds.worlds)))
+    runs = runs_of_agents(replace(protocol, seeds=seeds.worlds), agents)
+    return [
+        with_key(replace(run, agent_seed=seeds.seed("agent", run.env, run.seed))) for run in runs
+    ]
 
 
 def hidden_verdict(
     manifest: Manifest,
     regrets: Mapping[str, Sequence[float | None]],
     seeds: HiddenSeeds,
-    uniform: Regrets,
+    uniform: Mapping[tuple[str, int], float],
 ) -> Verdict:
     """Return the verdict on an agent from its regrets on hidden seeds.
 
@@ -208,15 +190,17 @@ def hidden_verdict(
         seeds: The hidden seeds.
         uniform: Regret of choosing at random on public and on hidden seeds.
     """
-    public: dict[str, list[float]] = {}
-    for run in manifest.runs:
-        public.setdefault(run.env, []).append(run.regret / uniform[run.env, run.seed])
-    hidden: dict[str, list[float]] = {env: [] for env in regrets}
     for env, own in regrets.items():
-        for seed, regret in zip(seeds.worlds, own, strict=True):
-            if regret is None:  # the agent's own words could carry what it has seen
-                return Verdict(TIERS[3], False, f"the agent failed on a hidden seed of {env}")
-            hidden[env].append(regret / uniform[env, seed])
+        if None in own:  # the agent's own words could carry what it has seen
+            return Verdict(TIERS[3], False, f"the agent failed on a hidden seed of {env}")
+    public = {
+        env: [run.regret / uniform[env, run.seed] for run in manifest.runs if run.env == env]
+        for env in regrets
+    }
+    hidden = {
+        env: (np.array(own, float) / [uniform[env, seed] for seed in seeds.worlds]).tolist()
+        for env, own in regrets.items()
+    }
     known, unseen, p_value = permutation_test(public, hidden)
     words = (
         f"normalised regret {unseen:.3f} on {COUNT} hidden seeds of each world, {known:.3f} on the "
@@ -266,13 +250,14 @@ def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
         head: A published head, which the log must have or continue.
 
     Raises:
-        EditionError: If something does not agree with the log.
+        LeaderboardError: If something does not agree with the log.
     """
     if head is not None and head not in edition.heads:
-        raise EditionError(f"the log does not continue the published head {head[:12]}")
-    if strays := edition.strays():
-        raise EditionError(f"the log does not name {SUBMISSIONS}/{strays[0][:80]!r}")
+        raise LeaderboardError(f"the log does not continue the published head {head[:12]}")
     entries = edition.entries()
+    folders = {path.name for path in edition.folder.glob(f"{SUBMISSIONS}/*")}
+    if strays := sorted(folders - {entry.id for entry in entries}):
+        raise LeaderboardError(f"the log does not name {SUBMISSIONS}/{strays[0][:80]!r}")
     for entry in entries:
         check_regrets(entry, edition.protocol)
     for recorded, judged, seeds in batches(edition):
@@ -283,10 +268,8 @@ def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
 def batches(edition: Edition) -> Iterator[tuple[Recorded, Judged, HiddenSeeds]]:
     """Yield every judged batch with its seeds, derived again."""
     lines = edition.lines
-    for number, judged in enumerate(lines):
-        recorded = lines[number - 1]
-        if isinstance(judged, Judged) and isinstance(recorded, Recorded):
-            head = edition.heads[number - 1]
+    for recorded, judged, head in zip(lines, lines[1:], edition.heads, strict=False):
+        if isinstance(recorded, Recorded) and isinstance(judged, Judged):
             yield recorded, judged, HiddenSeeds(judged.nonce, recorded.batch, head)
 
 
@@ -297,21 +280,27 @@ def _check_batch(
     judged: Judged,
     seeds: HiddenSeeds,
 ) -> None:
-    where = f"the batch of {judged.time}"
+    counts = {
+        agent: {env: len(regrets) for env, regrets in own.items()}
+        for agent, own in judged.regrets.items()
+    }
     runs = {env.label: COUNT for env in protocol.envs}
-    counts = [{env: len(own[env]) for env in own} for own in judged.regrets.values()]
-    agents = {*recorded.batch, *REFERENCE_AGENTS}
-    complete = agents == judged.regrets.keys() == recorded.code.keys()
-    complete &= counts == [runs] * len(counts) and judged.verdicts.keys() == set(recorded.batch)
-    if not complete or judged.seeds != tuple(map(str, seeds.worlds)):
-        raise EditionError(f"{where} is incomplete, or its seeds are not those of its nonce")
-    uniform = _uniform(protocol, seeds)
+    if (
+        counts != dict.fromkeys((*recorded.batch, *REFERENCE_AGENTS), runs)
+        or recorded.code.keys() != counts.keys()
+        or judged.verdicts.keys() != set(recorded.batch)
+        or judged.seeds != tuple(map(str, seeds.worlds))
+    ):
+        raise LeaderboardError(
+            f"the batch of {judged.time} is incomplete, or its seeds are not those of its nonce"
+        )
+    uniform = uniform_regrets(protocol, seeds.worlds)
     for entry in (entry for entry in entries if entry.id in recorded.batch):
         verdict, regrets = judged.verdicts[entry.id], judged.regrets[entry.id]
         again = hidden_verdict(entry.manifest, regrets, seeds, uniform)
         if verdict.tier == TIERS[3] and verdict.passed != again.passed:
-            raise EditionError(
-                f"{where}: the verdict on {entry.id[:12]} is not that of its regrets"
+            raise LeaderboardError(
+                f"the verdict on {entry.id[:12]} of {judged.time} is not that of its regrets"
             )
 
 
@@ -334,33 +323,25 @@ def rerun(
         The number of runs.
 
     Raises:
-        EditionError: If a run does not agree with the edition.
+        LeaderboardError: If a run does not agree with the edition.
     """
-    rng, drawn = np.random.default_rng(), []
-    for claims in _claims(edition):
-        drawn += [claims[place] for place in rng.permutation(len(claims))[:count]]
-    played = execute([run for run, _ in drawn], "none", workers, on_progress) if drawn else []
-    found = [math.nan if record.regret is None else record.regret for _, record in played]
-    stated = [math.nan if regret is None else regret for _, regret in drawn]
-    same = np.isclose(found, stated, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True)
-    if not same.all():
-        place = int(np.argmin(same))
-        run = drawn[place][0]
-        raise EditionError(
-            f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {found[place]}, and "
-            f"the edition says {stated[place]}"
-        )
-    return len(drawn)
-
-
-def _claims(edition: Edition) -> Iterator[list[tuple[Run, float | None]]]:
-    """Yield the hidden runs of each agent whose code is here, with their regrets in the log."""
     players = {name: agent_entry(name) for name in REFERENCE_AGENTS}
-    players |= {entry.id: submitted_agent(entry.manifest) for entry in edition.entries()}
+    players |= {entry.id: entry.manifest.entry for entry in edition.entries()}
+    rng, drawn = np.random.default_rng(), []
     for recorded, judged, seeds in batches(edition):
         for label, own in judged.regrets.items():
             name = players[label].spec.name
             if is_built_in(name) and code_hash(name) == recorded.code[label]:
-                runs = hidden_runs(edition.protocol, [players[label]], seeds)
-                regrets = [regret for env in edition.protocol.envs for regret in own[env.label]]
-                yield list(zip(runs, regrets, strict=True))
+                runs = sampled(hidden_runs(edition.protocol, [players[label]], seeds), count, rng)
+                drawn += [(run, own[run.env][seeds.worlds.index(run.seed)]) for run in runs]
+    played = execute([run for run, _ in drawn], "none", workers, on_progress)
+    for (run, record), (_, regret) in zip(played, drawn, strict=True):
+        found, claimed = np.array([record.regret, regret], dtype=np.float64).tolist()  # NaN: failed
+        if not np.isclose(
+            found, claimed, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True
+        ):
+            raise LeaderboardError(
+                f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {found}, and "
+                f"the edition says {claimed}"
+            )
+    return len(drawn)

@@ -1,90 +1,136 @@
-"""Replay: the rewards and regrets of actions, computed from the worlds of a protocol.
+"""Replay: the actions of a submission, and the rewards and regrets that its worlds give them.
 
-The world of a run is drawn once, and all steps of all submissions are evaluated in it. So a bundle
-holds actions only, and every number of an edition comes from the worlds.
+``steps.bin`` is packed as records are (``evaluation.record``): one array for each run of the
+protocol, named "0", "1", ... in the order of ``replays``. A run in a world of arms is an array of
+the smallest type of whole numbers that holds all arms, one in a box is float64 of shape (steps,
+dim). Rewards and regrets are not in it: whoever checks steps the worlds through the actions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from gymnasium.error import InvalidAction
 from numpy.typing import NDArray
 
-from evaluation.leaderboard.bundle import RunForm
+from evaluation.leaderboard.bundle import STEPS, BundleError
 from evaluation.protocol import Protocol
+from evaluation.record import RecordError, pack, unpack
 from evaluation.references import reference_columns
 from evaluation.results import UNIFORM
-from periodic_envs.arrays import Array
+from evaluation.runs import Run, runs_of
+from evaluation.specs import REFERENCES, AgentEntry
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.process import TabularProcess
 
-Columns = dict[str, NDArray[Any]]  # one entry per step: t, action, reward, regret
-Regrets = dict[tuple[str, int], float]  # total regret by world and seed
+Columns = dict[str, NDArray[Any]]
 
 
-def run_names(protocol: Protocol) -> list[tuple[str, int]]:
-    """Return world and seed of every run of a submission, in order."""
-    return [(e.label, seed) for e in protocol.envs for seed in protocol.seeds_of(e)]
-
-
-def run_forms(protocol: Protocol) -> list[RunForm]:
-    """Return the shape of every run of a submission, in order."""
-    worlds, forms = _worlds(protocol), []
-    for env, seed in run_names(protocol):
-        steps, public = worlds[env].horizon, worlds[env].public
-        forms.append(RunForm(env, seed, public.first_step, steps, public.n_actions, public.dim))
-    return forms
-
-
-def _worlds(protocol: Protocol) -> dict[str, PeriodicBanditEnv]:
-    return {entry.label: protocol.world(entry).make() for entry in protocol.envs}
-
-
-class PlayedWorld:
-    """The world of one run.
-
-    Args:
-        env: After ``reset``.
+@dataclass(frozen=True)
+class Replay:
+    """A run of a protocol, to be played with the actions of any agent.
 
     Attributes:
-        env: The environment.
-        t: Times of the steps.
+        env: Label of the world.
+        seed: Seed of the world.
+        world: The world, shared by the runs in it.
     """
 
-    def __init__(self, env: PeriodicBanditEnv) -> None:
-        assert env.episode is not None
-        self.env, self._episode = env, env.episode
-        self._process = env.episode.process
-        self.t = env.episode.first_step + np.arange(env.horizon)
-        self._best = np.array([self._process.optimum(t)[1] for t in self.t.tolist()])
+    env: str
+    seed: int
+    world: PeriodicBanditEnv
+
+    def blank(self) -> NDArray[Any]:
+        """Return zeros of the type and shape of the actions."""
+        public, steps = self.world.public, self.world.horizon
+        if public.n_actions is None:
+            return np.zeros((steps, public.dim))
+        return np.zeros(steps, np.min_scalar_type(public.n_actions - 1))
 
     def columns(self, actions: NDArray[Any]) -> Columns:
-        """Return the columns of valid actions, equal to stepping up to round-off."""
-        mean, noise = self._mean(actions), self._episode.noise
-        reward = mean + noise if noise.ndim == 1 else noise[np.arange(len(noise)), actions]
-        regret = np.maximum(self._best - mean, 0.0)  # negative only by round-off
-        return {"t": self.t, "action": actions, "reward": reward, "regret": regret}
+        """Step the world through actions: t, action, reward and regret of every step.
 
-    def _mean(self, actions: NDArray[Any]) -> Array:
-        if isinstance(self._process, TabularProcess):
-            return np.asarray(self._process.mean(actions, self.t), dtype=np.float64)
-        # Another package's process must take one step, but not many at once.
-        chosen = actions.tolist() if actions.ndim == 1 else actions
-        pairs = zip(chosen, self.t.tolist(), strict=True)
-        return np.array([float(self._process.mean(action, t)) for action, t in pairs])
+        Raises:
+            BundleError: If an action is not one of the world's.
+        """
+        self.world.reset(seed=self.seed)
+        rows: list[tuple[int, float, float]] = []
+        for action in actions:
+            try:
+                _, reward, _, _, info = self.world.step(action)
+            except InvalidAction as error:
+                raise BundleError(
+                    f"step {len(rows)} of {self.env}, seed {self.seed}: {error}"
+                ) from None
+            rows.append((info["t"], reward, info["regret"]))
+        columns = map(np.array, zip(*rows, strict=True))
+        return {"action": actions, **dict(zip(("t", "reward", "regret"), columns, strict=True))}
+
+    def references(self) -> Columns:
+        """Return the record of the reference rows."""
+        self.world.reset(seed=self.seed)
+        return reference_columns(self.world)
 
 
-def played_worlds(protocol: Protocol) -> Iterator[PlayedWorld]:
-    """Yield the world of every run of the protocol, drawn from its seed."""
-    worlds = _worlds(protocol)
-    for env, seed in run_names(protocol):
-        worlds[env].reset(seed=seed)
-        yield PlayedWorld(worlds[env])
+def replays(protocol: Protocol) -> list[Replay]:
+    """Return the runs of a submission in order: seed by seed, as ``runs_of`` has them."""
+    worlds = {entry.label: protocol.world(entry).make() for entry in protocol.envs}
+    return [
+        Replay(entry.label, seed, worlds[entry.label])
+        for seed in protocol.seeds
+        for entry in protocol.envs
+        if seed in protocol.seeds_of(entry)
+    ]
 
 
-def uniform_regrets(protocol: Protocol) -> Regrets:
-    """Return the expected regret of choosing at random in each run."""
-    worlds = zip(run_names(protocol), played_worlds(protocol), strict=True)
-    return {name: float(reference_columns(world.env)[UNIFORM].sum()) for name, world in worlds}
+def runs_of_agents(protocol: Protocol, agents: Sequence[AgentEntry]) -> list[Run]:
+    """Return the runs of agents, each agent's in the order of a submission."""
+    runs = runs_of(replace(protocol, agents=tuple(agents)))
+    return [run for run in runs if run.track != REFERENCES]
+
+
+def uniform_regrets(protocol: Protocol, seeds: Sequence[int] = ()) -> dict[tuple[str, int], float]:
+    """Return the expected regret of choosing at random, on the protocol's seeds and on others."""
+    runs = replays(replace(protocol, seeds=(*protocol.seeds, *seeds)))
+    return {(run.env, run.seed): float(run.references()[UNIFORM].sum()) for run in runs}
+
+
+def write_steps(runs: Sequence[Replay], actions: Sequence[NDArray[Any]]) -> bytes:
+    """Return the packed actions of these runs."""
+    blanks = [run.blank() for run in runs]
+    return pack(
+        {
+            str(place): np.reshape(own, blank.shape).astype(blank.dtype)
+            for place, (own, blank) in enumerate(zip(actions, blanks, strict=True))
+        }
+    )
+
+
+def max_step_bytes(runs: Sequence[Replay]) -> int:
+    """Return a bound on the size of the steps, packed or not: arrays, their header, and 1 %."""
+    return int(1.01 * sum(run.blank().nbytes + 200 for run in runs)) + 200
+
+
+def read_steps(data: bytes, runs: Sequence[Replay]) -> list[NDArray[Any]]:
+    """Return the actions of every run from untrusted bytes.
+
+    Raises:
+        BundleError: If the bytes are damaged, or are not the actions of these runs.
+    """
+    try:
+        arrays = unpack(data, max_bytes=max_step_bytes(runs))
+    except RecordError as error:
+        raise BundleError(f"{STEPS}: {error}") from None
+    if arrays.keys() != set(map(str, range(len(runs)))):
+        raise BundleError(f"{STEPS} must have one array for each of the {len(runs):,} runs")
+    actions = [arrays[str(place)] for place in range(len(runs))]
+    for run, own in zip(runs, actions, strict=True):
+        blank = run.blank()
+        if (own.dtype, own.shape) != (blank.dtype, blank.shape):
+            raise BundleError(
+                f"{STEPS}: {run.env}, seed {run.seed} must be {blank.dtype} of shape "
+                f"{blank.shape}, got {own.dtype} of shape {own.shape}"
+            )
+    return [own if own.dtype.kind == "f" else own.astype(np.int64) for own in actions]

@@ -8,8 +8,7 @@ import pytest
 
 from evaluation.leaderboard.edition import Edition
 from evaluation.leaderboard.judge import judge
-from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import Verdict
+from evaluation.leaderboard.submission import Verdict, submit
 from evaluation.protocol import Protocol
 from evaluation.results import Results
 from evaluation.runner import run

@@ -4,26 +4,25 @@ import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from evaluation.leaderboard.bundle import MANIFEST, STEPS
-from evaluation.leaderboard.verify import CannotCheckError, verify
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, LeaderboardError
+from evaluation.leaderboard.submission import verify
 from evaluation.page import render
 from tests.platforms import linux_only, needs_sandbox
 from tests.test_evaluation.submissions import (
     PROTOCOL,
-    change_steps,
+    arrays_of,
     claim,
     edit,
     passes,
     refusal,
     submitted,
-    write_table,
+    write_steps,
 )
 
 pytestmark = linux_only
@@ -42,23 +41,23 @@ def bundle(honest: Path, tmp_path: Path) -> Path:
 @needs_sandbox
 def test_verify_refuses_actions_chosen_with_hindsight(bundle: Path) -> None:
     """Their regrets are the claimed ones."""
-    arms = pq.read_table(bundle / STEPS)["arm"]
-    for row in [row for row, arm in enumerate(arms) if arm.is_valid][:12]:
-        change_steps(bundle, "arm", row, 0)
+    arrays = arrays_of(bundle)
+    arrays["0"][:] = 0
+    write_steps(bundle, arrays)
     claim(bundle)
-    found = verify(bundle, PROTOCOL, through="re-run", sample=100, workers=2)
+    found = verify(bundle, PROTOCOL, rerun=100, workers=2)
     assert [verdict.passed for verdict in found] == [True, True, False]
 
 
 @pytest.mark.parametrize("agent", ["os:system", "../../evil.py:Agent", "evil:Agent", "agents:load"])
 def test_verify_imports_nothing_that_a_bundle_names(bundle: Path, agent: str) -> None:
     edit(bundle, agent=agent, source_sha256="0" * 64)
-    with pytest.raises(CannotCheckError, match="is needed to run it"):
-        verify(bundle, PROTOCOL, through="re-run", workers=1)
+    with pytest.raises(LeaderboardError, match="is needed to run it"):
+        verify(bundle, PROTOCOL, rerun=1, workers=1)
 
 
 def test_verify_imports_nothing_beside_a_bundle(bundle: Path) -> None:
-    for name in ("numpy", "pyarrow", "struct", "sitecustomize", "usercustomize"):
+    for name in ("numpy", "safetensors", "struct", "sitecustomize", "usercustomize"):
         (bundle.parent / f"{name}.py").write_text("open('PWNED', 'w')\n")
     command = Path(sys.executable).with_name("periodic-gp")
     words = [str(command), "verify", bundle.name, "--protocol", "smoke"]
@@ -74,8 +73,8 @@ def test_verify_imports_nothing_beside_a_bundle(bundle: Path) -> None:
         b'{"protocol": "' + b"x" * 5_000_000 + b'"}',
         b'{"settings": ' + b'{"a": ' * 5_000 + b"1" + b"}" * 5_000 + b"}",
         b'{"format": 1e400}',
-        b'{"format": 3, "format": 3}',
-        b'\xff\xfe{"format": 3}',
+        b'{"format": 4, "format": 4}',
+        b'\xff\xfe{"format": 4}',
         b'{"agent_seconds": NaN}',
     ],
     ids=["deep", "long", "nested", "endless", "twice", "bytes", "nan"],
@@ -85,13 +84,36 @@ def test_verify_refuses_a_manifest_bomb(bundle: Path, bomb: bytes) -> None:
     assert refusal(bundle)[0] == "well-formed"
 
 
-def test_verify_refuses_a_table_bomb(bundle: Path) -> None:
-    """Small steps that unpack to gigabytes."""
-    layout = pq.read_table(bundle / STEPS).schema
-    zeros = np.zeros(20_000_000, dtype="u1")
-    columns = [pa.array(zeros, field.type, safe=False) for field in layout]
-    write_table(bundle, pa.table(columns, layout))
-    assert refusal(bundle)[0] == "well-formed"
+def lying(header: bytes, length: int | None = None) -> bytes:
+    """Return packed steps with this header, which may claim another length."""
+    size = len(header) if length is None else length
+    return zlib.compress(size.to_bytes(8, "little") + header + bytes(100))
+
+
+ENTRY = b'{"0":{"dtype":"%s","shape":[%d],"data_offsets":[0,100]}}'
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        zlib.compress(bytes(2**28)),
+        lying(ENTRY % (b"U8", 2**62)),
+        lying(ENTRY % (b"BF16", 50)),
+        lying(ENTRY % (b"O", 100)),
+        lying(ENTRY % (b"U8", 100), length=2**63),
+        lying(b"[" * 5000),
+        lying(b'{"__metadata__":{"0":{}}}'),
+    ],
+    ids=["zeros", "shape", "type", "object", "header", "deep", "metadata"],
+)
+def test_verify_refuses_a_steps_bomb(bundle: Path, bomb: bytes) -> None:
+    write_steps(bundle, bomb)
+    tracemalloc.start()
+    tier, _ = refusal(bundle)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert tier == "well-formed"
+    assert peak < 2**24
 
 
 @pytest.mark.parametrize("name", [MANIFEST, STEPS])

@@ -30,9 +30,9 @@ def test_leaderboard_accepts_an_agent_and_refuses_a_cheat(tmp_path: Path) -> Non
 
     for agent, out in ((honest, "one"), (cheat, "two")):
         gp("submit", agent, *OPTIONS, "--out", out)
-    verified = gp("verify", "one", *OPTIONS, "--through", "re-run", "--agent", honest)
+    verified = gp("verify", "one", *OPTIONS, "--rerun", "12", "--agent", honest)
     assert verified.count("passed:") == 3
-    gp("leaderboard", "open", "e1", "--protocol", "tiny.toml")
+    gp("leaderboard", "open", "leaderboard/e1", "--protocol", "tiny.toml")
     for bundle, agent, verdict in (("one", honest, "passed"), ("two", cheat, "REFUSED")):
         assert ": added " in gp("leaderboard", "add", bundle)
         output = gp("leaderboard", "judge", "--agent", agent, "--workers", "2")

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import random
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 
 from agents import SavedAgentError, load, make_agent
 from agents.testing import example_problem, observe
-from evaluation.leaderboard.bundle import MANIFEST, BundleError, read_manifest, read_table
-from evaluation.leaderboard.verify import verify
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
+from evaluation.leaderboard.replay import read_steps, replays
+from evaluation.leaderboard.submission import verify
 from evaluation.store import StoreError
 from periodic_decisions.logs.describe import describe
 from periodic_decisions.logs.log import split_seasons
@@ -124,9 +125,20 @@ def manifests(folder: Path) -> Reader:
     def read(rng: random.Random) -> object:
         (bundle / MANIFEST).write_bytes(forged(rng) if rng.random() < 0.5 else mutated(text, rng))
         read_manifest(bundle)
-        # The process that reads steps takes longer than all the rest.
-        with mock.patch("evaluation.leaderboard.bundle._read_in_child", read_table):
-            return verify(bundle, PROTOCOL)
+        return verify(bundle, PROTOCOL)
+
+    return read
+
+
+def steps(folder: Path) -> Reader:
+    """Steps of submissions, packed and unpacked."""
+    packed = (submitted(folder / "bundle") / STEPS).read_bytes()
+    plain, runs = zlib.decompress(packed), replays(PROTOCOL)
+
+    def read(rng: random.Random) -> object:
+        damage_inside = rng.random() < 0.8
+        data = zlib.compress(mutated(plain, rng)) if damage_inside else mutated(packed, rng)
+        return read_steps(data, runs)
 
     return read
 
@@ -166,6 +178,7 @@ def little_memory() -> Iterator[None]:
         (logs, DataError, 1000),
         (portal_files, DataError, 4000),
         (manifests, BundleError, 2000),
+        (steps, BundleError, 2000),
     ],
 )
 def test_readers_return_data_or_one_sentence(

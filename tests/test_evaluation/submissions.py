@@ -1,19 +1,17 @@
 """Bundles for the tests of the leaderboard, and the ways in which forgers change them."""
 
 import hashlib
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy as np
 
-from evaluation.leaderboard.bundle import MANIFEST, STEPS, read_steps
-from evaluation.leaderboard.replay import played_worlds, run_forms
-from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import verify
+from evaluation.leaderboard.bundle import MANIFEST, STEPS
+from evaluation.leaderboard.replay import read_steps, replays
+from evaluation.leaderboard.submission import submit, verify
 from evaluation.protocol import Protocol
+from evaluation.record import pack, unpack
 from evaluation.specs import AgentEntry, agent_entry
 
 ROOT = Path(__file__).parents[2]
@@ -59,30 +57,32 @@ def edit_run(bundle: Path, place: int, **change: object) -> None:
     edit(bundle, runs=runs)
 
 
-def write_table(bundle: Path, table: pa.Table | bytes) -> None:
+def arrays_of(bundle: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of the steps."""
+    return unpack((bundle / STEPS).read_bytes())
+
+
+def write_steps(bundle: Path, steps: dict[str, np.ndarray] | bytes) -> None:
     """Write other steps, with the right hash."""
-    if not isinstance(table, bytes):
-        file = io.BytesIO()
-        pq.write_table(table, file)
-        table = file.getvalue()
-    (bundle / STEPS).write_bytes(table)
-    edit(bundle, steps_sha256=hashlib.sha256(table).hexdigest())
+    data = steps if isinstance(steps, bytes) else pack(steps)
+    (bundle / STEPS).write_bytes(data)
+    edit(bundle, steps_sha256=hashlib.sha256(data).hexdigest())
 
 
-def change_steps(bundle: Path, column: str, row: int, value: object) -> None:
-    """Change one entry of the table of steps, with the right hash."""
-    before = pq.read_table(bundle / STEPS)
-    columns = before.to_pydict()
-    columns[column][row] = value
-    write_table(bundle, pa.table(columns, before.schema))
+def change_step(bundle: Path, run: str, step: int, value: float) -> None:
+    """Change one action, with the right hash."""
+    arrays = arrays_of(bundle)
+    arrays[run][step] = value
+    write_steps(bundle, arrays)
 
 
 def claim(bundle: Path) -> None:
     """Claim the regrets that the steps have."""
-    steps = read_steps((bundle / STEPS).read_bytes(), run_forms(PROTOCOL), trusted=True)
-    pairs = zip(runs_of(bundle), played_worlds(PROTOCOL), steps, strict=True)
-    regrets = [(run, world.columns(own)["regret"].sum()) for run, world, own in pairs]
-    edit(bundle, runs=[{**run, "regret": float(regret)} for run, regret in regrets])
+    runs = replays(PROTOCOL)
+    steps = read_steps((bundle / STEPS).read_bytes(), runs)
+    regrets = [run.columns(own)["regret"].sum() for run, own in zip(runs, steps, strict=True)]
+    claims = zip(runs_of(bundle), regrets, strict=True)
+    edit(bundle, runs=[{**run, "regret": float(regret)} for run, regret in claims])
 
 
 def refusal(bundle: Path, **how: object) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import evaluation
-from evaluation.leaderboard.replay import played_worlds, run_names
+from evaluation.leaderboard.replay import replays
 from evaluation.protocol import Protocol
 from evaluation.references import reference_columns
 from evaluation.results import CHANGE_COSTS, Results
@@ -103,8 +103,7 @@ def test_saved_totals_keep_the_costs_of_changes(results: Results, tmp_path: Path
 
 def test_editions_compute_the_same_from_the_worlds(results: Results) -> None:
     protocol = Protocol.from_dict(results.sweep.protocol)
-    worlds = zip(run_names(protocol), played_worlds(protocol), strict=True)
-    found = {name: reference_columns(world.env) for name, world in worlds}
+    found = {(run.env, run.seed): run.references() for run in replays(protocol)}
     shift, still = results.tasks
     assert found[shift, 1]["changes"].tolist() == drawn(1).changes.tolist()
     assert "changes" not in found[still, 0]

@@ -9,7 +9,7 @@ import pytest
 
 import evaluation
 from agents.registry import AgentSpec
-from evaluation.leaderboard.replay import played_worlds
+from evaluation.leaderboard.replay import replays
 from evaluation.play import play
 from evaluation.protocol import Protocol, ProtocolError
 from evaluation.runs import runs_of
@@ -133,9 +133,9 @@ def test_runs_with_delay_are_those_of_play_wherever_the_agent_is(isolation: str)
 def test_what_was_chosen_under_delay_is_replayed_from_the_actions_alone() -> None:
     late = protocol(["ucb1"], delay=3).restricted(envs=["late"])
     records = [execute(run) for run in runs_of(late) if run.agent == "ucb1"]
-    for record, world in zip(records, played_worlds(late), strict=True):
+    for record, replay in zip(records, replays(late), strict=True):
         assert record.reason is None
-        again = world.columns(record.columns["action"])
+        again = replay.columns(record.columns["action"])
         np.testing.assert_allclose(again["reward"], record.columns["reward"])
         np.testing.assert_allclose(again["regret"], record.columns["regret"])
 

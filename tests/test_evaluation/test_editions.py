@@ -9,20 +9,18 @@ import numpy as np
 import pytest
 
 from evaluation.leaderboard import judge
-from evaluation.leaderboard.bundle import STEPS, BundleError
+from evaluation.leaderboard.bundle import STEPS, BundleError, LeaderboardError
 from evaluation.leaderboard.edition import (
     LOG,
     PROTOCOL,
     Abandoned,
     Edition,
-    EditionError,
     Judged,
     Recorded,
     standings,
 )
 from evaluation.leaderboard.judge import HiddenSeeds, permutation_test
-from evaluation.leaderboard.submit import submit
-from evaluation.leaderboard.verify import CannotCheckError
+from evaluation.leaderboard.submission import submit
 from evaluation.page.edition import edition_content
 from tests.test_evaluation.submissions import TOML, edit, entry, submitted
 
@@ -82,7 +80,7 @@ def test_batch_is_paired_and_runs_the_reference_agents(edition: Edition) -> None
 def test_check_recomputes_an_intact_edition(edition: Edition) -> None:
     assert [one.tier for one in judge.check(edition)] == ["hidden-seed", "replayed"]
     assert judge.check(edition, head=edition.heads[0])
-    with pytest.raises(EditionError, match="does not continue the published head"):
+    with pytest.raises(LeaderboardError, match="does not continue the published head"):
         judge.check(edition, head="0" * 64)
     assert judge.rerun(edition, 1, workers=2) == 5
 
@@ -120,7 +118,7 @@ def relink(edition: Edition) -> None:
 
 def test_edition_refuses_a_changed_line(edition: Edition) -> None:
     rewrite(edition, 1, '"time":"2', '"time":"3')
-    with pytest.raises(EditionError, match=r"line 3 of log\.jsonl does not hold the hash"):
+    with pytest.raises(LeaderboardError, match=r"line 3 of log\.jsonl does not hold the hash"):
         Edition(edition.folder)
 
 
@@ -140,32 +138,32 @@ def test_check_finds_a_forged_batch(
     lines[3][field] = value
     (edition.folder / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines))
     relink(edition)
-    with pytest.raises(EditionError, match=reason):
+    with pytest.raises(LeaderboardError, match=reason):
         judge.check(Edition(edition.folder))
 
 
 def test_check_finds_a_verdict_that_does_not_fit_its_regrets(edition: Edition) -> None:
     rewrite(edition, 3, '"passed":true', '"passed":false')
     relink(edition)
-    with pytest.raises(EditionError, match="is not that of its regrets"):
+    with pytest.raises(LeaderboardError, match="is not that of its regrets"):
         judge.check(Edition(edition.folder))
 
 
 def test_check_finds_other_files(edition: Edition) -> None:
     (folder,) = [edition.folder / "submissions" / one.id for one in edition.entries()[:1]]
     (folder.parent / "stray").mkdir()
-    with pytest.raises(EditionError, match="does not name submissions/'stray'"):
+    with pytest.raises(LeaderboardError, match="does not name submissions/'stray'"):
         judge.check(edition)
     (folder.parent / "stray").rmdir()
     edit(folder, label="another")
-    with pytest.raises(EditionError, match="was changed after it was added"):
+    with pytest.raises(LeaderboardError, match="was changed after it was added"):
         judge.check(edition)
     (folder / STEPS).write_bytes(b"PAR1")
-    with pytest.raises(EditionError, match="does not have the SHA-256"):
+    with pytest.raises(LeaderboardError, match="does not have the SHA-256"):
         judge.check(edition)
     protocol = edition.folder / PROTOCOL
     protocol.write_text(protocol.read_text().replace("0:6", "0:7"))
-    with pytest.raises(EditionError, match="not the protocol that edition e1 was opened with"):
+    with pytest.raises(LeaderboardError, match="not the protocol that edition e1 was opened with"):
         judge.check(Edition(edition.folder))
 
 
@@ -179,7 +177,7 @@ def test_interrupted_batch_is_judged_again_or_abandoned(edition: Edition, monkey
             judge.judge(edition, **HOW)
     assert [type(line).__name__ for line in edition.lines[-3:]] == ["Added", "Recorded", "Recorded"]
     assert len(edition.batch) == 1
-    with pytest.raises(EditionError, match="judged or abandoned before anything else"):
+    with pytest.raises(LeaderboardError, match="judged or abandoned before anything else"):
         edition.append(edition.lines[1])
     again = Edition(edition.folder)
     again.append(Abandoned(reason="power cut"))
@@ -192,9 +190,9 @@ def test_edition_refuses_copies_and_unknown_names(edition: Edition, bundles, tmp
     edit(copy, label="mine", authors=["Mallory"])
     with pytest.raises(BundleError, match="its actions are those of submission"):
         edition.add(copy)
-    with pytest.raises(CannotCheckError, match="all of nobody"):
+    with pytest.raises(LeaderboardError, match="all of nobody"):
         judge.judge(edition, ["nobody"], **HOW)
-    with pytest.raises(EditionError, match="already exists"):
+    with pytest.raises(LeaderboardError, match="already exists"):
         Edition.open(edition.folder)
 
 
@@ -210,7 +208,7 @@ def test_judge_refuses_what_hidden_seeds_cannot_show(tmp_path: Path) -> None:
         edition = Edition.open(folder / "e1", str(folder / "p.toml"))
         submit(entry("random"), edition.protocol, folder / "b", authors=["A"], isolation="none")
         edition.add(folder / "b")
-        with pytest.raises(CannotCheckError, match=reason):
+        with pytest.raises(LeaderboardError, match=reason):
             judge.judge(edition, **HOW)
 
 
@@ -223,8 +221,8 @@ def test_hidden_seeds_depend_on_nonce_batch_and_head() -> None:
         HiddenSeeds("n", ["a"], "g"),
     ):
         assert not set(other.worlds) & set(seeds.worlds)
-        assert other.agent("w", 5) != seeds.agent("w", 5)
-    assert len({seeds.agent(env, seed) for env in "xy" for seed in seeds.worlds}) == 20
+        assert other.seed("agent", "w", 5) != seeds.seed("agent", "w", 5)
+    assert len({seeds.seed("agent", env, seed) for env in "xy" for seed in seeds.worlds}) == 20
 
 
 def test_permutation_test_keeps_its_level(monkeypatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 import evaluation
 from evaluation.entries import checked_agents, taken_by
 from evaluation.leaderboard.bundle import BundleError
-from evaluation.leaderboard.submit import submit
+from evaluation.leaderboard.submission import submit
 from evaluation.page.content import store_content
 from evaluation.protocol import Protocol
 from evaluation.results import load

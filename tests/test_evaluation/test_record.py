@@ -25,6 +25,8 @@ STEPS = {
     "regret": np.full(3, 2.0),
     "seconds": np.full(3, 0.1),
 }
+HEADER = b'{"t":{"dtype":"BF16","shape":[0],"data_offsets":[0,0]}}'
+OTHER_TYPE = len(HEADER).to_bytes(8, "little") + HEADER
 
 
 def test_record_sums_its_columns() -> None:
@@ -64,16 +66,14 @@ def test_what_was_learned_need_not_be_finite() -> None:
         (b"junk", "the record is damaged"),
         (pack(STEPS)[:-40], "the record is damaged"),
         (zlib.compress(b"hello"), "the record is damaged"),
+        (zlib.compress(OTHER_TYPE), "the record is damaged"),
         (zlib.compress(bytes(5000)), "the record unpacks to more than"),
     ],
-    ids=["nothing", "junk", "half", "text", "bomb"],
+    ids=["nothing", "junk", "half", "text", "type", "bomb"],
 )
-def test_damaged_bytes_are_refused(
-    packed: bytes, sentence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evaluation.record.MAX_BYTES", 2000)
+def test_damaged_bytes_are_refused(packed: bytes, sentence: str) -> None:
     with pytest.raises(RecordError, match=sentence):
-        unpack(packed)
+        unpack(packed, max_bytes=2000)
 
 
 @pytest.mark.parametrize("column", [["a"], [1j], np.array([{}], dtype=object), np.ones(1, "g")])

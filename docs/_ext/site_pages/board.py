@@ -39,9 +39,8 @@ class Board:
         for old in self._kept.parent.glob("leaderboard-*.html"):
             old.unlink()
         command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
-        places = ["--folder", str(LEADERBOARD), "--out", str(self._kept)]
         self._making = subprocess.Popen(
-            [*command, *places],
+            [*command, "--out", str(self._kept)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
