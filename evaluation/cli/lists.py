@@ -12,7 +12,7 @@ import typer
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, save_picture, say
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, WorldSpec
 from evaluation.worlds import look_for
@@ -42,6 +42,7 @@ def list_envs(
     if picture is None:
         say(inspect.cleandoc(type(world.setup.world).__doc__ or ""))
         return
+    check_picture(picture)
     from periodic_envs.rendering import world_figure
 
     world.reset(seed=seed)

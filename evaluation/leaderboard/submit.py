@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.registry import is_built_in
 from evaluation import sandbox
-from evaluation.entries import refused
+from evaluation.entries import accepts
 from evaluation.keys import agent_code, digest, our_code
 from evaluation.leaderboard.bundle import (
     MANIFEST,
@@ -72,7 +72,9 @@ def submit(
     if out.exists():
         raise BundleError(f"{str(out)!r} already exists: choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=()),))
-    if foreign := refused(judged.agents[0], judged):
+    setups = judged.setups.items()
+    foreign = [env for env, setup in setups if not accepts(agent.spec.name, setup)]
+    if foreign:
         raise BundleError(
             f"submissions are ranked over all worlds of a protocol, and {agent.label} does not "
             f"take the actions of {', '.join(foreign)} of {protocol.name}"
