@@ -1,7 +1,5 @@
 """The table of commands. A command is imported when it is called: together they take seconds."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import warnings

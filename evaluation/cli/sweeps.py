@@ -1,7 +1,5 @@
 """Commands on sweeps: ``run``, ``show``, ``compare``, ``plot``, ``export``."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

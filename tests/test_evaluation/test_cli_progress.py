@@ -14,7 +14,7 @@ from evaluation.runner import Progress
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(progress, "on_screen", lambda: True)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", {True: 0.0})
 
 

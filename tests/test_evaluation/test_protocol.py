@@ -259,7 +259,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seeds"),
-    [("0:3", (0, 1, 2)), ("7", (7,)), ("1,4,9", (1, 4, 9)), (5, (5,)), ([2], (2,))],
+    [("0:3", (0, 1, 2)), ("7", (7,)), ("1,4,9", (1, 4, 9)), ([2], (2,))],
 )
 def test_seeds(text: object, seeds: tuple[int, ...]) -> None:
     assert parse_seeds(text) == seeds
