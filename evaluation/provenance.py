@@ -42,9 +42,10 @@ def version_of(package: str) -> str | None:
     if imported is not None:
         return str(imported)
     try:
-        text = distribution(package).read_text("METADATA") or ""
+        found = distribution(package)
     except PackageNotFoundError:
         return None
+    text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""  # of a checkout
     return text.partition("\nVersion: ")[2].partition("\n")[0]  # without parsing all of it
 
 
