@@ -6,10 +6,11 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from agents.base import Agent, Experience, Problem
@@ -111,8 +112,8 @@ def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
     """Return what an agent may know of a world: nothing from ``info`` but the warm start."""
     public, warm_start = env.public, reset_info.get("warm_start")
     return Problem(
-        action_space=env.setup.action_space(),
-        observation_space=env.setup.observation_space(),
+        action_space=env.action_space,
+        observation_space=cast("spaces.Box", env.observation_space),
         observation_fields=env.observation_fields,
         horizon=env.horizon,
         periods=public.periods,

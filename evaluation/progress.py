@@ -1,24 +1,28 @@
-"""Progress of a sweep as text, and as a bar in a notebook."""
+"""Progress of long work: one line that is drawn over, or a line now and then in a log."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 import time
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evaluation.runner import Progress
 
-SECONDS_BETWEEN = 0.25
-"""Time between two drawings: each is a message to the browser."""
-_BAR = Markup(
-    '<div style="display:flex;gap:0.8em;align-items:center;font-variant-numeric:tabular-nums">'
-    '<progress max="{}" value="{}" style="width:16em"></progress><span>{}</span></div>'
-)
+SECONDS_BETWEEN = {True: 0.25, False: 3.0}
+"""Time between two reports, on a screen and in a log."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def escaped(text: str) -> str:
+    r"""Return a text with its control characters as escapes.
+
+    >>> escaped("red: \x1b[31m")
+    'red: \\x1b[31m'
+    """
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def in_notebook() -> bool:
@@ -27,52 +31,61 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def default_reporter() -> Callable[[Progress], object]:
-    """Return a bar in a notebook; elsewhere nothing is reported."""
-    return NotebookBar() if in_notebook() else lambda progress: None
+def on_screen() -> bool:
+    """Return whether the last line can be drawn over."""
+    return sys.stderr.isatty() or in_notebook()
 
 
-class ProgressText:
-    """Progress as text, with the time that is left.
+def draw(line: str) -> None:
+    """Draw over the last line of a terminal or notebook; print nothing in a log."""
+    if on_screen():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{escaped(line)[:width]:<{width}}", end="\r", file=sys.stderr, flush=True)
+
+
+class Reporter:
+    """Progress on the standard error: one line, drawn over on a terminal and in a notebook.
 
     Args:
+        title: Name of the work, shown at once on a screen.
         things: Name of the counted things.
+        quiet: Print nothing.
     """
 
-    def __init__(self, things: str = "runs") -> None:
-        self._things, self._start = things, time.monotonic()
+    def __init__(self, title: str = "", *, things: str = "runs", quiet: bool = False) -> None:
+        self._title, self._things, self._quiet = title, things, quiet
+        self._start = self._printed = time.monotonic()
         self._first: int | None = None
+        self._line = ""
 
-    def __call__(self, progress: Progress) -> str:
-        """Return "12 of 30 runs, 1 failed, about 5 s left"."""
+    def __enter__(self) -> Reporter:
+        if self._title and not self._quiet:
+            draw(f"{self._title} ...")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._quiet:
+            draw("")
+            if self._line:
+                print(escaped(self._line), file=sys.stderr, flush=True)
+
+    def __call__(self, progress: Progress) -> None:
+        """Report progress, unless that has just been done."""
         if self._first is None:
             self._first = progress.done
-        spent, made = time.monotonic() - self._start, progress.done - self._first
+        self._line, now = self._text(progress), time.monotonic()
+        if not self._quiet and now - self._printed >= SECONDS_BETWEEN[on_screen()]:
+            self._printed = now
+            draw(self._line)
+            if not on_screen():
+                print(escaped(self._line), file=sys.stderr, flush=True)
+
+    def _text(self, progress: Progress) -> str:
+        """Return "12 of 30 runs, 1 failed, about 5 s left"."""
+        spent, made = time.monotonic() - self._start, progress.done - (self._first or 0)
         left = progress.runs - progress.done
         parts = [f"{progress.done:,} of {progress.runs:,} {self._things}"]
         parts += [f"{progress.failed:,} failed"] if progress.failed else []
         parts += [f"about {spent / made * left:,.0f} s left"] if left and made else []
         parts += [progress.run.agent] if left and progress.run is not None else []
-        return ", ".join(parts)
-
-
-class NotebookBar:
-    """A bar in a notebook, shown with the first report."""
-
-    def __init__(self) -> None:
-        self._text = ProgressText()
-        self._handle: Any = None
-        self._drawn = time.monotonic()
-
-    def __call__(self, progress: Progress) -> None:
-        """Draw the progress, unless that has just been done."""
-        now, last = time.monotonic(), progress.done == progress.runs
-        if self._handle is not None and not last and now - self._drawn < SECONDS_BETWEEN:
-            return
-        self._drawn = now
-        display: Any = import_module("IPython.display")  # there in a notebook, and not needed else
-        bar = _BAR.format(max(progress.runs, 1), progress.done, self._text(progress))
-        if self._handle is None:
-            self._handle = display.display(display.HTML(bar), display_id=True)
-        else:
-            self._handle.update(display.HTML(bar))
+        return (f"{self._title}: " if self._title else "") + ", ".join(parts)

@@ -22,21 +22,21 @@ it.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import msgspec
 
 from agents.registry import UnknownAgentError
 from evaluation.specs import (
-    LIMITS,
-    ONLINE,
     REFERENCE_ROWS,
     REFERENCES,
     TRAINING_SEED,
@@ -49,12 +49,10 @@ from evaluation.specs import (
     WorldSpec,
     agent_entries,
     canonical_json,
+    check_known,
     env_entry,
-    listed,
-    mapping,
-    only_known,
     parse_seeds,
-    text,
+    read_table,
 )
 
 if TYPE_CHECKING:  # the worlds are imported when one is made: to read a protocol, nobody needs them
@@ -70,13 +68,26 @@ Entry = TypeVar("Entry", EnvEntry, AgentEntry)
 _FOLDER = resources.files("evaluation") / "protocols"
 
 
+class ProtocolTable(msgspec.Struct, forbid_unknown_fields=True):
+    """A protocol as it is written."""
+
+    name: str = "protocol"
+    description: str = ""
+    envs: list[Any] = []
+    agents: str | list[Any] = []
+    seeds: Any = "0:10"
+    horizon: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    limits: Limits = Limits()
+    install: str = ""
+
+
 @dataclass(frozen=True)
 class Protocol:
     """Worlds x agents x seeds, with a budget.
 
     Attributes:
-        name: What it is called.
-        description: What it is for.
+        name: The name.
+        description: The purpose, in a sentence.
         envs: The worlds.
         agents: The agents.
         seeds: One run of every agent in every world per seed; agents meet the same worlds. Worlds
@@ -110,50 +121,43 @@ class Protocol:
                 )
 
     @classmethod
-    def load(cls, name: str | Path) -> Protocol:
-        """One that comes with the package, by name, or a user's own TOML file."""
+    def load(cls, name: str | os.PathLike[str]) -> Protocol:
+        """Load one that comes with the package, by name, or a user's own TOML file."""
         path = Path(name)
         own = path.suffix == ".toml" or path.is_file()
         place = path if own else _FOLDER / f"{name}.toml"
-        if not place.is_file():
-            what = "file" if own else "protocol"
-            raise ProtocolError(f"there is no {what} {str(name)!r}; {_known(str(name))}")
+        if not own:
+            check_known("protocol", str(name), names(), "", ProtocolError)
         try:
-            table = tomllib.loads(place.read_bytes().decode())
+            table = {"name": path.stem if own else str(name)}
+            table |= tomllib.loads(place.read_bytes().decode())
+            return cls.from_dict(table)
+        except FileNotFoundError:
+            raise ProtocolError(f"there is no file {str(name)!r}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ProtocolError(f"{name} is not a TOML file: {error}") from error
-        install = table.pop("install", "")
-        try:
-            text(install, "install")
-            return cls.from_dict({"name": path.stem if own else str(name), **table})
         except ProtocolError as error:
-            if install and isinstance(error.__cause__, UnknownAgentError):
-                raise MissingPackageError(str(name), error.__cause__, install) from error
+            if table.get("install") and isinstance(error.__cause__, UnknownAgentError):
+                raise MissingPackageError(str(name), error.__cause__, table["install"]) from error
             raise ProtocolError(f"{name}: {error}") from error
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Protocol:
-        """From plain data, as in a TOML or JSON file."""
-        known = ("name", "description", "envs", "agents", "seeds", "horizon", "limits", "install")
-        only_known(table, known, "a protocol")
-        horizon = table.get("horizon")
-        if horizon is not None and (type(horizon) is not int or horizon < 1):
-            raise ProtocolError(f"horizon must be a whole number above 0, got {horizon!r}")
-        agents = table.get("agents", ())
-        limits = mapping(table.get("limits", {}), "limits")
-        only_known(limits, LIMITS, "limits")
+    def from_dict(cls, plain: Mapping[str, Any]) -> Protocol:
+        """Return the protocol of plain data, as in a TOML or JSON file."""
+        table = read_table(plain, ProtocolTable, "a protocol")
+        agents = [table.agents] if isinstance(table.agents, str) else table.agents
         return cls(
-            name=text(table.get("name", "protocol"), "name"),
-            description=text(table.get("description", ""), "description"),
-            envs=tuple(map(env_entry, listed(table.get("envs", ()), "envs"))),
-            agents=tuple(agent_entries([ONLINE] if agents == ONLINE else listed(agents, "agents"))),
-            seeds=parse_seeds(table.get("seeds", "0:10")),
-            horizon=horizon,
-            limits=Limits(**limits),
+            name=table.name,
+            description=table.description,
+            envs=tuple(map(env_entry, table.envs)),
+            agents=tuple(agent_entries(agents)),
+            seeds=parse_seeds(table.seeds),
+            horizon=table.horizon,
+            limits=table.limits,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; ``from_dict`` makes an equal protocol of it."""
+        """Return plain data; ``from_dict`` makes an equal protocol of it."""
         return {
             "name": self.name,
             "description": self.description,
@@ -179,7 +183,7 @@ class Protocol:
             ],
             "seeds": list(self.seeds),
             "horizon": self.horizon,
-            "limits": asdict(self.limits),
+            "limits": msgspec.structs.asdict(self.limits),
         }
 
     def restricted(
@@ -189,9 +193,9 @@ class Protocol:
         agents: Collection[str | Mapping[str, Any]] | None = None,
         seeds: Sequence[int] | None = None,
     ) -> Protocol:
-        """The same with other agents, worlds or seeds.
+        """Return the same with other agents, worlds or seeds.
 
-        An entry is chosen by its label, or written anew, in the command line's notation or, of an
+        An entry is chosen by its label, or written in the command line's notation or, of an
         agent, as a table.
         """
         kept = self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
@@ -204,7 +208,7 @@ class Protocol:
         )
 
     def arguments(self, entry: EnvEntry) -> dict[str, Any]:
-        """What an environment is made with: the protocol's horizon unless it has its own."""
+        """Return the arguments of an environment: the protocol's horizon unless it has its own."""
         if self.horizon is None or "horizon" in entry.spec.arguments:
             return entry.spec.arguments
         origin = self.origins[entry.label]
@@ -212,17 +216,17 @@ class Protocol:
         return {**entry.spec.arguments, "horizon": steps}
 
     def world(self, entry: EnvEntry) -> WorldSpec:
-        """A world with the arguments with which agents are judged in it."""
+        """Return a world with the arguments with which agents are judged in it."""
         return WorldSpec(entry.spec.env_id, self.arguments(entry))
 
     def seeds_of(self, entry: EnvEntry) -> tuple[int, ...]:
-        """A replayed world is the same for every seed: one run of it is all there is to know."""
+        """Return the seeds of a world: one where data are replayed, the same for every seed."""
         origin = self.origins[entry.label]
         return self.seeds[:1] if origin is not None and origin.replay else self.seeds
 
     @cached_property
     def setups(self) -> dict[str, Setup]:
-        """For each world what its environment is made of."""
+        """Setups of the environments, by world."""
         try:
             return {entry.label: entry.spec.make().setup for entry in self.envs}
         except UnknownWorldError as error:
@@ -230,12 +234,12 @@ class Protocol:
 
     @property
     def origins(self) -> dict[str, Origin | None]:
-        """For each world where its data come from, None where there are none."""
+        """Origins of the data, by world; None where there are none."""
         return {label: setup.origin for label, setup in self.setups.items()}
 
     @cached_property
     def data_fingerprints(self) -> dict[str, str | None]:
-        """For each world the fingerprint of its data, None where there are none."""
+        """Fingerprints of the data, by world; None where there are none."""
         origins = self.origins.items()
         return {label: origin.fingerprint if origin else None for label, origin in origins}
 
@@ -250,7 +254,7 @@ class Protocol:
 
     @cached_property
     def challenge(self) -> str:
-        """The same whoever takes part: what submissions must share to be ranked together."""
+        """SHA-256 over all but the agents: submissions must share it to be ranked together."""
         return self._hash_without("name", "description", "agents")
 
     def _hash_without(self, *names: str) -> str:
@@ -263,14 +267,9 @@ class Protocol:
 
 
 def names() -> list[str]:
-    """The protocols that come with the package."""
+    """Return the names of the protocols that come with the package."""
     files = (entry.name for entry in _FOLDER.iterdir())
     return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
-
-
-def _known(name: str) -> str:
-    close = difflib.get_close_matches(name, names(), n=1)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names())}"
 
 
 def _check_labels(what: str, labels: list[str]) -> None:
@@ -285,7 +284,7 @@ def _check_labels(what: str, labels: list[str]) -> None:
 def _pick(
     wanted: Collection[Any], entries: Sequence[Entry], make: Callable[[list[Any]], Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Entries by their labels, or made anew of texts and tables."""
+    """Yield entries by their labels, or made of texts and tables."""
     by_label = {entry.label: entry for entry in entries}
     for each in wanted:
         known = by_label.get(each) if isinstance(each, str) else None
@@ -293,7 +292,7 @@ def _pick(
 
 
 def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[AgentEntry]:
-    """The agents that take part in one of these worlds, each in those that it takes part in."""
+    """Yield the agents that take part in these worlds, each with those that it takes part in."""
     labels = {entry.label for entry in envs}
     for agent in agents:
         left = tuple(env for env in agent.envs if env in labels)

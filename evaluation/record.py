@@ -6,6 +6,7 @@ unpacked is bounded, plain numbers.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -96,10 +97,10 @@ def check(columns: Columns, run: Run) -> None:
     Raises:
         RecordError: One sentence that names the column.
     """
-    for name, column in columns.items():
-        with np.errstate(over="ignore", invalid="ignore"):
-            is_finite = np.isfinite(column.sum(dtype=np.float64))
-        if not is_finite and not name.startswith(LEARNED):
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = {name: np.add.reduce(column, None, np.float64) for name, column in columns.items()}
+    for name, total in sums.items():
+        if not math.isfinite(total) and not name.startswith(LEARNED):
             raise RecordError(f"the column {name!r} has values that are not finite")
     steps = len(columns.get("t", ()))
     if run.track != TRAINING and run.horizon not in (None, steps):

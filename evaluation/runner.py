@@ -1,4 +1,4 @@
-"""Runner: what is missing of a protocol is run, what is finished is kept."""
+"""Runner: runs of a protocol that are not in the store are run, all others are kept."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from agents.checks import one_of, require
 from evaluation.entries import AgentArgument, checked_agents, entries_of
-from evaluation.progress import default_reporter
+from evaluation.progress import Reporter, in_notebook
 from evaluation.protocol import Protocol
 from evaluation.record import Record
 from evaluation.results import Results
@@ -30,7 +28,7 @@ from evaluation.specs import (
     require_list,
 )
 from evaluation.store import Store
-from evaluation.workers import Executor, InProcess, Processes
+from evaluation.workers import Executor, InProcess, Processes, execute
 from evaluation.worlds import look_for
 from periodic_envs.checks import whole
 
@@ -85,17 +83,17 @@ def run(
         isolation: "none" for agents in the process of the world, or "sandbox" for agents that you
             do not trust. A sandbox costs the start of Python for every run, and some 0.1 ms a step.
         references: Whether oracle, best fixed action and their like are computed, too.
-        on_progress: Called with how far it is, at the start and after every run. By default a bar
-            in a notebook, nothing elsewhere, and a warning at the end if runs have failed.
+        on_progress: Called with the progress, at the start and after every run. By default a
+            line in a notebook, nothing elsewhere, and a warning at the end if runs have failed.
 
     Raises:
         ValueError: One sentence, if an argument cannot be used.
     """
     one_of("isolation", isolation, ("none", "sandbox"))
-    _check_workers(workers)
-    report = default_reporter() if on_progress is None else on_progress
-    require(callable(report), "on_progress must be a function", on_progress)
-    protocol = _asked(_loaded(protocol), agents, envs, seeds, trusted=isolation == "none")
+    require(
+        on_progress is None or callable(on_progress), "on_progress must be a function", on_progress
+    )
+    protocol = _chosen(protocol, agents, envs, seeds, trusted=isolation == "none")
     if not isinstance(store, Store):
         store = Store(store)
     runs = [run for run in runs_of(protocol) if references or run.track != REFERENCES]
@@ -104,79 +102,52 @@ def run(
     finished = store.finished(by_key, failures=not retry_failed)
     missing = [replace(by_key[key], isolation=isolation) for key in by_key if key not in finished]
     failed = len(finished - store.finished(finished, failures=False))
-    report(Progress(len(by_key), len(finished), failed))
-    if missing:
-        handed_out = {run.key: run for run in missing}
-        with closing(_executor(workers, dask, missing)) as executor:
-            records = _records(executor, missing, _trained(missing, store))
-            for done, record in enumerate(records, len(finished) + 1):
-                store.save(record)
-                failed += record.reason is not None
-                report(Progress(len(by_key), done, failed, handed_out[record.key], record))
+    executor = _executor(workers, dask, missing)
+    with closing(executor), Reporter(quiet=on_progress is not None or not in_notebook()) as line:
+        report = on_progress or line
+        report(Progress(len(by_key), len(finished), failed))
+        records = _records(executor, missing, _trained(missing, store))
+        for done, record in enumerate(records, len(finished) + 1):
+            store.save(record)
+            failed += record.reason is not None
+            report(Progress(len(by_key), done, failed, by_key[record.key], record))
     results = Results(store.source(stored.id))
-    if on_progress is None:
-        _warn_of_failures(results)
+    if on_progress is None and results.failures:  # which an empty table would hide
+        first = results.failures[0]
+        warnings.warn(
+            f"{len(results.failures):,} of {results.size:,} runs failed, the first of them "
+            f"{first.agent} in {first.env}, seed {first.seed}: {first.reason}; all are in "
+            ".failures",
+            stacklevel=2,
+        )
     return results
 
 
-def _check_workers(workers: Any) -> None:
-    if workers is not None:  # by default one per core
-        whole("workers", workers, 0)
-
-
-def _loaded(protocol: Any) -> Protocol:
-    if isinstance(protocol, Protocol):
-        return protocol
-    if not isinstance(protocol, str | os.PathLike):
-        rule = "protocol must be a Protocol, the name of one or the path of a TOML file"
-        raise ProtocolError(f"{rule}, got {protocol!r}")
-    return Protocol.load(Path(protocol) if isinstance(protocol, os.PathLike) else protocol)
-
-
-def _warn_of_failures(results: Results) -> None:
-    """Warn of failures, which an empty table would hide."""
-    if not results.failures:
-        return
-    first = results.failures[0]
-    warnings.warn(
-        f"{len(results.failures):,} of {results.size:,} runs failed, the first of them "
-        f"{first.agent} in {first.env}, seed {first.seed}: {first.reason}; all are in .failures",
-        stacklevel=3,
-    )
-
-
-def _asked(
-    protocol: Protocol,
+def _chosen(
+    protocol: Any,
     agents: Collection[AgentArgument] | None,
     envs: Collection[str] | None,
     seeds: str | Collection[int] | None,
     *,
     trusted: bool,
 ) -> Protocol:
-    """Return the checked protocol with what is asked for instead."""
-    if seeds is not None and not isinstance(seeds, Iterable):
-        raise ProtocolError(f'seeds must be a text ("0:20") or a list ([1, 4, 9]), got {seeds!r}')
-    written = seeds if seeds is None or isinstance(seeds, str) else _plain(seeds)
+    """Return the checked protocol with the agents, worlds and seeds that replace its own."""
+    if not isinstance(protocol, Protocol):
+        if not isinstance(protocol, str | os.PathLike):
+            rule = "protocol must be a Protocol, the name of one or the path of a TOML file"
+            raise ProtocolError(f"{rule}, got {protocol!r}")
+        protocol = Protocol.load(protocol)
     chosen = protocol.restricted(
         agents=None if agents is None else entries_of(agents),
         envs=None if envs is None else require_list("envs", envs, ProtocolError),
-        seeds=None if written is None else parse_seeds(written),
+        seeds=None if seeds is None else parse_seeds(seeds),
     )
-    _look_for_worlds(chosen)
-    return checked_agents(chosen, trusted=trusted)
-
-
-def _plain(seeds: Iterable[Any]) -> list[Any]:
-    """Return seeds with Python's numbers for NumPy's."""
-    return [int(seed) if isinstance(seed, np.integer) else seed for seed in seeds]
-
-
-def _look_for_worlds(protocol: Protocol) -> None:
     try:
-        for entry in protocol.envs:
+        for entry in chosen.envs:
             look_for(entry.spec)
     except UnknownWorldError as error:
         raise ProtocolError(f"envs: {error}") from error
+    return checked_agents(chosen, trusted=trusted)
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
@@ -192,19 +163,19 @@ def execute_all(
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> dict[str, Record]:
     """Run a few runs in processes, with the trainings that they build on; return records by key."""
-    _check_workers(workers)
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
+    failed = 0
     on_progress(Progress(len(runs), 0, 0))
     with closing(_executor(workers, None, runs)) as executor:
         for record in _records(executor, runs, {}):
-            found[record.key] = record
-            failed = sum(other.reason is not None for other in found.values())
-            on_progress(Progress(len(runs), len(found), failed))
-    return found
+            records[record.key] = record
+            failed += record.reason is not None
+            on_progress(Progress(len(runs), len(records), failed))
+    return records
 
 
 def _records(
-    executor: Executor, runs: Collection[Run], trained: dict[str, bytes]
+    executor: Executor | InProcess, runs: Collection[Run], trained: dict[str, bytes]
 ) -> Iterator[Record]:
     """Run trainings first, then what builds on them.
 
@@ -228,23 +199,27 @@ def _records(
     yield from dispatch(executor, ready)
 
 
-def dispatch(executor: Executor, runs: Iterable[Run]) -> Iterator[Record]:
+def dispatch(executor: Executor | InProcess, runs: Iterable[Run]) -> Iterator[Record]:
     """Run all runs; yield records as they are finished."""
+    if isinstance(executor, InProcess):
+        yield from map(execute, runs)
+        return
     waiting = iter(runs)
-    running: dict[Future[Record], Run] = {}
+    running: set[Future[Record]] = set()
     while True:
-        for run in islice(waiting, executor.capacity - len(running)):
-            running[executor.submit(run)] = run
+        running |= {
+            executor.submit(run) for run in islice(waiting, executor.capacity - len(running))
+        }
         if not running:
             return
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
-            del running[future]
-            yield future.result()
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        yield from (future.result() for future in done)
 
 
-def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> Executor:
-    if dask is None and workers == 0:
+def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> Executor | InProcess:
+    if workers is not None:  # by default one per core
+        whole("workers", workers, 0)
+    if not runs or (dask is None and workers == 0):
         return InProcess()
     for run in runs:
         if run.world_module == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from agents.registry import AgentSpec, UnknownAgentError
 from evaluation.keys import code_of, digest
 from evaluation.notebook import pickled
@@ -17,7 +19,6 @@ from evaluation.specs import (
     Limits,
     ProtocolError,
     WorldSpec,
-    delay_arguments,
 )
 from evaluation.worlds import module_of
 
@@ -124,12 +125,12 @@ def _training(protocol: Protocol, run: Run, steps: int) -> Run:
             f"{run.agent!r} cannot be trained in {run.env!r}: it replays data, so there are no "
             "other worlds of its kind to learn from"
         )
-    if delay_arguments(run.world.arguments):
+    if run.world.delay:
         raise ProtocolError(
             f"{run.agent!r} cannot be trained in {run.env!r}, where rewards come late: "
             "in a training they come at once"
         )
-    limits = replace(run.limits, seconds=run.limits.training_seconds)
+    limits = msgspec.structs.replace(run.limits, seconds=run.limits.training_seconds)
     training = replace(run, track=TRAINING, training_steps=steps, limits=limits)
     return with_key(training)
 

@@ -1,12 +1,17 @@
-"""What a protocol is made of, read from plain data and checked."""
+"""Parts of a protocol, read from plain data and checked."""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta
 
 from agents.notation import NotationError, parse_settings, written_settings
 from agents.registry import AgentSpec, UnknownAgentError, online_names
@@ -29,22 +34,19 @@ CHANGES = "changes"
 TRAINING = "training"
 """Track of the runs that train agents of the track "pretrained"."""
 TRAINING_SEED = 2**31
-"""Seeds from here on are for training: nobody is judged in those worlds."""
-
-LIMITS = ("seconds", "memory_mb", "training_seconds")
+"""First of the seeds for training: agents are not judged in those worlds."""
 MAX_SEEDS = 100_000
-MAX_TRAINING_STEPS = 10**9
 ONLINE = "online"
-"""Among the agents of a protocol: all agents of ours but generic RL."""
-_AGENT = ("name", "settings", "label", "track", "training_steps", "envs")
-
-
+"""Stands, among the agents of a protocol, for all agents of ours but generic RL."""
 DELAYS = {"delay": "delay", "delay_random": "random", "delay_lost": "lost"}
-"""Arguments that are not the world's but of :class:`periodic_envs.DelayedReward`, by its names."""
+"""Arguments of a world that are those of :class:`periodic_envs.DelayedReward`, by its names."""
+
+Table = TypeVar("Table")
+Amount = Annotated[int, Meta(gt=0, le=10**7)] | Annotated[float, Meta(gt=0, le=1e7)]
 
 
 class UnknownWorldError(UserError, ValueError):
-    """An id that nobody registered, or arguments it does not take."""
+    """An id that is not registered, or arguments that its world does not take."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class WorldSpec:
 
     @classmethod
     def parse(cls, text: str) -> WorldSpec:
-        """From the command line's notation."""
+        """Parse the command line's notation."""
         name, _, tail = text.partition(":")
         if "=" not in tail.partition(":")[0] and tail:
             module_id, _, tail = tail.partition(":")
@@ -79,34 +81,42 @@ class WorldSpec:
     def __str__(self) -> str:
         return self.env_id + written_settings(self.arguments)
 
+    @property
+    def world_arguments(self) -> dict[str, Any]:
+        """Arguments of the world itself."""
+        return {name: value for name, value in self.arguments.items() if name not in DELAYS}
+
+    @property
+    def delay(self) -> dict[str, Any]:
+        """Arguments of ``DelayedReward``; empty if rewards come at once."""
+        return {DELAYS[name]: value for name, value in self.arguments.items() if name in DELAYS}
+
     def make(self) -> PeriodicBanditEnv:
-        """The environment itself, in which rewards come at once."""
+        """Return the environment itself, in which rewards come at once."""
         import gymnasium as gym
 
+        import periodic_envs
         from periodic_envs.env import PeriodicBanditEnv
 
         try:
-            delay_arguments(self.arguments)  # what is wrong with them is said now
-            env = gym.make(self.env_id, **world_arguments(self.arguments)).unwrapped
+            env = gym.make(self.env_id, **self.world_arguments).unwrapped
+            if not isinstance(env, PeriodicBanditEnv):
+                raise UnknownWorldError(f"{self.env_id} is not an environment of this suite")
+            self.as_played(env)  # checks the delay
         except (gym.error.Error, ModuleNotFoundError) as error:
-            raise UnknownWorldError(_unknown(self.env_id)) from error
+            check_known("environment", self.env_id, periodic_envs.ids(), "", UnknownWorldError)
+            raise UnknownWorldError(f"{self}: {error}") from error
         except ValueError as error:
-            raise UnknownWorldError(f"{self.env_id}: {error}") from error
-        if not isinstance(env, PeriodicBanditEnv):
-            raise UnknownWorldError(f"{self.env_id} is not an environment of this suite")
+            if isinstance(error, UnknownWorldError):
+                raise
+            raise UnknownWorldError(f"{self}: {error}") from error
         return env
 
     def as_played(self, env: PeriodicBanditEnv) -> gym.Env[Any, Any]:
-        """The environment as agents meet it: rewards come late if the arguments say so."""
-        return delayed(env, self.arguments)
+        """Return the environment as agents meet it, with rewards that may come late."""
+        from periodic_envs.delay import DelayedReward
 
-
-def _unknown(env_id: str) -> str:
-    import periodic_envs
-
-    close = difflib.get_close_matches(env_id, periodic_envs.ids(), n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(close)}?" if close else "see: periodic-gp envs"
-    return f"there is no environment {env_id!r}; {hint}"
+        return DelayedReward(env, **self.delay) if self.delay else env
 
 
 class ProtocolError(UserError, ValueError):
@@ -114,7 +124,7 @@ class ProtocolError(UserError, ValueError):
 
 
 class MissingPackageError(ProtocolError):
-    """A protocol with agents of a package that is not installed: a sentence that says how to."""
+    """A protocol with agents of a package that is not installed: a sentence with the remedy."""
 
     def __init__(self, name: str, cause: Exception, install: str) -> None:
         self.install = install
@@ -125,9 +135,8 @@ class MissingPackageError(ProtocolError):
         )
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What one run may use.
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Resources that one run may use.
 
     Attributes:
         seconds: Time for one agent in one world, all steps together.
@@ -135,21 +144,34 @@ class Limits:
         training_seconds: Time for training before that.
     """
 
-    seconds: float = 600.0
-    memory_mb: int = 4096
-    training_seconds: float = 3600.0
+    seconds: Amount = 600.0
+    memory_mb: Amount = 4096
+    training_seconds: Amount = 3600.0
 
-    def __post_init__(self) -> None:
-        for name in LIMITS:
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0 < value <= 1e7:
-                raise ProtocolError(f"limits.{name} must be a number up to 1e7, got {value!r}")
+
+class EnvTable(msgspec.Struct, forbid_unknown_fields=True):
+    """An entry of ``envs`` that is written as a table."""
+
+    id: str
+    arguments: dict[str, Any] = {}
+    label: str | None = None
+    group: str | None = None
+
+
+class AgentTable(msgspec.Struct, forbid_unknown_fields=True):
+    """An entry of ``agents`` that is written as a table."""
+
+    name: str
+    settings: dict[str, Any] = {}
+    label: str | None = None
+    track: str | None = None
+    training_steps: Annotated[int, Meta(ge=0, le=10**9)] = 0
+    envs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class EnvEntry:
-    """A world under a name of its own, in a group: by itself, or one of several windows."""
+    """A world under a name of its own, in a group: alone, or one of several windows."""
 
     label: str
     spec: WorldSpec
@@ -175,163 +197,103 @@ class AgentEntry:
     envs: tuple[str, ...] = ()
 
     def takes_part(self, env: str) -> bool:
-        """Whether it is run in a world."""
+        """Return whether it is run in a world."""
         return not self.envs or env in self.envs
 
 
 def parse_seeds(value: Any) -> tuple[int, ...]:
-    """``"0:20"``, ``"3"``, ``"1,4,9"``, a number or a list of numbers."""
-    if isinstance(value, str):
-        value = _written_seeds(value)
-    elif type(value) is int:
-        value = [value]
-    if not isinstance(value, list | tuple | range) or len(value) > MAX_SEEDS:
-        raise ProtocolError(f"seeds must be a list of up to {MAX_SEEDS:,}, got {value!r}")
-    if not value or not all(type(seed) is int and seed >= 0 for seed in value):
-        raise ProtocolError(f"seeds must be whole numbers from 0 on, got {value!r}")
-    return tuple(value)
-
-
-def _written_seeds(written: str) -> Sequence[int]:
-    first, colon, end = written.partition(":")
+    """Return the seeds of ``"0:20"``, ``"3"``, ``"1,4,9"`` or a list of whole numbers."""
+    rule = f'seeds must be a text ("0:20", "1,4,9") or a list ([1, 4, 9]) of 1 to {MAX_SEEDS:,}'
+    error = ProtocolError(f"{rule} whole numbers from 0 on, got {value!r}")
+    listed = value
     try:
-        seeds = range(int(first), int(end)) if colon else [int(s) for s in written.split(",")]
-        empty = len(seeds) == 0
-    except (ValueError, OverflowError):
-        raise ProtocolError(f"seeds are written 0:20 or 1,4,9, got {written!r}") from None
-    if empty:
-        raise ProtocolError(f"seeds {written} are none: the end must be above the start")
+        if isinstance(value, str):
+            first, colon, end = value.partition(":")
+            listed = range(int(first), int(end)) if colon else map(int, value.split(","))
+        seeds = tuple(int(operator.index(seed)) for seed in islice(listed, MAX_SEEDS + 1))
+    except (TypeError, ValueError):
+        raise error from None
+    if not 0 < len(seeds) <= MAX_SEEDS or min(seeds) < 0:
+        raise error
     return seeds
 
 
 def env_entry(value: Any) -> EnvEntry:
-    """A world from the command line's notation or a table."""
-    try:
-        if isinstance(value, str):
+    """Return a world from the command line's notation or a table."""
+    if isinstance(value, str):
+        try:
             return EnvEntry(value, WorldSpec.parse(value), value)
-        table = mapping(value, "an entry of envs")
-        only_known(table, ("id", "arguments", "label", "group"), "an entry of envs")
-        spec = WorldSpec(text(table.get("id"), "id"), dict(mapping(table.get("arguments", {}))))
-    except UnknownWorldError as error:
-        raise ProtocolError(f"envs: {error}") from error
-    label = text(table.get("label", str(spec)), "label")
-    return EnvEntry(label, spec, text(table.get("group", label), "group"))
+        except UnknownWorldError as error:
+            raise ProtocolError(f"envs: {error}") from error
+    table = read_table(value, EnvTable, "an entry of envs")
+    spec = WorldSpec(table.id, table.arguments)
+    label = str(spec) if table.label is None else table.label
+    return EnvEntry(label, spec, label if table.group is None else table.group)
 
 
 def agent_entry(value: Any) -> AgentEntry:
-    """An agent from the command line's notation or a table."""
+    """Return an agent from the command line's notation or a table."""
+    table = AgentTable(value, label=value) if isinstance(value, str) else value
+    if not isinstance(table, AgentTable):
+        table = read_table(value, AgentTable, "an entry of agents")
     try:
-        if isinstance(value, str):
-            spec = AgentSpec.parse(value)
-            return AgentEntry(value, spec, track_of(spec))
-        table = mapping(value, "an entry of agents")
-        only_known(table, _AGENT, "an entry of agents")
-        parsed = AgentSpec.parse(text(table.get("name"), "name"))
+        spec = AgentSpec.parse(table.name)
     except UnknownAgentError as error:
         raise ProtocolError(f"agents: {error}") from error
-    settings = {**parsed.settings, **mapping(table.get("settings", {}), "settings")}
-    spec = AgentSpec(parsed.name, settings)
-    track = track_of(spec, table.get("track"))
-    steps = table.get("training_steps", 0)
-    if type(steps) is not int or not 0 <= steps <= MAX_TRAINING_STEPS:
-        raise ProtocolError(f"training_steps must be a whole number from 0 on, got {steps!r}")
-    if steps and track != "pretrained":
+    spec = AgentSpec(spec.name, {**spec.settings, **table.settings})
+    track = track_of(spec, table.track)
+    if table.training_steps and track != "pretrained":
         raise ProtocolError('training_steps are for agents of the track "pretrained"')
-    envs = tuple(text(env, "envs") for env in listed(table.get("envs", ()), "envs"))
-    return AgentEntry(text(table.get("label", str(spec)), "label"), spec, track, steps, envs)
+    label = str(spec) if table.label is None else table.label
+    return AgentEntry(label, spec, track, table.training_steps, table.envs)
 
 
 def agent_entries(values: Iterable[Any]) -> Iterator[AgentEntry]:
-    """Agents one by one; ``"online"`` stands for all of ours but generic RL."""
+    """Yield agents one by one; ``"online"`` stands for all of ours but generic RL."""
     for value in values:
         yield from map(agent_entry, online_names() if value == ONLINE else (value,))
 
 
 def track_of(spec: AgentSpec, asked: Any = None) -> str:
-    """The track that is asked for; by default "online", unless the agent knows something already.
+    """Return the track that is asked for; by default "online", "pretrained" if it has a prior.
 
     Raises:
-        ProtocolError: If there is no such track, or the agent has no place in it.
+        ProtocolError: If there is no such track, or the agent cannot be in it.
     """
+    default = "pretrained" if spec.pretrained else "online"
     if asked not in (None, *TRACKS):
         raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {asked!r}")
-    if asked == "online" and spec.pretrained:
+    if asked == "online" != default:
         raise ProtocolError(
             f"{spec.name} with these settings starts from what was learned elsewhere: "
             'its track is "pretrained"'
         )
-    return asked or ("pretrained" if spec.pretrained else "online")
+    return asked or default
 
 
-def only_known(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
-    """Refuse a key that nobody reads."""
-    for key in table:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise ProtocolError(f"{what} has no {key!r}{hint}; it has {', '.join(known)}")
-
-
-def mapping(value: Any, what: str = "arguments") -> Mapping[str, Any]:
-    """A table, or an error that names it."""
-    if not isinstance(value, Mapping):
-        raise ProtocolError(f"{what} must be a table, got {value!r}")
-    return value
-
-
-def listed(value: Any, what: str) -> Sequence[Any]:
-    """A list, or an error that names it."""
-    if not isinstance(value, list | tuple):
-        raise ProtocolError(f"{what} must be a list, got {value!r}")
-    return value
-
-
-def text(value: Any, what: str) -> str:
-    """A text, or an error that names it."""
-    if not isinstance(value, str):
-        raise ProtocolError(f"{what} must be a text, got {value!r}")
-    return value
+def read_table(value: Any, kind: type[Table], what: str) -> Table:
+    """Return plain data as a checked table, or raise an error that names the field."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise ProtocolError(f"{what}: {error}") from error
 
 
 def canonical_json(content: Any) -> str:
-    """The one way to write plain data down."""
+    """Return plain data as JSON, written in one way only."""
     try:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
 
 
-def world_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the world itself."""
-    return {name: value for name, value in arguments.items() if name not in DELAYS}
-
-
-def delay_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the wrapper; empty if rewards come at once.
-
-    Raises:
-        ValueError: One sentence that names the argument.
-    """
-    from periodic_envs import checks
-
-    given = {name: value for name, value in arguments.items() if name in DELAYS}
-    for name, value in given.items():
-        if name == "delay_lost":
-            checks.within(name, value, 0.0, 1.0)
-        else:
-            checks.whole(name, value, 0)
-    return {DELAYS[name]: value for name, value in given.items()}
-
-
-def delayed(env: gym.Env[Any, Any], arguments: Mapping[str, Any]) -> gym.Env[Any, Any]:
-    """An environment as agents meet it: with rewards that come late, if the arguments say so."""
-    from periodic_envs.delay import DelayedReward
-
-    given = delay_arguments(arguments)
-    return DelayedReward(env, **given) if given else env
-
-
-def check_known(what: str, name: Any, known: Collection[str], where: str = "here") -> None:
+def check_known(
+    what: str,
+    name: Any,
+    known: Collection[str],
+    where: str = "here",
+    error: type[Exception] = UnknownNameError,
+) -> None:
     """Refuse an unknown name, with those that may have been meant.
 
     Args:
@@ -339,16 +301,15 @@ def check_known(what: str, name: Any, known: Collection[str], where: str = "here
         name: The name.
         known: All names of that kind.
         where: Where they are looked up, for the message.
-
-    Raises:
-        UnknownNameError: If the name is unknown.
+        error: The error to raise if the name is unknown.
     """
     if isinstance(name, str) and name in known:
         return
     close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     mean = " or ".join(repr(each) for each in close)
     hint = f"did you mean {mean}?" if close else f"there are {', '.join(known) or 'none'}"
-    raise UnknownNameError(f"there is no {what} {name!r} {where}; {hint}")
+    place = f" {where}" if where else ""
+    raise error(f"there is no {what} {name!r}{place}; {hint}")
 
 
 def require_list(argument: str, value: Any, error: type[ValueError] = ValueError) -> list[Any]:

@@ -86,24 +86,6 @@ class StoredRun:
     agent_seconds: float | None
 
 
-def data_sources(protocol: Protocol) -> dict[str, str | None]:
-    """Return the source of each world's data ("measurements", "simulator"); None without data."""
-    origins = protocol.origins.items()
-    return {label: origin.source if origin else None for label, origin in origins}
-
-
-def path_of(store: Any) -> Path | None:
-    """Return the file of a store, or of a path to one; None for one in memory.
-
-    Raises:
-        ValueError: If it is neither.
-    """
-    path = store.path if isinstance(store, Store) else store
-    if path is None or isinstance(path, str | os.PathLike):
-        return None if path is None else Path(path)
-    raise ValueError(f"store must be the path of a file, a Store or None, got {store!r}")
-
-
 class Store:
     """Results on disk.
 
@@ -114,7 +96,9 @@ class Store:
     """
 
     def __init__(self, path: Path | str | None = None, *, create: bool = True) -> None:
-        self.path = path_of(path)
+        if not isinstance(path, str | os.PathLike | None):
+            raise ValueError(f"store must be the path of a file, a Store or None, got {path!r}")
+        self.path = None if path is None else Path(path)
         if self.path is not None and not self.path.exists() and not create:
             raise StoreError(
                 f"there is no store {str(self.path)!r}; make one with: periodic-gp run"
@@ -146,8 +130,10 @@ class Store:
         """Record that a protocol is run; the same protocol continues the same sweep."""
         content = canonical_json(protocol.to_dict())
         same = (protocol.hash, protocol.name, content)
-        data = canonical_json(data_sources(protocol))
-        with self._sentence("write"), _transaction(self._db) as db:
+        origins = protocol.origins.items()
+        data = canonical_json({name: origin and origin.source for name, origin in origins})
+        with self._sentence("write"), self._db as db:
+            db.execute("BEGIN IMMEDIATE")
             # The last sweep has the highest turn, since clocks may be set back.
             last, turn = db.execute(
                 "SELECT coalesce(max(id), 0), coalesce(max(turn), 0) FROM sweeps"
@@ -163,7 +149,7 @@ class Store:
                 "INSERT OR REPLACE INTO sweep_runs VALUES (?, ?, ?, ?, ?, ?)",
                 ((number, r.env, r.track, r.agent, r.seed, r.key) for r in runs),
             )
-        return self.sweep(number)
+        return self.find(number)
 
     def save(self, record: Record) -> None:
         """Store one record, entirely or not at all. A success replaces a failure, nothing else."""
@@ -171,7 +157,8 @@ class Store:
         machine, digest = _sha256(about.encode()), _sha256(record.packed)
         row = (record.key, record.reason, record.steps, record.regret, record.agent_seconds)
         more = (float(record.seconds), _now(), machine, record.sources, digest, record.packed)
-        with self._sentence("write"), _transaction(self._db) as db:
+        with self._sentence("write"), self._db as db:
+            db.execute("BEGIN IMMEDIATE")
             db.execute("DELETE FROM runs WHERE key = ? AND reason IS NOT NULL", (record.key,))
             db.execute("INSERT OR IGNORE INTO machines VALUES (?, ?)", (machine, about))
             marks = ", ".join("?" * len((*row, *more)))
@@ -199,20 +186,19 @@ class Store:
         Raises:
             UnknownNameError: If no such sweep is in the store.
         """
-        sweeps, text = self.sweeps(), None if wanted is None else str(wanted)
-        matching = [each for each in sweeps if text is None or text in (each.name, str(each.id))]
+        sweeps = self.sweeps()
+        names = ((each, (None, each.id, str(each.id), each.name)) for each in sweeps)
+        matching = [each for each, own in names if wanted in own]
         if not matching:
             known = ", ".join(f"{each.id} ({each.name})" for each in sweeps) or "none"
-            raise UnknownNameError(f"there is no sweep {text!r} in {self.path}; there are: {known}")
+            raise UnknownNameError(
+                f"there is no sweep {str(wanted)!r} in {self.path}; there are: {known}"
+            )
         return matching[-1]
-
-    def sweep(self, number: int) -> StoredSweep:
-        """Return one sweep."""
-        return next(sweep for sweep in self.sweeps() if sweep.id == number)
 
     def source(self, sweep: int) -> SweepSource:
         """Return one sweep as ``Results`` read it."""
-        return SweepSource(self, self.sweep(sweep))
+        return SweepSource(self, self.find(sweep))
 
     def runs(self, sweep: int) -> list[StoredRun]:
         """Return the finished runs of a sweep, ordered by world, track, agent and seed."""
@@ -315,7 +301,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
             )
         place = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(place, timeout=MAX_WAIT_SECONDS, uri=True)
-    db.isolation_level = None  # transactions are explicit
+    db.isolation_level = None  # transactions begin explicitly, and end with the block of a `with`
     return db
 
 
@@ -323,7 +309,8 @@ def _prepare(db: sqlite3.Connection, path: Path | None) -> None:
     """Create the tables in a new file; check any other before anything is written to it."""
     if _is_blank(db):
         db.execute("PRAGMA journal_mode = WAL")
-        with _transaction(db):
+        with db:
+            db.execute("BEGIN IMMEDIATE")
             if _is_blank(db):  # another process may have created them in the meantime
                 for statement in SCHEMA:
                     db.execute(statement)
@@ -362,26 +349,10 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
         raise sqlite3.DatabaseError(problem)
 
 
-@contextlib.contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Write everything or nothing; other writers wait."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield db
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
 def _remedy(error: Exception) -> str:
     text = str(error)
     if "full" in text or "disk I/O" in text:
-        return (
-            "the disk is full or cannot be written; finished runs are safe: make room and run the "
-            "same command again"
-        )
+        return "the disk is full or cannot be written; make room and run the same command again"
     # SQLite has one class for errors of the file system and for much that is damaged.
     if isinstance(error, OSError | sqlite3.OperationalError) and "decode" not in text:
         return "check that the file can be read and written, and that its folder exists"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evaluation.play import agent_generator, problem_of
 from evaluation.record import LEARNED, unpack
 from evaluation.runs import Run
-from evaluation.specs import TRAINING_SEED, world_arguments
+from evaluation.specs import TRAINING_SEED
 from periodic_envs.env import PeriodicBanditEnv
 
 COPIES = 64
@@ -89,7 +89,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
         vectorization_mode="vector_entry_point",
         autoreset_mode="SameStep",
         regret=False,
-        **world_arguments(run.world.arguments),
+        **run.world.world_arguments,
     )
     budget = Budget(envs, run.training_steps)
     learned = run.agent_spec.trainable().train(

@@ -76,18 +76,10 @@ class Executor(Protocol):
 
 
 class InProcess:
-    """Runs each run when it is submitted; an agent that ends its process ends this one."""
-
-    capacity = 1
+    """This process, with one thread; an agent that ends its process ends this one."""
 
     def __init__(self) -> None:
         self._threads = threadpool_limits(1)
-
-    def submit(self, run: Run) -> Future[Record]:
-        """Run a run now."""
-        future: Future[Record] = Future()
-        future.set_result(execute(run))
-        return future
 
     def close(self) -> None:
         """Let libraries have their threads again."""

@@ -23,13 +23,15 @@ def look_for(spec: WorldSpec) -> None:
     Raises:
         UnknownWorldError: If there is no such module or no such world.
     """
+    import periodic_envs
+
     module, _, env_id = spec.env_id.rpartition(":")
     if module.endswith(".py"):
         name = f"{Path(module).stem}:{env_id}"
         raise UnknownWorldError(f"a world is named with its module, not with its file: {name}")
     if module and all(part.isidentifier() for part in module.split(".")):
         _import(module, env_id)
-    elif env_id not in _known_ids():
+    elif env_id not in periodic_envs.ids():
         try:
             spec.make()
         except UnknownWorldError as error:
@@ -46,12 +48,6 @@ def module_of(spec: WorldSpec) -> str:
     known = gym.registry.get(spec.env_id.rpartition(":")[2])
     module = str(known.kwargs.get("world", "")).partition(":")[0] if known else ""
     return "" if module.startswith("periodic_envs.") else module
-
-
-def _known_ids() -> list[str]:
-    import periodic_envs
-
-    return periodic_envs.ids()
 
 
 def _import(module: str, env_id: str) -> None:

@@ -1,7 +1,5 @@
 """The table of commands. A command is imported when it is called: together they take seconds."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import warnings
@@ -104,25 +102,18 @@ def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str
         table: The commands.
         reword: Change of the text of errors and warnings, such as naming options, not arguments.
     """
-    gc.set_threshold(50_000)  # imports make many objects and leave little garbage
-    try:
-        _run(table, reword)
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
-
-
-def _run(table: Mapping[str, Command], reword: Callable[[str], str]) -> None:
     from evaluation.cli.shared import say
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"Note: {reword(str(message))}", error=True)
 
+    gc.set_threshold(50_000)  # imports make many objects and leave little garbage
     warnings.showwarning = show
     try:
         command_group(table).main(args=sys.argv[1:], prog_name="periodic-gp")
-    except Exception as error:
-        if not isinstance(error, user_errors()):
-            raise
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except user_errors() as error:
         say(f"Error: {reword(str(error))}", error=True)
         raise SystemExit(1) from None
 

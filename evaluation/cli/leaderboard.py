@@ -11,7 +11,7 @@ import typer
 
 from agents.registry import AgentSpec
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, Reporter, check_folder, say, working
+from evaluation.cli.shared import CommandError, check_folder, say
 from evaluation.cli.sweeps import SweepOption
 from evaluation.leaderboard import judge as judging
 from evaluation.leaderboard.bundle import read_manifest
@@ -19,6 +19,7 @@ from evaluation.leaderboard.edition import LOG, Abandoned, Edition
 from evaluation.leaderboard.submission import Verdict, submit, verify
 from evaluation.page import write_page
 from evaluation.page.edition import edition_content
+from evaluation.progress import Reporter
 from evaluation.protocol import Protocol
 from evaluation.results import load
 from evaluation.specs import agent_entry
@@ -184,7 +185,7 @@ def check_edition(
 ) -> None:
     """Recompute an edition: hashes of the log, regrets, hidden seeds and verdicts."""
     opened = find_edition(edition)
-    with working(f"Checking edition {opened.name}"):
+    with Reporter(f"Checking edition {opened.name}"):
         count = len(judging.check(opened, head=head))
     say(f"Edition {opened.name}: {len(opened.lines)} lines, {count} submissions: all agree.")
     if opened.batch:
@@ -205,7 +206,7 @@ def build_page(
 ) -> None:
     """Make a page, and the drawing library beside it: they work offline."""
     check_folder(out)
-    with working(f"Building {out}: tables, curves and pictures of worlds"):
+    with Reporter(f"Building {out}: tables, curves and pictures of worlds"):
         if store is not None:
             load(store, sweep).to_html(out)
         else:

@@ -12,7 +12,7 @@ import typer
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, save_picture, say
+from evaluation.cli.shared import CommandError, check_picture, save_picture, say
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, WorldSpec
 from evaluation.worlds import look_for
@@ -40,10 +40,11 @@ def list_envs(
         return
     world = make_world(env)
     if picture is None:
-        say(inspect.cleandoc(type(world.setup.world).__doc__ or ""))
+        say(inspect.getdoc(type(world.setup.world)) or "")
         return
     from periodic_envs.rendering import world_figure
 
+    check_picture(picture)
     world.reset(seed=seed)
     assert world.episode is not None
     save_picture(world_figure(f"{env}, seed {seed}", world.setup, world.episode), picture)
@@ -103,21 +104,16 @@ def list_agents(
     ] = None,
 ) -> None:
     """List the agents, or describe one with its settings."""
-    if agent is not None:
-        _describe_agent(agent)
+    if agent is None:
+        for name in names():
+            try:
+                say(f"{name:<26}{describe(name)}")
+            except UnknownAgentError as error:
+                say(f"{name:<26}broken: {error}")
         return
-    for name in names():
-        try:
-            say(f"{name:<26}{describe(name)}")
-        except UnknownAgentError as error:
-            say(f"{name:<26}broken: {error}")
-
-
-def _describe_agent(agent: str) -> None:
     cls = find_class(AgentSpec.parse(agent).name)
     say(inspect.getdoc(cls) or "")
-    settings = settings_of(cls)
-    if settings:
+    if settings := settings_of(cls):
         say("\nSettings and their defaults:")
         for name, default in settings.items():
             say(f"  {name} = {default}")

@@ -1,9 +1,9 @@
 """Commands on sweeps: ``run``, ``show``, ``compare``, ``plot``, ``export``."""
 
-from __future__ import annotations
-
 import contextlib
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,15 +13,13 @@ from evaluation.cli.shared import (
     CommandError,
     JsonOption,
     ProcessesOption,
-    Reporter,
     StoreOption,
     check_picture,
     save_picture,
     say,
-    screen_width,
-    working,
     writing,
 )
+from evaluation.progress import Reporter
 from evaluation.protocol import Protocol
 from evaluation.results import Results, load
 from evaluation.runner import run
@@ -145,7 +143,7 @@ def plot(
     if kind not in FIGURES:
         raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
     selected = load(store, sweep).select(agents=agents, envs=envs)
-    with working(f"Drawing {kind} into {out}"):
+    with Reporter(f"Drawing {kind} into {out}"):
         save_picture(FIGURES[kind](selected), out)
     say(f"Drew {kind} into {out}")
 
@@ -172,8 +170,9 @@ def _print(results: Results, baseline: str | None, as_json: bool) -> None:
         print(json.dumps(_content(results, baseline), indent=1))
         return
     say(f"Protocol {results.sweep.name}, hash {results.sweep.hash[:12]}, sweep {results.sweep.id}")
-    with working("Computing intervals"):
-        tables = [table.text(screen_width()) for table in tables_of(results, baseline=baseline)]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
+    with Reporter("Computing intervals"):
+        tables = [table.text(width) for table in tables_of(results, baseline=baseline)]
     for table in tables:
         say(f"\n{table}")
     say("")

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from agents.registry import AgentSpec, is_built_in
 from evaluation import runner, sandbox
-from evaluation.entries import refused
+from evaluation.entries import accepts
 from evaluation.keys import agent_code, digest, our_code
 from evaluation.leaderboard.bundle import (
     STEPS,
@@ -91,7 +91,9 @@ def submit(
     if out.exists():
         raise BundleError(f"{str(out)!r} already exists: choose another folder or remove it")
     judged = replace(protocol, agents=(replace(agent, envs=(), training_steps=0),))
-    if foreign := refused(judged.agents[0], judged):
+    setups = judged.setups.items()
+    foreign = [env for env, setup in setups if not accepts(agent.spec.name, setup)]
+    if foreign:
         raise BundleError(
             f"submissions are ranked over all worlds of a protocol, and {agent.label} does not "
             f"take the actions of {', '.join(foreign)} of {protocol.name}"

@@ -11,7 +11,6 @@ import typer
 
 from evaluation.cli.shared import (
     ProcessesOption,
-    Reporter,
     check_picture,
     save_picture,
     say,
@@ -103,7 +102,7 @@ def backtest(
     as_log: AsLogOption = None,
 ) -> None:
     """Try agents on your own data, window by window, and say which one to use."""
-    from evaluation.cli.shared import working
+    from evaluation.progress import Reporter
     from evaluation.specs import agent_entries
     from periodic_decisions.backtest.run import Backtest
     from periodic_decisions.backtest.setup_commands import setup_commands
@@ -128,7 +127,7 @@ def backtest(
     )
     if is_log(table, as_log, reading):
         raise typer.Exit(1)
-    with working(f"Reading {table.name} and looking for its seasons", quiet=as_json):
+    with Reporter(f"Reading {table.name} and looking for its seasons", quiet=as_json):
         tested = Backtest(
             table,
             periods=period,

@@ -48,7 +48,7 @@ def import_files(
     ],
 ) -> None:
     """Parse files of the Madrid portal once, into this computer's data folder."""
-    from evaluation.cli.shared import draw
+    from evaluation.progress import draw
     from periodic_envs.data.madrid.importing import import_paths
 
     imported = import_paths(paths, on_file=lambda source: draw(f"Reading {source.name}"))
@@ -70,7 +70,7 @@ def download(
     ] = None,
 ) -> None:
     """Get a year of measurements from the city's portal, and import it."""
-    from evaluation.cli.shared import draw
+    from evaluation.progress import draw
     from periodic_envs.data.madrid.download import addresses, download_year
 
     if source != "madrid":
@@ -178,7 +178,7 @@ def check(
 
     It ends with a schedule, the best arm of each hour, weekday or month.
     """
-    from evaluation.cli.shared import working
+    from evaluation.progress import Reporter
     from periodic_decisions.backtest.setup_commands import as_options
     from periodic_decisions.seasons.check import check_series
     from periodic_decisions.tables.series import read_series
@@ -202,7 +202,7 @@ def check(
     )
     if is_log(file, as_log, reading):
         return
-    with working(f"Reading {file.name} and looking for its seasons"):
+    with Reporter(f"Reading {file.name} and looking for its seasons"):
         series = read_series(file, **reading)
         found = check_series(series, source=file.name, period=period, objective=objective.value)
     for line in found.lines():

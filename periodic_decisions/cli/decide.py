@@ -188,7 +188,7 @@ def learn(
 
     What is known already is skipped, so that a table that grows can be learned every day.
     """
-    from evaluation.cli.shared import Reporter
+    from evaluation.progress import Reporter
     from evaluation.runner import Progress
     from periodic_decisions.decider.decider import Decider
 

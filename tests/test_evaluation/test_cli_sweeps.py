@@ -126,11 +126,11 @@ def test_own_protocol_with_a_bad_agent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "smok"), "there is no protocol 'smok'; did you mean 'smoke'?"),
+        (("run", "smok"), "there is no protocol 'smok'; did you mean 'smoke'"),
         (("run", "x.toml"), "there is no file 'x.toml'"),
         (("run", "smoke", "--agents", "gp"), "there is no agent 'gp'"),
         (("run", "smoke", "--envs", "PeriodicGP-X-v0"), "there is no environment"),
-        (("run", "smoke", "--seeds", "a"), "seeds are written 0:20"),
+        (("run", "smoke", "--seeds", "a"), 'seeds must be a text ("0:20"'),
         (("run", "smoke", "--baseline", "nobody"), "there is no baseline 'nobody' in smoke"),
         (("run", "smoke", "--store", "nowhere/s.sqlite"), "cannot open the store"),
         (("show",), "there is no store 'results.sqlite'; make one with: periodic-gp run"),

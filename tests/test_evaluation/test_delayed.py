@@ -88,8 +88,8 @@ def test_a_world_is_named_with_its_delay() -> None:
     [
         ("delay=-1", "delay must be a whole number of at least 0, got -1"),
         ("delay=2.5", "delay must be a whole number of at least 0, got 2.5"),
-        ("delay_random=x", "delay_random must be a whole number of at least 0, got 'x'"),
-        ("delay_lost=2", r"delay_lost must be a number in \[0, 1\], got 2"),
+        ("delay_random=x", "random must be a whole number of at least 0, got 'x'"),
+        ("delay_lost=2", r"lost must be a number in \[0, 1\], got 2"),
         ("delays=2", "there is no argument 'delays'"),
     ],
 )

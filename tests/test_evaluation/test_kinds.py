@@ -137,4 +137,4 @@ def test_play_says_what_an_agent_takes(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT)
     done = call("play", BOX, f"{tmp_path / 'mine.py'}:ArmsOnly")
     assert done.returncode == 1
-    assert f"ArmsOnly takes arms only, and {BOX} has boxes" in done.stderr
+    assert f"ArmsOnly takes arms only, unlike {BOX}" in done.stderr

@@ -201,12 +201,12 @@ def test_loading_a_protocol_does_not_import_agents(script: str, strangers: set[s
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sedes": "0:3"}, r"has no 'sedes' \(did you mean 'seeds'\?\); .* limits, install"),
+        ({"sedes": "0:3"}, "a protocol: .* unknown field `sedes`"),
         ({"envs": []}, "envs must not be empty"),
-        ({"envs": "x"}, "envs must be a list"),
+        ({"envs": "x"}, r"a protocol: Expected `array`, got `str` - at `\$.envs`"),
         ({"envs": ["PeriodicGP-Synthetic-v0"] * 2}, "envs has 'PeriodicGP-Synthetic-v0' twice"),
-        ({"envs": [{"id": "x", "args": {}}]}, "an entry of envs has no 'args'"),
-        ({"envs": [3]}, "an entry of envs must be a table, got 3"),
+        ({"envs": [{"id": "x", "args": {}}]}, "an entry of envs: .* unknown field `args`"),
+        ({"envs": [3]}, "an entry of envs: Expected `object`, got `int`"),
         ({"agents": ["gp-ubc"]}, "agents: there is no agent 'gp-ubc'; did you mean gp-ucb"),
         ({"agents": [{"name": "random", "track": "fast"}]}, "track must be one of online"),
         (
@@ -215,15 +215,15 @@ def test_loading_a_protocol_does_not_import_agents(script: str, strangers: set[s
         ),
         ({"agents": ["random", {"name": "random"}]}, "agents has 'random' twice"),
         ({"agents": [{"name": "random", "label": "oracle"}]}, "'oracle' is a reference row"),
-        ({"seeds": "0:99999999999999999999"}, "seeds are written|seeds must be"),
-        ({"seeds": "a:b"}, "seeds are written 0:20 or 1,4,9, got 'a:b'"),
-        ({"seeds": [-1]}, "seeds must be whole numbers from 0 on"),
+        ({"seeds": "0:99999999999999999999"}, "seeds must be"),
+        ({"seeds": "a:b"}, "seeds must be .* from 0 on, got 'a:b'"),
+        ({"seeds": [-1]}, r"seeds must be .* from 0 on, got \[-1\]"),
         ({"seeds": [1, 1]}, "seeds has '1' twice"),
-        ({"seeds": "5:5"}, "seeds 5:5 are none"),
-        ({"horizon": 0}, "horizon must be a whole number above 0, got 0"),
-        ({"limits": {"seconds": 0}}, "limits.seconds must be a number up to 1e7, got 0"),
-        ({"limits": {"minutes": 1}}, "limits has no 'minutes'"),
-        ({"name": 3}, "name must be a text, got 3"),
+        ({"seeds": "5:5"}, "seeds must be .* of 1 to 100,000 .* got '5:5'"),
+        ({"horizon": 0}, "Expected `int` >= 1 .*horizon"),
+        ({"limits": {"seconds": 0}}, "Expected `int` >= 1 .*limits.seconds"),
+        ({"limits": {"minutes": 1}}, "unknown field `minutes`"),
+        ({"name": 3}, "Expected `str`, got `int` .*name"),
     ],
 )
 def test_mistakes(change: dict, message: str) -> None:
@@ -259,7 +259,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seeds"),
-    [("0:3", (0, 1, 2)), ("7", (7,)), ("1,4,9", (1, 4, 9)), (5, (5,)), ([2], (2,))],
+    [("0:3", (0, 1, 2)), ("7", (7,)), ("1,4,9", (1, 4, 9)), ([2], (2,))],
 )
 def test_seeds(text: object, seeds: tuple[int, ...]) -> None:
     assert parse_seeds(text) == seeds

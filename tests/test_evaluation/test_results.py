@@ -12,14 +12,12 @@ import pandas as pd
 import pytest
 
 import evaluation
-from evaluation import progress
 from evaluation.columns import simulated_tasks
 from evaluation.page.content import picture
 from evaluation.page.html import PageError
 from evaluation.plots import NothingToDrawError
 from evaluation.protocol import Protocol
 from evaluation.results import Results
-from evaluation.runner import Progress
 from evaluation.specs import REFERENCE_ROWS, WorldSpec
 from evaluation.store import StoreError
 from evaluation.tables import ResultsTable
@@ -310,61 +308,6 @@ def test_other_files_are_not_totals(tmp_path: Path, content: bytes | None) -> No
         evaluation.load(path)
     with pytest.raises(StoreError, match="cannot read totals from"):
         evaluation.load(tmp_path / "missing.parquet")
-
-
-# --- a notebook
-
-
-class Display:
-    """Stands for IPython's display: keeps what was shown."""
-
-    def __init__(self) -> None:
-        self.made: list[str] = []
-
-    def module(self) -> types.ModuleType:
-        module = types.ModuleType("IPython.display")
-        module.HTML = str  # type: ignore[attr-defined]
-        module.display = lambda html, display_id: (self.made.append(html), self)[1]  # type: ignore[attr-defined]
-        return module
-
-    def update(self, html: str) -> None:
-        self.made.append(html)
-
-
-def a_notebook(monkeypatch: pytest.MonkeyPatch) -> Display:
-    shell = types.ModuleType("IPython")
-    shell.get_ipython = lambda: types.SimpleNamespace(kernel=1)  # type: ignore[attr-defined]
-    display = Display()
-    monkeypatch.setitem(sys.modules, "IPython", shell)
-    monkeypatch.setitem(sys.modules, "IPython.display", display.module())
-    return display
-
-
-def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    display = a_notebook(monkeypatch)
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
-    worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
-    evaluation.run("smoke", agents=["random"], envs=worlds, seeds="0:2", workers=0)
-    assert 'value="0"' in display.made[0]
-    assert any("s left, " in html for html in display.made[1:-1])
-    assert 'max="4" value="4"' in display.made[-1]
-    assert "4 of 4 runs" in display.made[-1]
-
-
-def test_a_bar_is_not_drawn_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    display = a_notebook(monkeypatch)
-    bar: Any = progress.default_reporter()
-    for done in range(1000):
-        bar(Progress(1000, done, 3))
-    bar(Progress(1000, 1000, 3))
-    assert 2 <= len(display.made) < 50
-    assert "1,000 of 1,000 runs, 3 failed" in display.made[-1]
-
-
-def test_elsewhere_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
-    assert not progress.in_notebook()
-    progress.default_reporter()(Progress(2, 1, 0))
-    assert capsys.readouterr() == ("", "")
 
 
 def test_results_are_loaded_from_a_file(tmp_path: Path) -> None:

@@ -178,14 +178,14 @@ def test_an_unknown_isolation_is_refused(isolation: str) -> None:
 
 
 def test_seeds_are_not_counted() -> None:
-    with pytest.raises(ValueError, match=r'seeds must be a text \("0:20"\) or a list .*, got 3'):
+    with pytest.raises(ValueError, match=r"seeds must be a text .* or a list .*, got 3"):
         run(protocol("random"), workers=0, seeds=3)  # type: ignore[arg-type]
 
 
 def test_seeds_may_be_of_numpy() -> None:
     results = run(protocol("random"), workers=0, seeds=np.arange(2))
     assert {found.seed for found in results.runs} == {0, 1}
-    with pytest.raises(ValueError, match="seeds must be whole numbers from 0 on"):
+    with pytest.raises(ValueError, match=r"seeds must be .* whole numbers from 0 on"):
         run(protocol("random"), workers=0, seeds=np.array([0.5]))
 
 

@@ -179,7 +179,7 @@ def test_a_spent_budget_gives_nothing_more() -> None:
     ("change", "message"),
     [
         ({"agents": [{"name": "ppo", "training_steps": 10}]}, 'of the track "pretrained"'),
-        ({"agents": [trained("ppo", -1)]}, "training_steps must be a whole number"),
+        ({"agents": [trained("ppo", -1)]}, "Expected `int` >= 0 .*training_steps"),
         ({"agents": [{"name": "random", "envs": ["elsewhere"]}]}, "names no world: 'elsewhere'"),
         ({"agents": [trained("ppo", 10)], "seeds": [TRAINING_SEED]}, "are for training"),
     ],
