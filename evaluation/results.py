@@ -236,6 +236,11 @@ class Results:
         Reference rows (oracle, best-per-phase, best-fixed, uniform-random) have the track
         "references".
         """
+        columns = ["task", *RUN, "steps", "regret", "ms_per_step"]
+        return pd.DataFrame(self._total_rows, columns=columns)
+
+    @cached_property
+    def _total_rows(self) -> list[dict[str, Any]]:
         rows = [
             {**self._named(run), "regret": run.regret, "ms_per_step": ms_per_step(run)}
             for run in self._agent_runs
@@ -246,14 +251,16 @@ class Results:
                 {**self._named(run), "agent": name, "regret": float(columns[name].sum())}
                 for name in REFERENCE_ROWS
             ]
-        return pd.DataFrame(rows, columns=["task", *RUN, "steps", "regret", "ms_per_step"])
+        return rows
 
     @cached_property
     def by_task(self) -> dict[str, Regrets]:
         """Total regrets by task, agent or reference row, and run."""
         found: dict[str, Regrets] = {task: {} for task in self.tasks}
-        for row in self.totals.dropna(subset="regret").to_dict("records"):
-            found[row["task"]].setdefault(row["agent"], {})[row["env"], row["seed"]] = row["regret"]
+        for row in self._total_rows:
+            if row["regret"] is not None:
+                runs = found[row["task"]].setdefault(row["agent"], {})
+                runs[row["env"], row["seed"]] = row["regret"]
         return found
 
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
@@ -397,7 +404,7 @@ class Results:
         if baseline is not None:
             known = [*self.agents(track), *REFERENCE_ROWS]
             check_known("agent", baseline, known, f"in the track {track}")
-        return task_table(self, baseline=baseline, track=track)
+        return task_table(self, baseline=baseline, track=track).frame()
 
     def overall(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
         """Return one row per agent over all tasks, the best first.
@@ -415,7 +422,7 @@ class Results:
         check_known("track", track, TRACKS)
         if baseline is not None:
             check_known("agent", baseline, self.scores(track).agents, f"in the track {track}")
-        return overall_table(self, baseline=baseline, track=track)
+        return overall_table(self, baseline=baseline, track=track).frame()
 
     def compare(
         self, agent: str, other: str | None = None, *, track: str = "online"
@@ -431,17 +438,17 @@ class Results:
             other: The agent or reference row that is subtracted, to compare two.
             track: Track of the agents, "online" or "pretrained"; ignored for two agents.
         """
-        from evaluation.tables import pair_table, results_table
+        from evaluation.tables import pair_table
 
         if other is not None:
             every = [entry["label"] for entry in self.entries] + list(REFERENCE_ROWS)
             for name in (agent, other):
                 check_known("agent", name, every)
-            return pair_table(self, agent, other)
-        table = self.table(baseline=agent, track=track)
+            return pair_table(self, agent, other).frame()
+        table = self.table(baseline=agent, track=track).content
         rows = [row for row in table.rows if row["agent"] != agent]
-        columns = [column for column in table.layout.columns if column.key in COMPARED]
-        return results_table(rows, replace(table.layout, columns=columns))
+        columns = [column for column in table.columns if column.key in COMPARED]
+        return replace(table, rows=rows, columns=columns).frame()
 
     # Output
 
@@ -456,7 +463,7 @@ class Results:
         from evaluation.tables import remarks, tables_of
 
         parts = [Markup("<p><b>{}</b></p>").format(self._title())]
-        parts += [table._repr_html_() for table in tables_of(self)]
+        parts += [table.html() for table in tables_of(self)]
         parts += [Markup("<p>{}</p>").format(remark) for remark in remarks(self)]
         return "".join(parts)
 
@@ -502,7 +509,7 @@ class Results:
 
     def to_latex(self, *, baseline: str | None = None, track: str = "online") -> str:
         """Return the table of all tasks in LaTeX, with the rules of the package booktabs."""
-        return self.table(baseline=baseline, track=track).latex()
+        return self.table(baseline=baseline, track=track).content.latex()
 
     def save_totals(self, path: Path | str, *, points: int = 0) -> None:
         """Write totals per run into a Parquet file that ``evaluation.load`` reads.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -30,114 +30,133 @@ from evaluation.store import StoredRun
 NO_INTERVALS = f"No intervals: they need at least {MIN_RUNS} runs."
 MAX_FAILURES = 10
 """Failures that are listed, those of one kind as one."""
+GAP = "   "
+
+Cells = dict[str, list[str]]
+"""Columns of a table as text, by their headings."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Layout of a table of results.
+class Table:
+    """Content of a table of results.
 
     Attributes:
+        rows: Cells of each row by key: its agent, its task in a table of tasks, and numbers.
         columns: Columns of the numbers.
         titles: Title of each task; of a table over all tasks, the one of None.
         baseline: The row that the others are compared with, or None.
         note: A note on intervals, if it is not the one for a single task.
     """
 
+    rows: list[dict[str, Any]]
     columns: list[Column]
     titles: dict[str | None, str]
     baseline: str | None = None
     note: str = ""
 
-
-class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
-    """A DataFrame of results that prints entirely, and is formatted in a notebook.
-
-    Rows, columns and sums of it are a plain DataFrame.
-
-    Attributes:
-        layout: Titles and formats.
-    """
-
-    _metadata = ["layout"]  # noqa: RUF012 (convention of pandas)
-    layout: Layout
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The cells of each row by key: its agent, its task in a table of tasks, and numbers."""
-        return list(self.to_dict("records"))
-
-    def __repr__(self) -> str:
-        """Return the text that ``periodic-gp show`` prints, as wide as the screen at most."""
-        return self.text(shutil.get_terminal_size().columns)
-
-    __str__ = __repr__
+    def frame(self) -> ResultsTable:
+        """Return the numbers as a DataFrame."""
+        names = ["agent"] if None in self.titles else ["task", "agent"]
+        keys = [key for column in self.columns for key in column.keys]
+        frame = ResultsTable(self.rows, columns=[*names, *keys])
+        frame.content = self
+        return frame
 
     def text(self, width: int) -> str:
         """Return the table as text, in several parts for each task if it is wider than allowed."""
         parts = []
         for title, cells, note in self._sections():
-            numbers = cells.to_string(line_width=width) if len(cells) else "No finished runs."
-            parts += [textwrap.fill(title, width), numbers]
+            grids = _grids(cells, width) if cells["agent"] else ["No finished runs."]
+            parts += [textwrap.fill(title, width), *grids]
             parts += [textwrap.fill(note, width)] if note else []
         return "\n\n".join(parts)
 
-    def _repr_html_(self) -> Markup:
+    def html(self) -> Markup:
+        """Return the table as HTML."""
         parts = []
         for title, cells, note in self._sections():
-            table = Markup(cells.to_html(border=0))
+            table = Markup(pd.DataFrame(cells).to_html(index=False, border=0))
             part = Markup('<h4>{}</h4><div style="overflow-x:auto">{}</div>').format(title, table)
             parts += [part, Markup("<p>{}</p>").format(note) if note else ""]
         return Markup("").join(parts)
 
     def latex(self) -> str:
         """Return the table in LaTeX, with the rules of the package booktabs."""
-        cells = self._cells(self.rows).rename_axis(index="agent", columns=None).reset_index()
-        cells.insert(0, "task", self["task"])
-        return str(cells.to_latex(index=False, escape=True))
+        tasks = {"task": [row["task"] for row in self.rows]}
+        return str(pd.DataFrame(tasks | self._cells(self.rows)).to_latex(index=False, escape=True))
 
-    def _sections(self) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    def _sections(self) -> Iterator[tuple[str, Cells, str]]:
         """Yield title, cells and note of each task, the best agent first and references last."""
-        with_interval = [column for column in self._columns if column.interval]
-        for task, title in self.layout.titles.items():
+        with_interval = [column for column in self.columns if column.interval]
+        for task, title in self.titles.items():
             rows = [row for row in self.rows if row.get("task") == task]
             rows.sort(key=lambda row: (row["agent"] in REFERENCE_ROWS, row.get("regret", 0.0)))
             # NaN is not equal to itself.
             lows = [column.values(row)[1] for column in with_interval for row in rows]
             without = lows and all(low != low for low in lows)
-            yield title, self._cells(rows), self.layout.note or (NO_INTERVALS if without else "")
+            yield title, self._cells(rows), self.note or (NO_INTERVALS if without else "")
 
-    def _cells(self, rows: list[dict[str, Any]]) -> pd.DataFrame:
-        """Return rows as text."""
-        baseline = self.layout.baseline
-        cells = {c.heading(baseline): [c.text(row) for row in rows] for c in self._columns}
-        return pd.DataFrame(cells, [row["agent"] for row in rows]).rename_axis(columns="agent")
-
-    @property
-    def _columns(self) -> list[Column]:
-        return [column for column in self.layout.columns if column.key in self]
+    def _cells(self, rows: list[dict[str, Any]]) -> Cells:
+        numbers = {c.heading(self.baseline): [c.text(row) for row in rows] for c in self.columns}
+        return {"agent": [row["agent"] for row in rows], **numbers}
 
 
-def results_table(rows: Iterable[dict[str, Any]], layout: Layout) -> ResultsTable:
-    """Return rows of cells as a table."""
-    names = ["agent"] if None in layout.titles else ["task", "agent"]
-    keys = [key for column in layout.columns for key in column.keys]
-    table = ResultsTable(list(rows), columns=[*names, *keys])
-    table.layout = layout
-    return table
+class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
+    """A DataFrame of results that prints entirely, and is formatted in a notebook.
+
+    Rows, columns and sums of it are a plain DataFrame.
+    """
+
+    _metadata = ["content"]  # noqa: RUF012 (convention of pandas)
+    content: Table
+
+    def __repr__(self) -> str:
+        """Return the text that ``periodic-gp show`` prints, as wide as the screen at most."""
+        return self._table().text(shutil.get_terminal_size().columns)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+    def _table(self) -> Table:
+        """Return the content with changes that the user has made."""
+        columns = [column for column in self.content.columns if column.key in self]
+        return replace(self.content, rows=self.to_dict("records"), columns=columns)
 
 
-def tables_of(results: Results, *, baseline: str | None = None) -> Iterator[ResultsTable]:
+def _grids(cells: Cells, width: int) -> Iterator[str]:
+    """Yield cells as one or several tables with the first column in each; numbers are not cut."""
+    columns = []
+    for heading, texts in cells.items():
+        wide = max(map(len, [heading, *texts]))
+        lines = [heading, "-" * wide, *texts]
+        left = heading == "agent"
+        columns.append([line.ljust(wide) if left else line.rjust(wide) for line in lines])
+    names, *numbers = columns
+    group = [names]
+    for column in numbers:
+        if len(group) > 1 and sum(len(GAP + each[0]) for each in [*group, column]) > width:
+            yield _joined(group)
+            group = [names]
+        group.append(column)
+    yield _joined(group)
+
+
+def _joined(columns: list[list[str]]) -> str:
+    return "\n".join(GAP.join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def tables_of(results: Results, *, baseline: str | None = None) -> Iterator[Table]:
     """Yield the tables of each track: of all tasks, and over them if several can be ranked."""
     for track in results.tracks:
         yield task_table(results, baseline=baseline, track=track)
         overall = overall_table(results, baseline=baseline, track=track)
-        if len(results.tasks) > 1 and len(overall):
+        if len(results.tasks) > 1 and overall.rows:
             yield overall
 
 
-def task_table(
-    results: Results, *, baseline: str | None = None, track: str = "online"
-) -> ResultsTable:
+def task_table(results: Results, *, baseline: str | None = None, track: str = "online") -> Table:
     """Return one row per task and agent, reference rows last; see ``evaluation.columns``.
 
     Args:
@@ -149,17 +168,15 @@ def task_table(
     known = baseline if baseline in (*results.agents(track), *REFERENCE_ROWS) else None
     columns = columns_of("task", track=track, baseline=known)
     tasks = {task: TaskRuns(results, track, known, task) for task in results.tasks}
-    rows = (
+    rows = [
         {"task": task, "agent": agent, **row_of(columns, runs, agent)}
         for task, runs in tasks.items()
         for agent in runs.regrets
-    )
-    return results_table(rows, Layout(columns, _titles(results, track), known))
+    ]
+    return Table(rows, columns, _titles(results, track), known)
 
 
-def overall_table(
-    results: Results, *, baseline: str | None = None, track: str = "online"
-) -> ResultsTable:
+def overall_table(results: Results, *, baseline: str | None = None, track: str = "online") -> Table:
     """Return one row per agent over all tasks, the best first; see ``evaluation.columns``.
 
     Only runs that all agents have finished count, the same number in every task.
@@ -183,7 +200,7 @@ def overall_table(
         f"{every} ({track}): 0 = oracle, 1 = choosing at random; normalised regret is an "
         "interquartile mean over runs"
     )
-    return results_table(rows, Layout(columns, {None: title}, known, _overall_note(runs)))
+    return Table(rows, columns, {None: title}, known, _overall_note(runs))
 
 
 def _overall_note(runs: AllTasks) -> str:
@@ -198,7 +215,7 @@ def _overall_note(runs: AllTasks) -> str:
     return f"Intervals over all tasks: {together}. Ranks need {MIN_RUNS} runs of each for one."
 
 
-def pair_table(results: Results, first: str, second: str) -> ResultsTable:
+def pair_table(results: Results, first: str, second: str) -> Table:
     """Return first minus second on common runs, a row per task; they may be of two tracks."""
     columns = {c.key: c for c in COLUMNS if c.key in ("runs", "difference", "p_value")}
     rows: list[dict[str, Any]] = []
@@ -212,7 +229,7 @@ def pair_table(results: Results, first: str, second: str) -> ResultsTable:
                 rows.append({"task": task, "agent": first, "runs": runs, **numbers})
     titles = _titles(results, "common runs")
     shown = {row["task"]: titles[row["task"]] for row in rows}
-    return results_table(rows, Layout(list(columns.values()), shown, second))
+    return Table(rows, list(columns.values()), shown, second)
 
 
 def _titles(results: Results, about: str) -> dict[str | None, str]:

@@ -110,9 +110,9 @@ def compare(
     sweep: SweepOption = None,
 ) -> None:
     """Compare two agents on common seeds: paired differences with intervals, task by task."""
-    table = load(store, sweep).compare(first, second)
+    table = load(store, sweep).compare(first, second).content
     say(f"{first} minus {second}, regret on common runs (negative: {first} is better)")
-    (difference,) = [column for column in table.layout.columns if column.interval]
+    (difference,) = [column for column in table.columns if column.interval]
     for row in table.rows:
         gap, p_value = difference.text(row), row["p_value"]
         say(f"  {row['task']}: {gap}, {row['runs']} runs, sign-flip p = {p_value:.3g}")

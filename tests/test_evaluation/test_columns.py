@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from agents.registry import AgentSpec
@@ -164,7 +163,7 @@ def test_columns_are_there_when_they_apply(
 def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
     """Tracks are never mixed: a baseline of one says nothing about the other."""
     for table in (task_table, overall_table):
-        pd.testing.assert_frame_equal(table(results, baseline="oracle2"), table(results))
+        assert table(results, baseline="oracle2").rows == table(results).rows
 
 
 def test_scores_are_computed_once(results: Results) -> None:
