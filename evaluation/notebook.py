@@ -26,9 +26,7 @@ _INCIDENTAL = {
 
 
 def pickled(name: str) -> bytes:
-    """Return an agent of ``__main__`` by value; nothing for any other, which workers can import."""
-    if not name.startswith(MAIN):
-        return b""
+    """Return an agent of ``__main__`` by value: workers cannot import it."""
     return bytes(cloudpickle.dumps(getattr(sys.modules["__main__"], name.removeprefix(MAIN))))
 
 

@@ -15,7 +15,6 @@ import pandas as pd
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from agents.checks import one_of
 from evaluation.specs import (
     CHANGES,
     REFERENCE_ROWS,
@@ -28,6 +27,7 @@ from evaluation.specs import (
 from evaluation.statistics import ChangeCosts, change_costs, score_of_regret
 from evaluation.store import Store, StoredRun, StoredSweep
 from periodic_envs.arrays import Array
+from periodic_envs.checks import one_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

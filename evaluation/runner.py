@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from agents.checks import one_of, require
 from evaluation.entries import AgentArgument, checked_agents, entries_of
 from evaluation.progress import Reporter, in_notebook
 from evaluation.protocol import Protocol
@@ -24,13 +23,13 @@ from evaluation.specs import (
     TRAINING,
     ProtocolError,
     UnknownWorldError,
+    look_for,
     parse_seeds,
     require_list,
 )
 from evaluation.store import Store
 from evaluation.workers import Executor, InProcess, Processes, execute
-from evaluation.worlds import look_for
-from periodic_envs.checks import whole
+from periodic_envs.checks import one_of, whole
 
 
 @dataclass(frozen=True)
@@ -90,9 +89,6 @@ def run(
         ValueError: One sentence, if an argument cannot be used.
     """
     one_of("isolation", isolation, ("none", "sandbox"))
-    require(
-        on_progress is None or callable(on_progress), "on_progress must be a function", on_progress
-    )
     protocol = _chosen(protocol, agents, envs, seeds, trusted=isolation == "none")
     if not isinstance(store, Store):
         store = Store(store)

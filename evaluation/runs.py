@@ -9,7 +9,7 @@ import msgspec
 
 from agents.registry import AgentSpec, UnknownAgentError
 from evaluation.keys import code_of, digest
-from evaluation.notebook import pickled
+from evaluation.notebook import MAIN, pickled
 from evaluation.specs import (
     REFERENCES,
     TRAINING,
@@ -19,8 +19,8 @@ from evaluation.specs import (
     Limits,
     ProtocolError,
     WorldSpec,
+    module_of,
 )
-from evaluation.worlds import module_of
 
 if TYPE_CHECKING:  # workers need no protocol
     from evaluation.protocol import Protocol
@@ -105,7 +105,7 @@ def _first_run(protocol: Protocol, entry: EnvEntry, agent: AgentEntry) -> Run:
         data=protocol.data_fingerprints[entry.label],
         sources=_sources(protocol, entry, agent_spec),
         world_module=module_of(world),
-        made_here=pickled(agent_spec.name) if agent_spec else b"",
+        made_here=pickled(agent.spec.name) if agent.spec.name.startswith(MAIN) else b"",
         horizon=world.arguments.get("horizon") or protocol.setups[entry.label].horizon,
     )
 

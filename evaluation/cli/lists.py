@@ -14,8 +14,7 @@ from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, 
 from evaluation import protocol as protocols
 from evaluation.cli.shared import CommandError, check_picture, save_picture, say
 from evaluation.protocol import Protocol
-from evaluation.specs import MissingPackageError, WorldSpec
-from evaluation.worlds import look_for
+from evaluation.specs import MissingPackageError, WorldSpec, look_for
 
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv

@@ -163,7 +163,7 @@ def test_columns_are_there_when_they_apply(
 def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
     """Tracks are never mixed: a baseline of one says nothing about the other."""
     for table in (task_table, overall_table):
-        assert table(results, baseline="oracle2").rows == table(results).rows
+        assert table(results, baseline="oracle2").text(300) == table(results).text(300)
 
 
 def test_scores_are_computed_once(results: Results) -> None:

@@ -11,8 +11,7 @@ import pytest
 
 import evaluation
 from evaluation.cli.lists import make_world
-from evaluation.specs import ProtocolError, UnknownWorldError, WorldSpec
-from evaluation.worlds import look_for, module_of
+from evaluation.specs import ProtocolError, UnknownWorldError, WorldSpec, look_for, module_of
 
 WORLD = '''
 from dataclasses import dataclass

@@ -204,8 +204,6 @@ def test_a_wrong_number_of_workers_is_refused(workers: Any) -> None:
     [
         ({"protocol": 3}, "protocol must be a Protocol, the name of one or the path .*, got 3"),
         ({"store": 3}, "store must be the path of a file, a Store or None, got 3"),
-        ({"on_progress": 3}, "on_progress must be a function, got 3"),
-        ({"on_progress": False}, "on_progress must be a function, got False"),
         ({"envs": "PeriodicGP-RideShare-v0"}, r"envs must be a list, .*: write envs=\[...\]"),
         ({"envs": 3}, r"envs must be a list, got 3: write envs=\[...\]"),
         ({"agents": "random"}, r"agents must be a list, got 'random': write agents=\[...\]"),
