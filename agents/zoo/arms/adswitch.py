@@ -69,7 +69,7 @@ class AdSwitch(ArmAgent):
         self._count, self._total = np.zeros((16, k)), np.zeros((16, k))
 
     def choose(self, t: float, observation: Array) -> int:
-        """The one that waited longest, of the good arms and those to be checked."""
+        """Return the arm that waited longest, among good arms and those to be checked."""
         in_turn = [a for a in range(self.n_arms) if self._good[a] or self._checks[a]]
         oldest = min(self._last[a] for a in in_turn)
         return self.any_of([a for a in in_turn if self._last[a] == oldest])
@@ -85,7 +85,7 @@ class AdSwitch(ArmAgent):
         self._plan()
 
     def _remember(self, arm: int, reward: float) -> None:
-        """Row s of the tables counts what came since the s-th reward of the episode."""
+        """Add a reward to all rows of the tables; row s covers rewards from the s-th on."""
         if self._n == len(self._count):
             self._count = np.concatenate([self._count, np.zeros_like(self._count)])
             self._total = np.concatenate([self._total, np.zeros_like(self._total)])
@@ -107,7 +107,7 @@ class AdSwitch(ArmAgent):
         return bool(low > self._lowest[arm] or high < self._highest[arm])  # (3)
 
     def _drop(self) -> None:
-        """Condition (1) of the paper, and (2) for what is remembered of a dropped arm."""
+        """Drop arms by condition (1) of the paper, and store their means and gaps by (2)."""
         count, total = self._count[: self._n], self._total[: self._n]
         seen = (count > 1.0) & self._good
         mean = total / np.maximum(count, 1.0)

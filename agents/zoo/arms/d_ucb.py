@@ -1,4 +1,4 @@
-"""UCB that forgets by and by."""
+"""Discounted UCB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.rewards import Means
 
 FORGOTTEN, LARGE = 1e-200, 1e100
-"""A weight below which a reward is as good as never given, and the largest in use."""
+"""Weight below which a reward is ignored, and the largest weight."""
 
 
 class DUCB(ArmAgent):
@@ -56,15 +56,15 @@ class DUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """No rewards.
+        """Begin without rewards.
 
-        They are weighted by gamma^(zero - t), which grows with time, so that what was learned
-        before need not be touched; ``zero`` moves on before the weights grow too large.
+        Weights gamma^(zero - t) grow with time, so that old sums need not be rescaled; ``zero`` is
+        moved before the weights become too large.
         """
         self._means, self._now, self._zero = Means(self.n_arms), -math.inf, -math.inf
 
     def choose(self, t: float, observation: Array) -> int:
-        """An untried arm, or the greatest bound."""
+        """Return an untried arm, or the greatest bound."""
         means, now, n = self._means, self._now, 0.0
         if not means.untried:
             now = now if now > t - 1.0 else t - 1.0

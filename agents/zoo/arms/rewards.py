@@ -116,22 +116,22 @@ MIN_REWARDS = 10
 
 
 class RewardScale:
-    """The rule above. Rewards so far include the warm start; their order does not matter.
+    """Scale of rewards, by the rules of the module. Their order does not matter.
 
     Attributes:
-        sigma: Sub-Gaussian scale of the noise; 0 as long as nothing is known of it.
-        width: Of the interval that bounded rewards of the same scale would have: 2 sigma.
-        known: Whether all is known beforehand, so that no reward need be observed.
+        sigma: Sub-Gaussian scale of the noise; 0 until it is known.
+        width: Width of the interval of bounded rewards with the same scale: 2 sigma.
+        known: True if no reward has to be observed.
 
     Args:
-        problem: What is known.
-        sigma: The deviation of the noise, if it is to be another than the problem's.
+        problem: Description of the problem.
+        sigma: Standard deviation of the noise; None for the problem's.
     """
 
     def __init__(self, problem: Problem, sigma: float | None = None) -> None:
-        given = problem.noise_std if sigma is None else not_negative("scale", sigma)
-        # A noiseless world tells nothing of how far apart its rewards are; a setting of 0 does.
-        self._sigma = given if given or sigma is not None else None
+        std = problem.noise_std if sigma is None else not_negative("scale", sigma)
+        # The noise of a noiseless world gives no scale of its rewards; a setting of 0 is accepted.
+        self._sigma = std if std or sigma is not None else None
         self._range = _known_range(problem)
         self._n, self._mean, self._squares = 0, 0.0, 0.0
         self._low, self._high = math.inf, -math.inf
@@ -179,12 +179,12 @@ class RewardScale:
         return self._range is not None or self._n >= rewards
 
     def standardised(self, reward: float) -> float:
-        """A reward in deviations from the mean; 0 as long as all were equal."""
+        """Return a reward in deviations from the mean; 0 as long as all were equal."""
         mean, deviation = self.mean_and_deviation
         return (reward - mean) / deviation if deviation > 0.0 else 0.0
 
     def unit(self, reward: float) -> float:
-        """A reward in [0, 1]; 1/2 as long as all were equal."""
+        """Return a reward in [0, 1]; 1/2 as long as all were equal."""
         low, high = self.interval
         if not high > low:
             return 0.5

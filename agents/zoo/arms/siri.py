@@ -1,4 +1,4 @@
-"""More arms than can be tried: how many to draw, and which of them to trust."""
+"""SiRI, for more arms than can be tried."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SiRI(ArmAgent):
         self._arm, self._left = -1, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm that is still to be played, or the next one."""
+        """Return the arm that is still to be played, or the next one."""
         if not self._left:
             count = self._count[self._drawn]
             self._arm = int(self._drawn[self._next(count)])

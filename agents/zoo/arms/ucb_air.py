@@ -12,13 +12,13 @@ from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
 
 
-def rarity(problem: Problem, given: float | None) -> float:
-    """beta: P(a random arm is within eps of the best) ~ eps^beta.
+def rarity(problem: Problem, beta: float | None) -> float:
+    """Return beta in P(a random arm is within eps of the best) ~ eps^beta.
 
     By default d / 2 for a box, which holds for a smooth maximum inside it, and 1 for a finite set.
     """
-    if given is not None:
-        return positive("beta", given)
+    if beta is not None:
+        return positive("beta", beta)
     return 1.0 if problem.n_actions is not None else problem.dim / 2.0
 
 
@@ -61,13 +61,13 @@ class UCBAIR(ArmAgent):
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def start(self) -> None:
-        """An order in which arms are drawn; counts, means and squares."""
+        """Draw the order of the arms, and reset counts, means and squares."""
         self._order = self._rng.permutation(self.n_arms)
         self._count, self._mean = np.zeros(self.n_arms), np.zeros(self.n_arms)
         self._squares = np.zeros(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """A new arm, or the greatest bound of those drawn."""
+        """Return a new arm, or the greatest bound of those drawn."""
         drawn = np.flatnonzero(self._count)
         n = float(self._count.sum()) + 1.0
         power = self._beta / 2.0 if self._beta < 1.0 else self._beta / (self._beta + 1.0)

@@ -1,4 +1,4 @@
-"""Forgetting everything, now and then."""
+"""R-GP-UCB, with resets at fixed intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agents.zoo.gp.gp_agent import GPAgent
 
 
 class RGPUCB(GPAgent):
-    """R-GP-UCB: GP-UCB that starts afresh every N steps.
+    """R-GP-UCB: GP-UCB that restarts every N steps.
 
     Pseudo-code::
 

@@ -1,4 +1,4 @@
-"""Forgetting what no longer matters."""
+"""W-DBO, which drops irrelevant observations."""
 
 from __future__ import annotations
 

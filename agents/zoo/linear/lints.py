@@ -33,5 +33,5 @@ class LinTS(SeasonalAgent):
     name = "lints"
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """A draw for every arm."""
+        """Return a draw for every arm."""
         return mean + self.width * deviation * self._rng.standard_normal(self.n_arms)

@@ -1,4 +1,4 @@
-"""The linear bandit that practitioners run, on harmonics of the season."""
+"""LinUCB on harmonics of the season, with a constant width."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ class LinUCB(SeasonalAgent):
         super().__init__(problem, rng, **common)
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """Upper confidence bounds."""
+        """Return upper confidence bounds."""
         bounds: Array = mean + self.width * np.sqrt(self._noise + np.square(deviation))
         return bounds

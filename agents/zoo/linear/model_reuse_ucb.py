@@ -1,4 +1,4 @@
-"""Remembering what one knew when this was last the case."""
+"""Linear UCB with change detection and reuse of old models."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class ModelReuseUCB(LinearAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """A fresh model and no old ones."""
+        """Begin with a new model and no old ones."""
         super().start()
         self.base, self._past = self.new_ridge(), self.new_ridge()
         self.old: list[Ridge] = []
         self._recent: list[tuple[float, float]] = []  # arm, reward; the past does not know them
 
     def choose(self, t: float, observation: Array) -> int:
-        """The choice of the base model."""
+        """Return the choice of the base model."""
         return self.best_of(self.bounds(self.base))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
@@ -82,7 +82,7 @@ class ModelReuseUCB(LinearAgent):
             self._change()
 
     def misfit(self, model: Ridge) -> float:
-        """Misfit of the recent rewards under a model that has not seen them."""
+        """Return the misfit of the recent rewards under a model that has not seen them."""
         arms, rewards = (np.array(part) for part in zip(*self._recent, strict=True))
         mean, deviation = model.predict(self.x[arms.astype(int)], self.middle)
         noise = self.scale.sigma**2
@@ -91,10 +91,10 @@ class ModelReuseUCB(LinearAgent):
 
     def _change(self) -> None:
         misfits = [self.misfit(model) for model in self.old]
-        found = int(np.argmin(misfits)) if misfits else -1
-        fits = found >= 0 and misfits[found] <= self._quantile
-        again = self.old.pop(found) if fits else self.new_ridge()
+        best = int(np.argmin(misfits)) if misfits else -1
+        fits = best >= 0 and misfits[best] <= self._quantile
+        reused = self.old.pop(best) if fits else self.new_ridge()
         self.old.append(self._past)
         for arm, reward in self._recent:
-            again.add(self.x[int(arm)], reward)
-        self.base, self._past, self._recent = again, deepcopy(again), []
+            reused.add(self.x[int(arm)], reward)
+        self.base, self._past, self._recent = reused, deepcopy(reused), []

@@ -45,7 +45,7 @@ class SeasonFeatures:
         return 1 + 2 * len(self._frequencies)
 
     def __call__(self, t: float) -> Array:
-        """z_t, shape (d,)."""
+        """Return z_t, shape (d,)."""
         if self._newest[0] != t:  # asked twice a step: to choose, and to learn
             angles, n = 2.0 * np.pi * self._frequencies * t, len(self._frequencies)
             z = np.empty(1 + 2 * n)
@@ -98,16 +98,16 @@ class SeasonalAgent(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """A regression for each arm."""
+        """Create a regression for each arm."""
         self.models = [Ridge(self.features.dim, self.lam) for _ in range(self.n_arms)]
         self._table = RidgeTable(self.models)
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """Scores to compare: from each arm's mean and its deviation, in deviations of rewards."""
+        """Return scores of the arms from means and deviations, in deviations of rewards."""
         raise NotImplementedError
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm of the greatest score; at first any."""
+        """Return the arm of the greatest score; at first any."""
         if not self.scale.rests_on(self._first_pulls):
             return int(self._rng.integers(self.n_arms))
         return self.best_of(self.scores(*self._table.predict(self.features(t))))
