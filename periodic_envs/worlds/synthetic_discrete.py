@@ -1,4 +1,4 @@
-"""The paper's synthetic study on a finite set of actions."""
+"""World of the paper's synthetic study with a finite set of actions."""
 
 from __future__ import annotations
 
