@@ -123,7 +123,7 @@ def scikit_learn(horizon: int):
 
 
 def botorch(horizon: int):
-    """Return boTorch's SingleTaskGP with a fixed kernel, made anew each step."""
+    """Return boTorch's SingleTaskGP with a fixed kernel, created again at each step."""
     import torch
     from botorch.models import SingleTaskGP
     from gpytorch.kernels import PeriodicKernel, RBFKernel
@@ -154,7 +154,7 @@ def botorch(horizon: int):
 
 
 def gpy(horizon: int):
-    """Return GPy's GPRegression with a fixed kernel, made anew each step."""
+    """Return GPy's GPRegression with a fixed kernel, created again at each step."""
     import GPy
 
     def fit_predict(X, y, query):

@@ -1,4 +1,4 @@
-"""``periodic-gp backtest``: windows of a table, references, verdicts and commands."""
+"""Tests of ``periodic-gp backtest``: windows, references, verdicts and commands."""
 
 import json
 import shlex
@@ -280,7 +280,7 @@ def test_backtest_names_an_agent_that_fails_once(waves: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said", "status"),
     [
-        (["--baseline", "nobody"], "unknown baseline 'nobody': expected one of ucb1, oracle", 1),
+        (["--baseline", "unknown"], "unknown baseline 'unknown': expected one of ucb1, oracle", 1),
         (["--windows", "99"], "too few for 99 windows", 1),
         (["--picture", "x.gif"], "a picture's name must end in", 1),
         (["--agents", "ucb7"], "there is no agent 'ucb7'", 1),

@@ -1,4 +1,4 @@
-"""``periodic-gp data``: what it says and what it keeps."""
+"""Tests of ``periodic-gp data``."""
 
 import re
 import zipfile

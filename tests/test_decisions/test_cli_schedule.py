@@ -1,4 +1,4 @@
-"""Messy files as people have them, from the file to the schedule."""
+"""Tests of schedules from files with irregularities."""
 
 import csv
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.test_evaluation.test_cli import call
 
 
 def plan_of(tmp_path: Path, file: Path, *options: str) -> tuple[str, dict[str, dict[str, str]]]:
-    """What is said about a file, and its schedule by slot."""
+    """Return the output for a file, and its schedule by slot."""
     target = tmp_path / "plan.csv"
     result = call("data", "check", str(file), "--schedule", str(target), *options)
     assert result.returncode == 0, result.stderr

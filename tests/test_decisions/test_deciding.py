@@ -1,4 +1,4 @@
-"""A decider does what its agent would, in names and times, and nothing else."""
+"""Tests of deciders: agents with names and times."""
 
 import math
 import re
@@ -217,7 +217,7 @@ def test_decider_reports_a_failing_agent(tmp_path: Path) -> None:
 
 
 def test_choose_logs_exact_probabilities() -> None:
-    """Of 2,000 choices 10 % deviate by four standard deviations once in 16,000 seeds."""
+    """The false-alarm rate is one in 16,000 seeds (four standard deviations of 2,000 choices)."""
     decider = kiosk(arms=["a", "b", "c", "d"], explore=0.4)
     decider.learn(table(7, ["a", "b"]).assign(b=1.0, c=0.0, d=2.0))
     planned = decider.plan("2026-11-16 00:00", steps=1).table["arm"][0]

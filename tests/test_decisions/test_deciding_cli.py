@@ -1,4 +1,4 @@
-"""The commands ``decide``: each does one thing with one file."""
+"""Tests of the commands ``decide``."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ INIT = ("init", "k", "--arms", "billing", "--arms", "sales", "--step", "1h", "--
 
 
 def decide(folder: Path, *words: str, fails: bool = False) -> str:
-    """What a command says."""
+    """Return the output of a command."""
     done = call("decide", *words, cwd=folder)
     assert done.returncode == int(fails), done.stdout + done.stderr
     return " ".join((done.stderr if fails else done.stdout).split())

@@ -1,4 +1,4 @@
-"""Deciders in files: the same afterwards, shared by processes, and safe from kills."""
+"""Tests of files of deciders: exact continuation, sharing and atomic writes."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A plan says what is a trial, and where what was seen contradicts what is believed."""
+"""Tests of plans: trials, past means and warnings."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""``periodic-gp data log``: what it says, what it refuses, and what it leaves to ``data check``."""
+"""Tests of ``periodic-gp data log``."""
 
 import json
 from pathlib import Path
@@ -102,7 +102,7 @@ def test_data_log_names_the_options_for_unclear_columns(path: Path) -> None:
     [
         (("--policy", "foo"), "a policy must be"),
         (("--policy", "schedule:none.csv"), "cannot read 'none.csv'"),
-        (("--policy", "agent:nobody"), "there is no agent 'nobody'"),
+        (("--policy", "agent:unknown"), "there is no agent 'unknown'"),
         (("--estimator", "best"), "unknown estimator 'best': expected"),
     ],
 )

@@ -36,7 +36,7 @@ def some_log(
 
 
 def uniform_log(seed: int = 0, n: int = 400, arms: int = 3, period: int = 10) -> DecisionLog:
-    """Rewards of mean arm + [phase is the arm's], noise 1."""
+    """Return a log with mean rewards arm + [phase is the arm's] and noise 1."""
     rng = np.random.default_rng(seed)
     arm = rng.integers(0, arms, n)
     mean = arm + (np.arange(n) % period == arm)
@@ -155,7 +155,7 @@ def test_ratios_are_unbiased_over_all_logs() -> None:
 
 
 def test_model_equals_the_dense_posterior() -> None:
-    """Against the dense engine, which sees row by row, with the same kernel and noise."""
+    """The posterior equals that of the dense engine on single rows."""
     rng = np.random.default_rng(2)
     n, arms, period = 60, 3, 6.0
     seasons = split_seasons(np.arange(n), period)
@@ -212,7 +212,7 @@ def test_cross_fit_ignores_its_own_fold() -> None:
 
 
 def scheduled(n: int = 200, p: float | None = 1.0) -> DecisionLog:
-    """Arm a in the first half of each season of ten, b in the second, never c."""
+    """Return a log with arm a in the first half of each season, b in the second, never c."""
     arm = np.where(np.arange(n) % 10 < 5, 0, 1)
     return some_log(arm, np.ones(n), None if p is None else np.full(n, p))
 
@@ -273,8 +273,8 @@ def test_evaluate_refuses_unknown_names() -> None:
         asked.evaluate(FixedArm("x"))
     with pytest.raises(DecisionLogError, match="unknown estimator 'magic'"):
         asked.evaluate(FixedArm("a"), "magic")
-    with pytest.raises(DecisionLogError, match="there is no agent 'nobody'"):
-        replay_agent(asked, "nobody")
+    with pytest.raises(DecisionLogError, match="there is no agent 'unknown'"):
+        replay_agent(asked, "unknown")
     with pytest.raises(DecisionLogError, match="plan has no arm for step 1"):
         asked.evaluate(ScheduledArms("plan", "step", {"step 0": "a"}))
     with pytest.raises(DecisionLogError, match="are plain numbers"):
@@ -303,7 +303,7 @@ def test_replay_agent_learns() -> None:
 
 
 def test_replay_agent_is_unbiased() -> None:
-    """In forty logs as in forty lives of as many decisions: five standard errors apart at most."""
+    """Means of forty logs and forty episodes differ by at most five standard errors."""
     gaps = []
     for seed in range(40):
         log = uniform_log(seed, n=300, period=1000)

@@ -1,4 +1,4 @@
-"""Logs are told from tables of all rewards, and read as people write them."""
+"""Tests of detecting and reading logs."""
 
 from pathlib import Path
 

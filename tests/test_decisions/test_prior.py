@@ -1,4 +1,4 @@
-"""``periodic-gp learn-prior``: what it learns, what that is worth, and what it refuses."""
+"""Tests of ``periodic-gp learn-prior``."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def replay_of(file: Path) -> gym.Env:
 
 @pytest.mark.parametrize("unit", [1.0, 1e5])
 def test_learned_prior_pays_on_fresh_data(tmp_path: Path, unit: float) -> None:
-    """Whatever the unit: variances in squares of 1e5 are none that an agent would read."""
+    """The prior pays in any unit: variances must stay within the limits of agents."""
     old = table(tmp_path / "old.csv", measurements(40, 0, unit))
     prior = tmp_path / "prior.json"
     result = call("learn-prior", str(old), "--period", str(PERIOD), "--out", str(prior))

@@ -1,4 +1,4 @@
-"""Which arm when: slots in the words of a calendar, and plans that are no better than they are."""
+"""Tests of schedules and slots of a calendar."""
 
 import csv
 import io
@@ -95,7 +95,7 @@ def test_seasonal_mean_covers() -> None:
 
 
 def test_schedule_by_hand() -> None:
-    """In the second slot the other arm is better, but for one season."""
+    """Return rewards whose other arm is better in the second slot, except in one season."""
     rewards = np.tile([[3.0, 0.0], [1.0, 2.0]], (4, 1))
     rewards[7] = [1.0, 0.0]
     check = check_series(table(rewards, "2024-01-01", "1s"), source="x", period=2)

@@ -23,7 +23,7 @@ STEPS = np.arange(672)[:, None]
 
 
 def noise(kind: str, seed: int, shape: tuple[int, int]) -> np.ndarray:
-    """Things that do not repeat."""
+    """Return series without seasons."""
     rng = np.random.default_rng(seed)
     n = shape[0]
     errors = rng.standard_normal(shape)
@@ -54,7 +54,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_find_seasons_finds_none_in_noise(kind: str) -> None:
-    """Of 40 tables at most two: at the highest rate above, other seeds fail once in 60 times."""
+    """At most two of 40 tables have a season: at the highest rate, one in 60 seeds fails."""
     alarms = [
         find_seasons(noise(kind, seed, shape)).seasons
         for seed in range(20)
@@ -133,7 +133,7 @@ def test_measure_gain_by_hand() -> None:
 
 
 def test_measure_gain_of_noise_is_zero() -> None:
-    """In sample, phases of pure noise would seem to be worth a lot."""
+    """An in-sample estimate for pure noise would be far above zero."""
     gains = [measure_gain(noise("white", seed, (96, 5)), 24) for seed in range(30)]
     honest = np.mean([gain.per_phase - gain.random for gain in gains])
     optimistic = np.mean([gain.hindsight - gain.static for gain in gains])

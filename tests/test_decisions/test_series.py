@@ -1,4 +1,4 @@
-"""Users' tables become rewards on a regular grid, or one sentence that says why not."""
+"""Tests of ``read_series`` and its errors."""
 
 from pathlib import Path
 

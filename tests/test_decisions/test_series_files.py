@@ -1,4 +1,4 @@
-"""Files, letters, times, numbers and words as people write them."""
+"""Tests of file formats, encodings, times, numbers and missing values."""
 
 import io
 from pathlib import Path
@@ -210,7 +210,7 @@ def mangled_tables(draw: st.DrawFn) -> bytes:
 
 
 def outcome(path: Path) -> Series | str:
-    """What was read, or the sentence that says why not; anything else is a failure."""
+    """Return the series or the error message; any other exception is a failure."""
     try:
         return read_series(path)
     except DataError as error:

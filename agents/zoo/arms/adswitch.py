@@ -35,7 +35,7 @@ class AdSwitch(ArmAgent):
     [0, 1] the checks leave no time for anything else below some 10^4 steps: with two arms as far
     apart as can be, more than one play a step is planned for them.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Both tests are exact (the
     two public implementations look at every tenth time or so): every interval was once the last
     one, so that running extremes of m -+ r do for (3), with the sigma of that time where it is

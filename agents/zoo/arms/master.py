@@ -58,7 +58,7 @@ class Master(ArmAgent):
     see it fire; at 512 steps, two arms and a factor of 1/500 it does, but in a still world as early
     as in one that changes.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. No f - y counts for more
     than B. Nothing is tested before sigma is known, or ten rewards are. Steps are counted by the
     clock; a late reward goes to the instance that made the decision while it lasts. The warm start

@@ -28,7 +28,7 @@ class SiRI(ArmAgent):
     confirmed; neither could a second implementation with the same index be found.
 
     Deviations from the paper: it is made for simple regret, the quality of one arm named in the
-    end, and is judged here by all that it plays. Rewards need not lie in [0, 1]. In the place of
+    end, and is judged here by all that it plays. Rewards need not lie in [0, 1]. Instead of
     their range, B is 2 sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are
     drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
 

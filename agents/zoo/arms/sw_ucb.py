@@ -33,7 +33,7 @@ class SWUCB(ArmAgent):
     [@fiandri2024sliding]); the theorem asks for xi > 1/2. The default xi = 0.6 is common in later
     comparisons; the value of the paper's own simulations could not be confirmed.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. n is the number of rewards
     in the window: min(t, tau) unless some are missing. Steps are counted by the clock.
 

@@ -22,7 +22,7 @@ class UCB1(ArmAgent):
 
     Reference: [@auer2002finite], xi = 2.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Ties are broken at random. n
     counts rewards, so that late and missing ones are allowed.
 

@@ -35,7 +35,7 @@ class UCBAIR(ArmAgent):
     Reference: [@wang2009algorithms]; the case of a best mean below its bound. E is the smallest
     that it allows. Rule and index agree with a second, independent implementation.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are drawn without
     return: of a finite set, or of ``box_arms`` evenly spread points of a box. t counts rewards.
 

@@ -53,7 +53,7 @@ class DLinUCBPool(LinearAgent):
     slaves have wider bounds there. Otherwise the port is followed where the two differ. The
     authors' code uses the radius to judge slaves only, and chooses arms with a constant width (0.6
     in its simulation, with tau = 100). Its radius has d log((lam + n) / (0.01 lam)) for n rewards,
-    its eps sigma^2 in the place of sigma, its record one trial without failure more; delta_2 is 0.1
+    its eps sigma^2 instead of sigma, its record one trial without failure more; delta_2 is 0.1
     by default, and a slave whose badness equals a bound is kept.
 
     Args:
