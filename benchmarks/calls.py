@@ -84,7 +84,7 @@ class Counter:
             self.functions.add((code.co_filename, f"{code.co_name}:{code.co_firstlineno}"))
 
     def counts(self) -> dict[str, int]:
-        """Return calls, and distinct functions and files of this repository."""
+        """Return the calls, and distinct functions and files of this repository."""
         files = {file for file, _ in self.functions}
         return {"calls": self.calls, "functions": len(self.functions), "files": len(files)}
 

@@ -95,7 +95,7 @@ class Vector:
         return steps * COPIES / within, steps * COPIES / whole, steps * COPIES / without
 
     def step(self, steps: int, env: Any) -> float:
-        """Return seconds that so many steps take."""
+        """Return the seconds that so many steps take."""
         start = clock()
         for i in range(steps):
             env.step(self.actions[i % 16])

@@ -45,7 +45,7 @@ def world(horizon: int) -> np.ndarray:
 
 
 def loop(start: float, choose: Callable[[int], int], learn: Callable[..., None], horizon: int):
-    """Return seconds since ``start``, and the actions of a run."""
+    """Return the seconds since ``start``, and the actions of a run."""
     rewards, actions = world(horizon), np.empty(horizon, dtype=int)
     for t in range(horizon):
         actions[t] = choose(t)
@@ -123,7 +123,7 @@ def scikit_learn(horizon: int):
 
 
 def botorch(horizon: int):
-    """Return boTorch's SingleTaskGP with a fixed kernel, created again at each step."""
+    """Return BoTorch's SingleTaskGP with a fixed kernel, created again at each step."""
     import torch
     from botorch.models import SingleTaskGP
     from gpytorch.kernels import PeriodicKernel, RBFKernel

@@ -29,7 +29,7 @@ console = Console()
 
 
 def frames(env_id: str, steps: int) -> tuple[list[float], list[float]]:
-    """Return milliseconds of frames step by step, and of some of them from nothing."""
+    """Return the milliseconds of frames step by step, and of some of them from nothing."""
     env: Any = gym.make(env_id, render_mode="rgb_array").unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)
@@ -45,14 +45,14 @@ def frames(env_id: str, steps: int) -> tuple[list[float], list[float]]:
 
 
 def milliseconds(function: Any) -> float:
-    """Return processor time of one call."""
+    """Return the processor time of one call."""
     begin = time.process_time()
     function()
     return 1e3 * (time.process_time() - begin)
 
 
 def build(edition: Path) -> float:
-    """Return seconds of a fresh process that builds the page of an edition."""
+    """Return the seconds of a fresh process that builds the page of an edition."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
         command += ["--folder", str(edition.parent), "--edition", edition.name]
@@ -64,7 +64,7 @@ def build(edition: Path) -> float:
 
 
 def live() -> dict[str, float]:
-    """Return milliseconds that a served store takes to be asked, with and without news."""
+    """Return the milliseconds that a served store takes to be asked, with and without news."""
     with tempfile.TemporaryDirectory() as folder:
         path, agents = Path(folder) / "store.sqlite", ["random", "fixed"]
         run("smoke", agents=agents, store=path, workers=0)

@@ -37,7 +37,7 @@ def one_by_one(world: str) -> VecEnv:
 
 
 def speed(envs: VecEnv, steps: int) -> float:
-    """Return steps per second of a training."""
+    """Return the steps per second of a training."""
     settings = {**TRAINING["ppo"], "gamma": 0.0, "ent_coef": EXPLORING["ppo"]}
     network = {"net_arch": list(NET)}
     model = PPO("MlpPolicy", envs, seed=0, device="cpu", policy_kwargs=network, **settings)
@@ -47,7 +47,7 @@ def speed(envs: VecEnv, steps: int) -> float:
 
 
 def stepping(envs: VecEnv, steps: int = 600) -> float:
-    """Return steps per second without a learner."""
+    """Return the steps per second without a learner."""
     envs.action_space.seed(0)
     actions = np.stack([envs.action_space.sample() for _ in range(COPIES)])
     envs.reset()

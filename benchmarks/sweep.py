@@ -122,7 +122,7 @@ class SklearnUCB:
 
 
 def timed(protocol: Protocol, workers: int) -> float:
-    """Return seconds of a run from nothing, without the start of the workers."""
+    """Return the seconds of a run from nothing, without the start of the workers."""
     run(protocol.restricted(agents=["random"], seeds=[0]), workers=workers)  # imports, caches
     start = time.perf_counter()
     results = run(protocol, workers=workers)

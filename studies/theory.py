@@ -66,7 +66,7 @@ def predictive_variances(covariance: ArrayLike, *, noise_variance: float) -> Arr
 
 
 def gain_from_variances(variances: ArrayLike, *, noise_variance: float) -> float:
-    """Return lemma A.1: I(y; f) = 1/2 sum_t log(1 + sigma^2_{t-1}(s_t) / sigma^2)."""
+    """Return Lemma A.1: I(y; f) = 1/2 sum_t log(1 + sigma^2_{t-1}(s_t) / sigma^2)."""
     variances = np.asarray(variances, dtype=np.float64)
     if not (variances >= 0.0).all():
         raise ValueError("variances must be numbers of at least 0")
@@ -89,7 +89,7 @@ def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: flo
 
 
 def action_gain(covariance: ArrayLike, *, rounds: int, noise_variance: float) -> Bracket:
-    """Return bounds of gamma^A_1, ..., gamma^A_T for actions of this covariance (n, n).
+    """Return the bounds of gamma^A_1, ..., gamma^A_T for actions of this covariance (n, n).
 
     Information gain is monotone and submodular, so T choices gain no more than any design at hand
     plus T times the most that one more reward would add to it: the online bound of
@@ -107,7 +107,7 @@ def season_gain(
     rounds: int,
     noise_variance: float,
 ) -> Bracket:
-    """Return bounds of gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
+    """Return the bounds of gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
 
     Step t = 1, 2, ... is in phase (t - 1) mod tau, a row of ``season_covariance``. The upper bound
     is the online bound as in ``action_gain``, now never above twice the greedy gain, the guarantee
@@ -160,7 +160,7 @@ def exact_season_gain(
 def regret_bound(
     rounds: ArrayLike, *, beta: ArrayLike, gamma: ArrayLike, noise_variance: float
 ) -> Array:
-    """Return theorem 1: sqrt(c3 T beta_T gamma_T) + pi^2 / 6 with c3 = 8 / log(1 + sigma^-2).
+    """Return Theorem 1: sqrt(c3 T beta_T gamma_T) + pi^2 / 6 with c3 = 8 / log(1 + sigma^-2).
 
     For prior variances of at most 1, as for GP-UCB [@srinivas2009gaussian]; arrays are broadcast.
     A finite set of actions does without pi^2 / 6.

@@ -135,7 +135,7 @@ def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis
     omega = fundamental * steps
     density = _spectral_shape(np.linalg.norm(omega, axis=1) * length_scale, nu, dim)
     order = np.argsort(-density, kind="stable")
-    # Each frequency but 0 stands for its opposite, too.
+    # Each frequency except 0 represents its opposite, too.
     power = (density * np.where(steps.any(axis=1), 2.0, 1.0))[order]
     power /= power.sum()
     lost = 1.0 - power.cumsum()

@@ -46,7 +46,7 @@ class Flights(DataWorld):
 
     ## Rewards
     The number of departures to that destination in that hour (or its negative, for the fewest).
-    Hours in which nothing leaves, most of the night, are zeros. Nothing is added to it. Regret is
+    Hours in which nothing leaves, most of the night, are zeros. There is no noise. Regret is
     the distance to the best destination of that hour.
 
     ## Starting State

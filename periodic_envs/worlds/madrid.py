@@ -47,11 +47,11 @@ class Madrid(DataWorld):
     """Nitric oxide at Madrid's 24 stations, hour by hour: where is the traffic worst now?
 
     ## Description
-    The paper's experiment. The city's own hourly measurements are replayed: an action is a
-    station, the reward what it measured in that hour. Import the measurements once
-    (``periodic-gp data download madrid --year 2018``, or ``periodic-gp data import`` for files
-    that you have). Without them the rewards are simulated, with a warning; ``info["data_source"]``
-    is then "simulator" instead of "measurements", and the fingerprint differs.
+    The paper's experiment. The city's own hourly measurements are replayed: an action is a station,
+    and the reward its measurement in that hour. Import the measurements once (``periodic-gp data
+    download madrid --year 2018``, or ``periodic-gp data import`` for files that you have). Without
+    them the rewards are simulated, with a warning; ``info["data_source"]`` is then "simulator"
+    instead of "measurements", and the fingerprint differs.
 
     ## Action Space
     ``Discrete(24)``: the station. The stations' coordinates in km are public.
@@ -61,8 +61,8 @@ class Madrid(DataWorld):
     ``t`` counts hours from 00:00 of the first day, local time.
 
     ## Rewards
-    What the station measured, in ug/m3 (or its negative, for the cleanest air). Nothing is added
-    to it. Regret is the distance to the best station of that hour.
+    The measurement of the station in ug/m3 (or its negative, for the cleanest air), without noise.
+    Regret is the distance to the best station of that hour.
 
     ## Starting State
     ``t = 48``, after two days whose best action-reward pair of each hour is prior information

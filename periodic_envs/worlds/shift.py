@@ -30,7 +30,7 @@ class Shift(Synthetic):
     The world of ``PeriodicGP-SyntheticDiscrete-v0`` until it changes, ``changes`` times in an
     episode. The kind of each change is drawn from the words in ``change``:
     "phase" (the season jumps by ``size`` / 2 of its length, forwards or backwards), "period" (it
-    becomes longer or shorter by a factor of 1 + ``size``, and goes on from the phase it is in),
+    becomes longer or shorter by a factor of 1 + ``size``, and continues from the current phase),
     "swap" (a share ``size`` of the arms trade places in pairs; their coordinates stay where they
     were) or "amplitude" (all that repeats becomes stronger or weaker by a factor of 1 + ``size``;
     what is constant in time stays). Directions and pairs are drawn, too. Worlds that differ in

@@ -66,11 +66,11 @@ def test_data_import_prints_skipped_files(data_folder: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("data", "import", "nowhere"), "there is no file or folder 'nowhere'"),
+        (("data", "import", "nowhere"), "the file or folder 'nowhere' does not exist"),
         (("data", "import", "page.zip"), "page.zip is damaged or in another format"),
         (("data", "import", "cut.csv"), "cut.csv, line 2, has "),
         (("data", "download", "paris", "--year", "2018"), "unknown source 'paris'"),
-        (("data", "download", "madrid", "--year", "1999"), "there is no address for 1999"),
+        (("data", "download", "madrid", "--year", "1999"), "no address is known for 1999"),
         (
             ("data", "download", "madrid", "--year", "2018", "--url", "ftp://x"),
             "the address must start with https://",
@@ -84,9 +84,15 @@ def test_data_import_prints_skipped_files(data_folder: Path, tmp_path: Path) -> 
             "duplicates must be one of error, mean",
         ),
         (("data", "check", "two.csv", "--time-format", "%Y%Y"), "cannot read the times in column"),
-        (("play", "PeriodicGP-Replay-v0:data=two.csv", "fixed"), "period must be given"),
+        (
+            ("play", "PeriodicGP-Replay-v0:data=two.csv", "fixed"),
+            "period, the length of the season in steps, must be given",
+        ),
         (("play", "PeriodicGP-Replay-v0:data=none.csv", "fixed"), "cannot read 'none.csv'"),
-        (("play", "PeriodicGP-Madrid-v0:magnitude=O3", "fixed"), "only NO (simulated), not O3"),
+        (
+            ("play", "PeriodicGP-Madrid-v0:magnitude=O3", "fixed"),
+            "only NO is available (simulated), not O3",
+        ),
         (("play", "PeriodicGP-Madrid-v0:strt=x", "fixed"), "did you mean 'start'?"),
         (("play", "PeriodicGP-Madrid-v0:start", "fixed"), "there is no environment"),
         (("play", "CartPole-v1", "fixed"), "CartPole-v1 is not an environment of this suite"),

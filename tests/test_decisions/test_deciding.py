@@ -208,7 +208,9 @@ def test_decider_reports_a_failing_agent(tmp_path: Path) -> None:
     with pytest.raises(DeciderError, match="could not learn: no losses"):
         decider.tell(choice.id, -1.0)
     decider.tell(choice.id, 1.0)
-    with pytest.raises(DeciderError, match="could not choose: an action is a whole number below 2"):
+    with pytest.raises(
+        DeciderError, match="could not choose: an action must be a whole number below 2"
+    ):
         decider.choose("2026-11-16 04:00")
     assert len(decider.log) == 1
 

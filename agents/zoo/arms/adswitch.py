@@ -1,4 +1,4 @@
-"""Tracking the best arm without knowing how often it changes."""
+"""AdSwitch, for an unknown number of changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
 
 FINEST = 20
-"""Gaps below 2^-FINEST are not looked for."""
+"""Gaps below 2^-FINEST are not searched for."""
 
 
 class AdSwitch(ArmAgent):
-    """AdSwitch: drop arms that are worse, look at them again now and then, start again on a change.
+    """AdSwitch: drop inferior arms, check them occasionally, and restart after a change.
 
     Pseudo-code::
 
@@ -30,17 +30,17 @@ class AdSwitch(ArmAgent):
             for every d = 1/2, 1/4, ... >= gap / 16
 
     Reference: [@auer2019adaptively], announced in [@auer2019achieving]. Its theorem asks for
-    C > 16, with which hardly an arm is ever dropped within 200 steps; the default is C = 1, as in
-    the comparison of [@besson2022efficient], whose code was the second source. On rewards in
-    [0, 1] the checks leave no time for anything else below some 10^4 steps: with two arms as far
-    apart as can be, more than one play a step is planned for them.
+    C > 16, with which arms are rarely dropped within 200 steps; the default is C = 1, as in
+    the comparison of [@besson2022efficient], whose code was the second source. On rewards in [0, 1]
+    the checks take all the time below about 10^4 steps: even for two arms with the largest gap,
+    more than one play per step is scheduled.
 
     Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Both tests are exact (the
     two public implementations look at every tenth time or so): every interval was once the last
     one, so that running extremes of m -+ r do for (3), with the sigma of that time where it is
-    learned. Of several checks of an arm the longest is made. Late rewards are taken in the order in
-    which they come. Time and memory of a step grow with the length of the episode.
+    learned. Of several checks of an arm the longest is run. Late rewards count in order of arrival.
+    Time and memory of a step grow with the length of the episode.
 
     Args:
         c: C above.

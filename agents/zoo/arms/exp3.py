@@ -13,7 +13,7 @@ from agents.zoo.arms.arm_agent import ArmAgent
 
 
 class Exp3S(ArmAgent):
-    """Exp3.S: exponential weights of which a little is shared out again at every step.
+    """Exp3.S: exponential weights with a small redistribution at every step.
 
     Pseudo-code::
 

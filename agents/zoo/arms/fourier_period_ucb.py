@@ -15,7 +15,7 @@ from agents.checks import at_least_one, share
 from agents.zoo.arms.arm_agent import ArmAgent
 
 MAX_PERIOD = 500
-"""No longer period is looked for, however long the signal."""
+"""Longest period that is searched for."""
 
 
 class FourierPeriodUCB(ArmAgent):
@@ -29,18 +29,18 @@ class FourierPeriodUCB(ArmAgent):
         stage two: p_a <- t mod T_a
             a_t <- argmax_a mean[a, p_a] + sigma sqrt(2 log t / n[a, p_a]), untried cells first
 
-    Reference: [@chen2020learning]: unknown periods, whole numbers, one for each arm. The season
-    that a problem tells is not used.
+    Reference: [@chen2020learning]: unknown periods, whole numbers, one for each arm. The problem's
+    season is not used.
 
-    Deviations from the paper: the text of its algorithms was not at hand; their plan is from its
-    abstract and introduction, and the constants are ours. n = sqrt T, the order at which stage one
-    costs no more than the paper's bound, but at most half of the run for all arms together, so
-    that for many arms and short runs there is not enough to tell a period from. Frequencies are
+    Deviations from the paper: the text of its algorithms was not available; their outline follows
+    the abstract and the introduction, and the constants are ours. n = sqrt T, the order at which
+    stage one costs no more than the paper's bound, but at most half of the run for all arms
+    together, so that for many arms and short runs periods cannot be estimated. Frequencies are
     fractions j / q with q <= n / 2, taken one after the other and fitted away by least squares,
     while the largest response exceeds sigma^2 log(M / level) for M fractions: white noise does so
-    with probability ``level``. Of responses that noise cannot tell apart the one is taken that
-    keeps the period shortest. Stage two takes a width of
-    sigma sqrt(2 log n / n), half of what `ucb1` has here. A box is cut into points.
+    with probability ``level``. Among responses with insignificant differences, the one with
+    the shortest total period is chosen. Stage two takes a width of sigma sqrt(2 log n / n), half of
+    what `ucb1` has here. A box is cut into points.
 
     Args:
         stage_one: n; by default the rule above.

@@ -36,13 +36,13 @@ class PeriodicEXP4(ArmAgent):
 
     Deviations from the paper: the authors' code replaces sums of exponentials by their largest
     term; here they are exact. EXP4 as first written mixes a share gamma of uniform choice in. The
-    authors' code does not, nor is it done here: with K log N > T, the rule here, it would mean
-    choosing at random for ever. Rewards are brought into [0, 1] by their range so far, or, where
-    mean and deviation are known, by two deviations about the mean; what lies outside is cut off. A
-    reward that comes late is weighed by the probability at its decision, of the last thousand.
+    authors' code does not, nor is it done here: with K log N > T, the usual case here, all choices
+    would be random. Rewards are brought into [0, 1] by their range so far, or, where mean and
+    deviation are known, by two deviations about the mean; what lies outside is cut off. A late
+    reward is weighted by the probability at its decision, if that is among the last thousand.
 
     Args:
-        max_period: P; by default the problem's main season, rounded up, or 24 if it tells none.
+        max_period: P; by default the problem's main season, rounded up, or 24 if it is unknown.
         gamma: The rate of learning; by default the formula.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """

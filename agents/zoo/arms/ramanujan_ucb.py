@@ -16,7 +16,7 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class RamanujanUCB(ArmAgent):
-    """Every arm a sum of short periods, found by the Ramanujan periodicity transform.
+    """Ramanujan-UCB: each arm is a sum of short periods in the Ramanujan periodicity transform.
 
     Pseudo-code::
 
@@ -37,8 +37,8 @@ class RamanujanUCB(ArmAgent):
     whole steps. A box is cut into points.
 
     Args:
-        max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it
-            tells none. The authors' largest period is 11.
+        max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it is
+            unknown. The authors' largest period is 11.
         bonus: c.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """

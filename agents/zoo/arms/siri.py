@@ -27,8 +27,8 @@ class SiRI(ArmAgent):
     above 2. A = 0.3 and delta = 0.01 are meant to be those of its simulations, which could not be
     confirmed; neither could a second implementation with the same index be found.
 
-    Deviations from the paper: it is made for simple regret, the quality of one arm named in the
-    end, and is judged here by all that it plays. Rewards need not lie in [0, 1]. Instead of
+    Deviations from the paper: it minimises simple regret, the quality of one final arm, but is
+    evaluated here by all its choices. Rewards need not lie in [0, 1]. Instead of
     their range, B is 2 sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are
     drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
 

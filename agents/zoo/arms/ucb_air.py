@@ -1,4 +1,4 @@
-"""More arms than can be tried: new ones are drawn as time goes on."""
+"""UCB-AIR, for more arms than can be tried."""
 
 from __future__ import annotations
 

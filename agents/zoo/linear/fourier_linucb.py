@@ -30,9 +30,8 @@ class FourierLinUCB(LinearAgent):
 
     Deviations from the paper: this is none of the paper's methods. It is the reference for what
     smoothness in time is worth without smoothness in actions. Three harmonics are our choice: a
-    periodic kernel of length-scale 1 has more than 99 % of its variance in them. All seasons that
-    the problem tells have their waves in z, but there are no products of waves. A box is cut into
-    points.
+    periodic kernel of length-scale 1 has more than 99 % of its variance in them. All seasons of the
+    problem have harmonics in z, without products. A box is discretised.
 
     Args:
         period: tau; by default all seasons of the problem.

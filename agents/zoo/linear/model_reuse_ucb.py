@@ -15,7 +15,7 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class ModelReuseUCB(LinearAgent):
-    """The seasonal linear bandit: LinUCB that tells a change and takes up an old model that fits.
+    """Seasonal linear bandit: LinUCB that detects changes and reuses fitting old models.
 
     Pseudo-code::
 
@@ -30,7 +30,7 @@ class ModelReuseUCB(LinearAgent):
     Reference: [@dibenedetto2020linear]: a base and a shadow bandit, detection of abrupt changes,
     and reuse of earlier estimates whenever the environment falls back to an earlier state.
 
-    Deviations from the paper: its full text was not at hand. What is said above is from its
+    Deviations from the paper: its full text was not available; the description above follows the
     abstract and a summary. The test for a change, its window (20) and level (0.001 for each reward)
     and the test for reuse are ours: variance = sigma^2 (1 + |x|^2) + lam S^2 |x|^2 bounds the error
     of ridge regression, so that false alarms are at most as frequent as the level says. Models are
@@ -38,7 +38,7 @@ class ModelReuseUCB(LinearAgent):
     shrunk to the unit ball, or a unit vector where it has no coordinates. A box is cut into points.
 
     Args:
-        window: m, the number of rewards that a change is looked for in.
+        window: m, the number of rewards in a test for a change.
         level: Rate of false alarms of one test.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
